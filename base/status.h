@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.h"
+
 namespace orrery {
 
 // The same error with `context` and a colon in front; OK stays OK.

@@ -1,0 +1,51 @@
+#pragma once
+// Catalog: the presets, by kind and name.
+//
+// Presets are read from the copy inside the program. A lookup that fails says
+// which kind was meant, the nearest known name and how to list them all.
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <absl/types/span.h>
+
+#include <string>
+#include <vector>
+
+#include "catalog/embedded.h"
+#include "proto/chip.pb.h"
+#include "proto/model.pb.h"
+#include "proto/scenario.pb.h"
+#include "proto/system.pb.h"
+
+namespace orrery {
+
+class Catalog {
+ public:
+  // The presets that came with the program.
+  Catalog() : presets_(EmbeddedPresets()) {}
+  // Requires: sorted by kind, then name; outlives the catalogue.
+  explicit Catalog(absl::Span<const EmbeddedPreset> presets)
+      : presets_(presets) {}
+
+  absl::Span<const EmbeddedPreset> presets() const { return presets_; }
+  // "chips", "models", "scenarios", "systems".
+  std::vector<std::string> Kinds() const;
+  // Names of one kind, sorted.
+  std::vector<std::string> Names(absl::string_view kind) const;
+  bool Has(absl::string_view kind, absl::string_view name) const;
+
+  absl::StatusOr<pb::Chip> Chip(absl::string_view name) const;
+  absl::StatusOr<pb::Model> Model(absl::string_view name) const;
+  absl::StatusOr<pb::Scenario> Scenario(absl::string_view name) const;
+  absl::StatusOr<pb::System> System(absl::string_view name) const;
+
+ private:
+  absl::StatusOr<const EmbeddedPreset*> Find(absl::string_view kind,
+                                             absl::string_view name) const;
+  template <class Message>
+  absl::StatusOr<Message> Load(absl::string_view kind,
+                               absl::string_view name) const;
+
+  absl::Span<const EmbeddedPreset> presets_;
+};
+
+}  // namespace orrery

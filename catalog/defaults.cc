@@ -1,0 +1,148 @@
+#include "catalog/defaults.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace orrery {
+namespace {
+
+// Sets a field that is unset: FILL(plan, micro_batch, 1).
+#define FILL(message, field, value) \
+  if (!(message)->has_##field()) (message)->set_##field(value)
+
+int64_t Chips(const pb::System& system) {
+  return int64_t{system.nodes()} * system.chips_per_node();
+}
+
+// The data degree takes the chips that the other degrees leave, if that is a
+// whole number; otherwise it stays unset and validation explains.
+void FillDegrees(int64_t chips, pb::Parallel* parallel) {
+  FILL(parallel, tensor, 1);
+  FILL(parallel, context, 1);
+  FILL(parallel, pipeline, 1);
+  FILL(parallel, expert, 1);
+  FILL(parallel, expert_tensor, 1);
+  FILL(parallel, sequence_parallel, false);
+  if (parallel->order_size() == 0) {
+    for (const auto dimension :
+         {pb::Parallel::TENSOR, pb::Parallel::CONTEXT, pb::Parallel::EXPERT,
+          pb::Parallel::DATA, pb::Parallel::PIPELINE}) {
+      parallel->add_order(dimension);
+    }
+  }
+  if (parallel->has_data()) return;
+  const double product = static_cast<double>(parallel->tensor()) *
+                         parallel->context() * parallel->pipeline();
+  if (product < 1 || product > static_cast<double>(chips)) return;
+  const int64_t model_ranks = static_cast<int64_t>(product);
+  const int64_t data = chips / model_ranks;
+  if (chips % model_ranks == 0 && data <= std::numeric_limits<int32_t>::max()) {
+    parallel->set_data(static_cast<int32_t>(data));
+  }
+}
+
+void FillTraining(int64_t chips, pb::Training* training) {
+  FillDegrees(chips, training->mutable_parallel());
+  FILL(training, micro_batch, 1);
+  FILL(training, virtual_stages,
+       training->schedule() == pb::Training::ZB_V ? 2 : 1);
+  FILL(training, schedule,
+       training->virtual_stages() > 1 ? pb::Training::INTERLEAVED_1F1B
+                                      : pb::Training::ONE_F_ONE_B);
+  FILL(training, sharding, pb::Training::ZERO_0);
+  FILL(training, recompute, pb::Training::RECOMPUTE_NONE);
+  FILL(training, gradient_precision, pb::FP32);
+  FILL(training, attention_kernel, pb::Training::FLASH);
+  FILL(training, overlap_gradient_reduction, true);
+  FILL(training, overlap_parameter_gather, true);
+  FILL(training, overlap_tensor, false);
+  FILL(training, bucket, "40 MB");
+  if (training->parallel().context() > 1) {
+    FILL(training, context_method, pb::Training::CONTEXT_RING);
+  }
+  if (training->parallel().expert() > 1) {
+    FILL(training, expert_imbalance, 1);
+    if (training->has_precision()) {
+      FILL(training, dispatch_precision,
+           training->precision() == pb::FP8 ? pb::BF16 : training->precision());
+    }
+  }
+}
+
+void FillInference(int64_t chips, pb::Inference* inference) {
+  if (!inference->has_disaggregated()) {
+    FillDegrees(chips, inference->mutable_parallel());
+  } else {
+    auto* pools = inference->mutable_disaggregated();
+    FillDegrees(pools->prefill_chips(), pools->mutable_prefill_parallel());
+    FillDegrees(pools->decode_chips(), pools->mutable_decode_parallel());
+  }
+  if (inference->has_precision()) {
+    FILL(inference, kv_precision, inference->precision());
+  }
+  FILL(inference, graph_launch, true);
+  FILL(inference, kv_block, 16);
+}
+
+// The most even factorisation of `count` into `dimensions` sides, smallest
+// first: the largest divisor not above the root is taken for one side, then the
+// same for the rest.
+std::vector<int32_t> EvenShape(int64_t count, int dimensions) {
+  std::vector<int32_t> shape;
+  for (int left = dimensions; left > 1; --left) {
+    int64_t side = 1;
+    for (int64_t d = 1; d <= count; ++d) {
+      double power = 1;
+      for (int i = 0; i < left; ++i) power *= static_cast<double>(d);
+      if (power > static_cast<double>(count)) break;
+      if (count % d == 0) side = d;
+    }
+    shape.push_back(static_cast<int32_t>(side));
+    count /= side;
+  }
+  shape.push_back(static_cast<int32_t>(count));
+  return shape;
+}
+
+void FillTorus(int64_t end_points, pb::Fabric* fabric) {
+  if (!fabric->has_torus() || fabric->torus().shape_size() > 0) return;
+  const int dimensions = fabric->torus().dimensions();
+  if (dimensions < 1 || dimensions > 3 || end_points < 1 ||
+      end_points > std::numeric_limits<int32_t>::max()) {
+    return;
+  }
+  for (const int32_t side : EvenShape(end_points, dimensions)) {
+    fabric->mutable_torus()->add_shape(side);
+  }
+}
+
+#undef FILL
+
+}  // namespace
+
+void FillDefaults(pb::Scenario* scenario) {
+  if (!scenario->has_seed()) scenario->set_seed(0);
+  pb::Network* network = scenario->mutable_network();
+  if (!network->has_fidelity()) network->set_fidelity(pb::Network::FLUID);
+  if (!network->has_arbitration()) {
+    network->set_arbitration(pb::Network::FLOW_FAIR);
+  }
+  const int64_t chips = Chips(scenario->system());
+  if (scenario->system().has_scale_up()) {
+    pb::ScaleUp* scale_up = scenario->mutable_system()->mutable_scale_up();
+    if (scale_up->has_fabric()) {
+      FillTorus(
+          scale_up->spans_nodes() ? chips : scenario->system().chips_per_node(),
+          scale_up->mutable_fabric());
+    }
+  }
+  if (scenario->has_training()) {
+    FillTraining(chips, scenario->mutable_training());
+  }
+  if (scenario->has_inference()) {
+    FillInference(chips, scenario->mutable_inference());
+  }
+}
+
+}  // namespace orrery

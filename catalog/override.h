@@ -1,0 +1,35 @@
+#pragma once
+// --set PATH=VALUE: any field of any message, by reflection.
+//
+//   training.parallel.tensor=4
+//   training.schedule=INTERLEAVED_1F1B           enums by name
+//   system.chip.memory=96 GB                     quantities as in a preset
+//   training.layers_per_stage=10,11,11,10        a whole list
+//   system.chip.peak[0].rate=900 TFLOP/s         one entry, by position
+//   system.chip.peak[BF16].rate=900 TFLOP/s      or by its enum or name
+//   system.scale_up.fabric.torus={shape: [4,4]}  a message, as textproto
+//   training.layers_per_stage=                   nothing: clears the field
+//
+// An error is one line that quotes the path up to where it went wrong and says
+// what would be legal there.
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <google/protobuf/message.h>
+
+#include <string>
+
+namespace orrery {
+
+struct Override {
+  std::string path;
+  std::string value;
+};
+
+// Splits "PATH=VALUE" at the first '='.
+absl::StatusOr<Override> ParseOverride(absl::string_view text);
+
+absl::Status ApplyOverride(const Override& override_value,
+                           google::protobuf::Message* message);
+
+}  // namespace orrery

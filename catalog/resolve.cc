@@ -1,0 +1,159 @@
+#include "catalog/resolve.h"
+
+#include <absl/strings/match.h>
+
+#include <optional>
+#include <vector>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/defaults.h"
+#include "catalog/merge.h"
+#include "catalog/nearest.h"
+#include "catalog/override.h"
+#include "catalog/textproto.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<std::vector<Override>> ParseOverrides(
+    absl::Span<const std::string> sets) {
+  std::vector<Override> overrides;
+  for (const std::string& set : sets) {
+    ASSIGN_OR_RETURN(Override parsed, ParseOverride(set));
+    overrides.push_back(std::move(parsed));
+  }
+  return overrides;
+}
+
+// Merges `part` over the preset it names, if it names one.
+template <class Part>
+absl::Status MergePreset(
+    Part* part, absl::string_view field,
+    absl::StatusOr<Part> (Catalog::*find)(absl::string_view) const,
+    const Catalog& catalog) {
+  if (!part->has_preset()) return absl::OkStatus();
+  absl::StatusOr<Part> base = (catalog.*find)(part->preset());
+  if (!base.ok()) {
+    return Annotate(base.status(), fmt::format("{}.preset", field));
+  }
+  MergeOver(*part, &*base);
+  *part = *std::move(base);
+  return absl::OkStatus();
+}
+
+absl::Status MergeSystemPresets(const Catalog& catalog, pb::System* system) {
+  RETURN_IF_ERROR(MergePreset(system, "system", &Catalog::System, catalog));
+  if (!system->has_chip()) return absl::OkStatus();
+  return MergePreset(system->mutable_chip(), "system.chip", &Catalog::Chip,
+                     catalog);
+}
+
+// The part keeps nothing of what it was, but for the size of the machine.
+absl::Status ReplacePart(const Override& preset, pb::Scenario* scenario) {
+  if (preset.path == "model.preset") {
+    scenario->clear_model();
+  } else if (preset.path == "system.preset") {
+    std::optional<int> nodes;
+    if (scenario->system().has_nodes()) nodes = scenario->system().nodes();
+    scenario->clear_system();
+    if (nodes) scenario->mutable_system()->set_nodes(*nodes);
+  } else if (preset.path == "system.chip.preset") {
+    scenario->mutable_system()->clear_chip();
+  }
+  return ApplyOverride(preset, scenario);
+}
+
+absl::Status CheckParts(const pb::Scenario& scenario,
+                        absl::string_view origin) {
+  Violations violations;
+  if (!scenario.has_model()) {
+    violations.Add(fmt::format(
+        "{}: model is missing; add model {{ preset: \"llama3_8b\" }}", origin));
+  }
+  if (!scenario.has_system()) {
+    violations.Add(
+        fmt::format("{}: system is missing; add system {{ preset: "
+                    "\"dgx_h100_ib400\" nodes: 1 }}",
+                    origin));
+  }
+  if (scenario.has_training() == scenario.has_inference()) {
+    violations.Add(fmt::format(
+        "{}: a scenario has a training block or an inference block; this one "
+        "has {}",
+        origin, scenario.has_training() ? "both" : "neither"));
+  }
+  return violations.ToStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<pb::Scenario> ResolveScenarioText(
+    const Catalog& catalog, absl::string_view text, absl::string_view origin,
+    absl::Span<const std::string> sets) {
+  ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
+  pb::Scenario scenario;
+  RETURN_IF_ERROR(ParseTextproto(text, origin, &scenario));
+  for (const Override& each : overrides) {
+    if (absl::EndsWith(each.path, ".preset")) {
+      RETURN_IF_ERROR(ReplacePart(each, &scenario));
+    }
+  }
+  RETURN_IF_ERROR(CheckParts(scenario, origin));
+  absl::Status merged =
+      MergePreset(scenario.mutable_model(), "model", &Catalog::Model, catalog);
+  if (merged.ok()) {
+    merged = MergeSystemPresets(catalog, scenario.mutable_system());
+  }
+  if (!merged.ok()) return Annotate(merged, origin);
+  for (const Override& each : overrides) {
+    if (!absl::EndsWith(each.path, ".preset")) {
+      RETURN_IF_ERROR(ApplyOverride(each, &scenario));
+    }
+  }
+  RETURN_IF_ERROR(CheckParts(scenario, origin));
+  FillDefaults(&scenario);
+  return scenario;
+}
+
+absl::StatusOr<pb::Scenario> ResolveScenario(
+    const Catalog& catalog, const std::string& scenario,
+    absl::Span<const std::string> sets) {
+  for (const EmbeddedPreset& preset : catalog.presets()) {
+    if (preset.kind == "scenarios" && preset.name == scenario) {
+      return ResolveScenarioText(
+          catalog, preset.text,
+          fmt::format("catalog/scenarios/{}.textproto", scenario), sets);
+    }
+  }
+  absl::StatusOr<std::string> text =
+      ReadFile(scenario == "-" ? "/dev/stdin" : scenario);
+  // Without a dot or a slash it was probably meant as a preset's name.
+  if (absl::IsNotFound(text.status()) &&
+      scenario.find_first_of("./") == std::string::npos) {
+    return absl::NotFoundError(fmt::format(
+        "there is no scenario and no file '{}'{} ('orrery list scenarios' "
+        "shows the presets)",
+        scenario.substr(0, 200),
+        DidYouMean(scenario, catalog.Names("scenarios"))));
+  }
+  if (!text.ok()) return text.status();
+  return ResolveScenarioText(catalog, *text, scenario, sets);
+}
+
+absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
+                                         absl::string_view name,
+                                         absl::Span<const std::string> sets) {
+  ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
+  pb::Scenario scenario;
+  scenario.mutable_system()->set_preset(std::string(name));
+  RETURN_IF_ERROR(MergeSystemPresets(catalog, scenario.mutable_system()));
+  for (const Override& each : overrides) {
+    RETURN_IF_ERROR(ApplyOverride(each, &scenario));
+  }
+  FillDefaults(&scenario);
+  return scenario.system();
+}
+
+}  // namespace orrery

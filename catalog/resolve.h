@@ -1,0 +1,37 @@
+#pragma once
+// From what the user typed to a scenario in which nothing is left open.
+//
+// In this order: the scenario's text (a preset's name or a file), --set of
+// preset names, the presets merged under what the scenario sets, the other
+// --set, and the defaults of choices (never of physical quantities). The
+// result prints as textproto that resolves to itself.
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <absl/types/span.h>
+
+#include <string>
+
+#include "catalog/catalog.h"
+#include "proto/scenario.pb.h"
+
+namespace orrery {
+
+// `scenario` is the name of a preset or the path of a file ("-" is standard
+// input); `sets` are PATH=VALUE texts as in catalog/override.h. A --set of a
+// part's preset ("model.preset=llama3_8b") puts that preset in the place of the
+// whole part; only a system's number of nodes stays.
+absl::StatusOr<pb::Scenario> ResolveScenario(
+    const Catalog& catalog, const std::string& scenario,
+    absl::Span<const std::string> sets);
+
+// The same for text that is already there; `origin` is for messages.
+absl::StatusOr<pb::Scenario> ResolveScenarioText(
+    const Catalog& catalog, absl::string_view text, absl::string_view origin,
+    absl::Span<const std::string> sets);
+
+// A system by itself, with its chip merged in; for commands that need no plan.
+absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
+                                         absl::string_view name,
+                                         absl::Span<const std::string> sets);
+
+}  // namespace orrery
