@@ -1,0 +1,127 @@
+#pragma once
+// TransferPlan: how one communication call uses the network, as the engine
+// needs it. The network layer writes plans, one per call of the program; the
+// engine replays them, as often as the program calls.
+//
+// A plan is made of steps. A step first lets its latency pass, then moves
+// `work` through the resources it uses: at rate r it takes weight * r of each
+// resource's capacity. Rates are weighted max-min fair among everything that
+// runs (see fair_share.h) and at most `rate_cap`. A step starts when the steps
+// before it are done; the call is done when all its steps are. Hence the
+// fidelities:
+//
+//   closed form  one step of pure latency:        AddChain({{.latency = t}})
+//   fluid        one step per phase, in a chain:  AddChain({reduce_scatter,
+//   ...}) stepped      one step per message, a graph:   AddGraph(messages,
+//   orders)
+//
+// Work is in bytes and capacities in bytes per second, unless a resource counts
+// something else; only the ratio matters. Uses are kept in the order of
+// resource ids and several uses of one resource are added up, so a plan depends
+// on its content alone. Give a link the same ResourceId however it was found.
+#include <absl/types/span.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/simulation_ids.h"
+#include "base/units.h"
+
+namespace orrery {
+
+enum class ResourceId : int32_t {};
+enum class PlanId : int32_t {};
+
+inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
+
+// `weight` units of the resource per unit of rate.
+struct ResourceUse {
+  ResourceId resource;
+  double weight;
+  friend bool operator==(const ResourceUse&, const ResourceUse&) = default;
+};
+
+// Requires: latency >= 0; work >= 0 and finite; rate_cap > 0; weights > 0 and
+// finite; a step with work has a use or a rate cap.
+struct TransferStep {
+  Duration latency{0};
+  double work = 0;
+  double rate_cap = kNoRateCap;
+  std::vector<ResourceUse> uses = {};
+};
+
+// The step at place `after` starts when the one at place `before` is done.
+struct StepOrder {
+  int32_t before;
+  int32_t after;
+};
+
+class TransferPlans {
+ public:
+  // A step as stored: a view that lives as long as the plans do.
+  struct Step {
+    Duration latency;
+    double work;
+    double rate_cap;
+    absl::Span<const ResourceUse> uses;
+    absl::Span<const int32_t> successors;  // places within the plan
+    int32_t predecessors;
+  };
+
+  // One step after the other. Requires: at least one step.
+  PlanId AddChain(absl::Span<const TransferStep> steps);
+
+  // Steps in any order that `orders` allows. Requires: at least one step,
+  // places in range, no cycle.
+  PlanId AddGraph(absl::Span<const TransferStep> steps,
+                  absl::Span<const StepOrder> orders);
+
+  size_t size() const { return plans_.size(); }
+  int32_t step_count(PlanId plan) const { return plans_[plan].step_count; }
+  bool is_chain(PlanId plan) const { return plans_[plan].is_chain; }
+  Step step(PlanId plan, int32_t place) const;
+
+  // The largest resource id in use plus one: how many capacities are needed.
+  int32_t resource_bound() const { return resource_bound_; }
+
+  // What a whole plan puts on resources: sum over steps of work * weight.
+  std::vector<ResourceUse> TotalLoad(PlanId plan) const;
+
+ private:
+  struct StoredStep {
+    Duration latency;
+    double work;
+    double rate_cap;
+    int64_t uses_begin;
+    int64_t successors_begin;
+    int32_t uses_count;
+    int32_t successors_count;
+    int32_t predecessors;
+  };
+  struct Plan {
+    int64_t steps_begin;
+    int32_t step_count;
+    bool is_chain;
+  };
+
+  PlanId Add(absl::Span<const TransferStep> steps,
+             absl::Span<const StepOrder> orders, bool is_chain);
+  void CheckAcyclic(PlanId plan) const;
+
+  IdVector<PlanId, Plan> plans_;
+  std::vector<StoredStep> steps_;
+  std::vector<ResourceUse> uses_;
+  std::vector<int32_t> successors_;
+  int32_t resource_bound_ = 0;
+};
+
+// Everything the engine needs to know about the network for one program.
+struct Transfers {
+  IdVector<ResourceId, double> capacities;  // units per second, > 0
+  TransferPlans plans;
+  IdVector<CallId, PlanId> plan_of_call;  // one per call of the program
+};
+
+}  // namespace orrery
