@@ -1,7 +1,9 @@
 #pragma once
-// The legal names of a proto enum, for messages to the user.
+// The names of a proto enum, for messages to the user.
 //
 //   EnumNames<pb::Attention::Kind>()   // "MHA, GQA, MQA, MLA"
+//   EnumName(pb::BF16)                 // "BF16"
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/generated_enum_reflection.h>
 
 #include <string>
@@ -10,16 +12,26 @@ namespace orrery {
 
 // Every name of the enum but the zero value (*_UNSPECIFIED), in the order of
 // the schema, joined by commas.
-template <class Enum>
-std::string EnumNames() {
-  const auto* descriptor = google::protobuf::GetEnumDescriptor<Enum>();
+inline std::string EnumNames(const google::protobuf::EnumDescriptor& type) {
   std::string names;
-  for (int i = 0; i < descriptor->value_count(); ++i) {
-    if (descriptor->value(i)->number() == 0) continue;
+  for (int i = 0; i < type.value_count(); ++i) {
+    if (type.value(i)->number() == 0) continue;
     if (!names.empty()) names += ", ";
-    names += descriptor->value(i)->name();
+    names += type.value(i)->name();
   }
   return names;
+}
+template <class Enum>
+std::string EnumNames() {
+  return EnumNames(*google::protobuf::GetEnumDescriptor<Enum>());
+}
+
+// Requires: `value` is one of the enum's values.
+template <class Enum>
+const std::string& EnumName(Enum value) {
+  return google::protobuf::GetEnumDescriptor<Enum>()
+      ->FindValueByNumber(value)
+      ->name();
 }
 
 }  // namespace orrery

@@ -1,0 +1,18 @@
+#include "topology/chip_calibration.h"
+
+namespace orrery {
+
+ChipCalibration ReadChipCalibration(const FieldReader& fields) {
+  return {
+      .matrix_efficiency = fields.Efficiency("matrix_efficiency"),
+      .memory_efficiency = fields.Efficiency("memory_efficiency"),
+      .launch = fields.NonNegative<Duration>("launch"),
+      .graph_launch = fields.NonNegative<Duration>("graph_launch"),
+      .communication_compute_share =
+          fields.Share("communication_compute_share"),
+      .communication_memory_share = fields.Share("communication_memory_share"),
+      .reserved_memory = fields.NonNegative<Bytes>("reserved_memory"),
+  };
+}
+
+}  // namespace orrery
