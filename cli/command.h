@@ -1,0 +1,70 @@
+#pragma once
+// Commands of the `orrery` program, their flags and their exit codes.
+//
+// A command is a row of a table: a name, what it takes, what it says of itself
+// in --help, and a function from parsed arguments to an exit code. Flags are
+// declared, so that a wrong one is refused with the nearest right one, and
+// --help can never disagree with what is parsed.
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+#include <absl/types/span.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+enum class ExitCode {
+  kDone = 0,
+  kNo = 1,        // the answer is no: outside a bound, does not fit
+  kBadInput = 2,  // the user's mistake
+  kBug = 3        // ours
+};
+
+struct Flag {
+  absl::string_view name;   // without dashes
+  absl::string_view value;  // what --help calls its value; "" for a switch
+  absl::string_view help;
+  bool repeated = false;
+};
+
+// What the user typed, after the command's name.
+class Arguments {
+ public:
+  const std::vector<std::string>& positional() const { return positional_; }
+  bool Has(absl::string_view flag) const;
+  // The value, or nothing if the flag was not given.
+  std::optional<std::string> Get(absl::string_view flag) const;
+  // Every value of a repeated flag, in order.
+  absl::Span<const std::string> All(absl::string_view flag) const;
+
+ private:
+  friend absl::StatusOr<Arguments> ParseArguments(
+      const struct Command& command, absl::Span<const std::string> words);
+  std::vector<std::string> positional_;
+  std::map<std::string, std::vector<std::string>, std::less<>> flags_;
+};
+
+struct Command {
+  absl::string_view name;
+  absl::string_view operands;  // "SCENARIO", "[KIND]"
+  size_t min_operands;
+  size_t max_operands;
+  absl::string_view summary;
+  // A paragraph or two for --help, examples included.
+  absl::string_view details;
+  std::vector<Flag> flags;
+  absl::StatusOr<ExitCode> (*run)(const Arguments&);
+};
+
+// Flags are --name value, --name=value, or --name for a switch; "--" ends them.
+// The error says what was expected instead.
+absl::StatusOr<Arguments> ParseArguments(const Command& command,
+                                         absl::Span<const std::string> words);
+
+// What `orrery COMMAND --help` prints.
+std::string HelpText(const Command& command);
+
+}  // namespace orrery

@@ -1,0 +1,17 @@
+#pragma once
+// The commands there are. Each is defined in <name>_command.cc.
+#include <vector>
+
+#include "cli/command.h"
+
+namespace orrery {
+
+Command ListCommand();
+Command ShowCommand();
+
+// In the order in which --help lists them.
+inline std::vector<Command> AllCommands() {
+  return {ShowCommand(), ListCommand()};
+}
+
+}  // namespace orrery

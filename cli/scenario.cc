@@ -1,0 +1,46 @@
+#include "cli/scenario.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+
+namespace orrery {
+
+Flag SetFlag() {
+  return {.name = "set",
+          .value = "PATH=VALUE",
+          .help = "override a field, e.g. training.parallel.tensor=4",
+          .repeated = true};
+}
+
+absl::StatusOr<ResolvedScenario> LoadScenario(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(pb::Scenario proto,
+                   ResolveScenario(Catalog(), arguments.positional()[0],
+                                   arguments.All("set")));
+  absl::StatusOr<Model> model = Model::FromProto(proto.model());
+  absl::StatusOr<System> system = System::FromProto(proto.system());
+  Violations violations;
+  violations.Add(model.status());
+  violations.Add(system.status());
+  RETURN_IF_ERROR(violations.ToStatus());
+
+  ResolvedScenario scenario{.proto = std::move(proto),
+                            .model = *std::move(model),
+                            .system = *std::move(system),
+                            .training = {},
+                            .inference = {}};
+  if (scenario.proto.has_training()) {
+    ASSIGN_OR_RETURN(scenario.training,
+                     Plan::FromProto(scenario.proto.training(), scenario.model,
+                                     scenario.system));
+  } else {
+    ASSIGN_OR_RETURN(scenario.inference,
+                     InferencePlan::FromProto(scenario.proto.inference(),
+                                              scenario.model, scenario.system));
+  }
+  return scenario;
+}
+
+}  // namespace orrery

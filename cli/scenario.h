@@ -1,0 +1,32 @@
+#pragma once
+// A scenario from the command line, resolved and valid.
+#include <absl/status/statusor.h>
+
+#include <optional>
+
+#include "cli/command.h"
+#include "proto/scenario.pb.h"
+#include "topology/system.h"
+#include "workload/inference_plan.h"
+#include "workload/model.h"
+#include "workload/plan.h"
+
+namespace orrery {
+
+struct ResolvedScenario {
+  pb::Scenario proto;  // every default visible
+  Model model;
+  System system;
+  // Exactly one of the two.
+  std::optional<Plan> training;
+  std::optional<InferencePlan> inference;
+};
+
+// --set, which every command that takes a scenario has.
+Flag SetFlag();
+
+// The first operand, with the --set flags applied. The error lists everything
+// that is wrong with the scenario.
+absl::StatusOr<ResolvedScenario> LoadScenario(const Arguments& arguments);
+
+}  // namespace orrery
