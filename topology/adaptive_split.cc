@@ -13,12 +13,12 @@ double AdaptiveSplit(const Graph& graph, absl::Span<const Demand> demands,
   std::vector<std::pair<double, double>> busy(graph.link_count());
   for (size_t i = 0; i < demands.size(); ++i) {
     for (const LinkShare& l : minimal[i].links) {
-      busy[Index(l.link)].first += l.share * demands[i].bytes /
-                                   graph.link(l.link).bandwidth.value();
+      busy[Index(l.link)].first +=
+          l.share * demands[i].bytes / graph.link(l.link).bandwidth.value();
     }
     for (const LinkShare& l : detours[i].links) {
-      busy[Index(l.link)].second += l.share * demands[i].bytes /
-                                    graph.link(l.link).bandwidth.value();
+      busy[Index(l.link)].second +=
+          l.share * demands[i].bytes / graph.link(l.link).bandwidth.value();
     }
   }
   std::erase(busy, std::pair<double, double>(0, 0));

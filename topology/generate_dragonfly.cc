@@ -16,14 +16,13 @@ absl::Status CheckShape(const DragonflyShape& s, size_t points) {
         s.hosts_per_router, s.routers_per_group, s.globals_per_router, s.groups,
         globals + 1));
   }
-  const int64_t capacity = static_cast<int64_t>(s.hosts_per_router) *
-                           s.routers_per_group * s.groups;
+  const int64_t capacity =
+      static_cast<int64_t>(s.hosts_per_router) * s.routers_per_group * s.groups;
   if (static_cast<int64_t>(points) > capacity) {
-    return absl::InvalidArgumentError(
-        fmt::format("dragonfly: {} end points, but {} groups of {} routers "
-                    "with {} hosts each hold {}",
-                    points, s.groups, s.routers_per_group, s.hosts_per_router,
-                    capacity));
+    return absl::InvalidArgumentError(fmt::format(
+        "dragonfly: {} end points, but {} groups of {} routers "
+        "with {} hosts each hold {}",
+        points, s.groups, s.routers_per_group, s.hosts_per_router, capacity));
   }
   return absl::OkStatus();
 }
@@ -42,10 +41,15 @@ absl::Status AddDragonfly(GraphBuilder& builder,
   const auto router = [&](int32_t group, int32_t index) {
     return routers[static_cast<size_t>(group * a + index)];
   };
+  for (size_t r = 0; r < routers.size(); ++r) {
+    builder.SetGroup(routers[r], static_cast<int32_t>(r) / a);
+  }
   for (size_t i = 0; i < points.size(); ++i) {
-    builder.AddDuplex(
-        points[i], routers[i / static_cast<size_t>(shape.hosts_per_router)],
-        link);
+    builder.SetGroup(points[i],
+                     static_cast<int32_t>(i) / (shape.hosts_per_router * a));
+    builder.AddDuplex(points[i],
+                      routers[i / static_cast<size_t>(shape.hosts_per_router)],
+                      link);
   }
   for (int32_t group = 0; group < g; ++group) {
     for (int32_t i = 0; i < a; ++i) {

@@ -59,10 +59,10 @@ absl::Status AddTiers(GraphBuilder& builder, const Leaves& leaves,
   for (size_t pod = 0; pod < pods; ++pod) {
     const std::vector<VertexId> aggregation =
         builder.AddVertices(VertexKind::kSwitch, static_cast<int32_t>(up));
-    Deal(builder,
-         absl::MakeConstSpan(leaf).subspan(pod * leaves_per_pod,
-                                           leaves_per_pod),
-         aggregation, up, link);
+    Deal(
+        builder,
+        absl::MakeConstSpan(leaf).subspan(pod * leaves_per_pod, leaves_per_pod),
+        aggregation, up, link);
     for (size_t j = 0; j < up; ++j) plane[j].push_back(aggregation[j]);
   }
   if (pods == 1) return absl::OkStatus();
@@ -166,13 +166,24 @@ absl::Status AddRailOptimized(GraphBuilder& builder,
   const size_t per_leaf = static_cast<size_t>(down);
   const size_t rail_count = static_cast<size_t>(rails);
   const size_t islands = points.size() / rail_count;
-  // Rail r of islands [g d, (g+1) d) is leaf g * rails + r.
-  Leaves leaves(CeilDivide(islands, per_leaf) * rail_count);
-  RETURN_IF_ERROR(CheckFits(leaves.size() * per_leaf, shape));
+  // Rail r of islands [g d, (g+1) d) is leaf g * rails + r; short rails share a
+  // leaf where one each would be more leaves than the tiers hold.
+  size_t rails_per_leaf = 1;
+  const auto leaf_count = [&] {
+    return CeilDivide(islands, per_leaf) *
+           CeilDivide(rail_count, rails_per_leaf);
+  };
+  if (!CheckFits(leaf_count() * per_leaf, shape).ok() && islands < per_leaf) {
+    rails_per_leaf = per_leaf / islands;
+  }
+  RETURN_IF_ERROR(CheckFits(leaf_count() * per_leaf, shape));
+  Leaves leaves(leaf_count());
+  const size_t leaves_per_group = CeilDivide(rail_count, rails_per_leaf);
   for (size_t i = 0; i < points.size(); ++i) {
     const size_t island = i / rail_count;
-    leaves[island / per_leaf * rail_count + i % rail_count].push_back(
-        points[i]);
+    const size_t rail = i % rail_count;
+    leaves[island / per_leaf * leaves_per_group + rail / rails_per_leaf]
+        .push_back(points[i]);
   }
   return AddTiers(builder, leaves, shape, link);
 }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/status.h"
 
@@ -24,9 +23,8 @@ absl::Status CheckShape(absl::Span<const int32_t> shape, int64_t hosts,
   }
   for (int32_t side : shape) {
     if (side < 1 || side > (1 << 24)) {
-      return absl::InvalidArgumentError(
-          fmt::format("grid shape {}: sides must be at least 1",
-                      fmt::join(shape, "x")));
+      return absl::InvalidArgumentError(fmt::format(
+          "grid shape {}: sides must be at least 1", fmt::join(shape, "x")));
     }
   }
   if (Product(shape) * hosts != static_cast<int64_t>(points)) {
@@ -54,7 +52,8 @@ void ForEachPosition(absl::Span<const int32_t> shape, Visit visit) {
 size_t PositionOf(absl::Span<const int32_t> shape,
                   absl::Span<const int32_t> at) {
   int64_t position = 0;
-  for (size_t d = shape.size(); d-- > 0;) position = position * shape[d] + at[d];
+  for (size_t d = shape.size(); d-- > 0;)
+    position = position * shape[d] + at[d];
   return static_cast<size_t>(position);
 }
 
@@ -64,9 +63,8 @@ absl::Status CheckTwist(absl::Span<const int32_t> shape) {
   for (int32_t side : shape) {
     longer |= side == 2 * shortest;
     if (side != shortest && side != 2 * shortest) {
-      return absl::InvalidArgumentError(
-          fmt::format("a twisted torus has sides n and 2n, not {}",
-                      fmt::join(shape, "x")));
+      return absl::InvalidArgumentError(fmt::format(
+          "a twisted torus has sides n and 2n, not {}", fmt::join(shape, "x")));
     }
   }
   if (!longer) {
@@ -167,22 +165,6 @@ absl::Status AddHyperX(GraphBuilder& builder, absl::Span<const VertexId> points,
   builder.AddGrid(
       {.shape = shape, .step = Grid::Step::kAll, .vertices = routers});
   return absl::OkStatus();
-}
-
-std::vector<int32_t> EvenShape(int32_t points, int32_t dimensions) {
-  CHECK(points > 0 && dimensions > 0);
-  std::vector<int32_t> shape;
-  for (int32_t left = dimensions; left > 1; --left) {
-    // The largest divisor not above the left-th root.
-    int32_t side = static_cast<int32_t>(
-        std::floor(std::pow(points, 1.0 / left) + 1e-9));
-    while (points % side != 0) --side;
-    shape.push_back(side);
-    points /= side;
-  }
-  shape.push_back(points);
-  std::sort(shape.begin(), shape.end());
-  return shape;
 }
 
 }  // namespace orrery

@@ -34,8 +34,4 @@ struct HyperXShape {
 absl::Status AddHyperX(GraphBuilder& builder, absl::Span<const VertexId> points,
                        const HyperXShape& hyperx, const LinkSpec& link);
 
-// The sides of the most even grid of `dimensions` dimensions with exactly
-// `points` positions, in ascending order.
-std::vector<int32_t> EvenShape(int32_t points, int32_t dimensions);
-
 }  // namespace orrery

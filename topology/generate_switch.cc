@@ -9,11 +9,10 @@ absl::Status AddFullyConnected(GraphBuilder& builder,
                                const LinkSpec& link) {
   constexpr size_t kMostPoints = 4096;
   if (points.size() > kMostPoints) {
-    return absl::InvalidArgumentError(
-        fmt::format("fully connected: {} end points would need {} links; at "
-                    "most {} end points are accepted",
-                    points.size(), points.size() * (points.size() - 1) / 2,
-                    kMostPoints));
+    return absl::InvalidArgumentError(fmt::format(
+        "fully connected: {} end points would need {} links; at "
+        "most {} end points are accepted",
+        points.size(), points.size() * (points.size() - 1) / 2, kMostPoints));
   }
   for (size_t a = 0; a < points.size(); ++a) {
     for (size_t b = a + 1; b < points.size(); ++b) {
@@ -37,11 +36,12 @@ absl::Status AddSwitch(GraphBuilder& builder, absl::Span<const VertexId> points,
     for (int32_t plane = 0; plane < planes; ++plane) {
       // Dealt from both ends inwards: 18 over 4 is 5, 4, 4, 5.
       const int32_t rest = links % planes;
-      const bool one_more = plane < (rest + 1) / 2 || plane >= planes - rest / 2;
+      const bool one_more =
+          plane < (rest + 1) / 2 || plane >= planes - rest / 2;
       LinkSpec spec = link;
       spec.cables = links / planes + (one_more ? 1 : 0);
-      spec.bandwidth = link.bandwidth *
-                       (static_cast<double>(links) / planes / spec.cables);
+      spec.bandwidth =
+          link.bandwidth * (static_cast<double>(links) / planes / spec.cables);
       builder.AddDuplex(point, switches[static_cast<size_t>(plane)], spec);
     }
   }

@@ -30,6 +30,7 @@ void GroupBy(const IdVector<LinkId, Link>& links, size_t vertex_count, End end,
 VertexId GraphBuilder::AddVertex(VertexKind kind) {
   graph_.forwards_.Add(kind != VertexKind::kChip);
   graph_.islands_.Add(-1);
+  graph_.groups_.Add(-1);
   graph_.places_.Add({static_cast<GridId>(-1), -1});
   return graph_.kinds_.Add(kind);
 }
@@ -70,8 +71,9 @@ GridId GraphBuilder::AddGrid(Grid grid) {
 
 Graph GraphBuilder::Build() && {
   GroupBy(
-      graph_.links_, graph_.vertex_count(), [](const Link& l) { return l.from; },
-      graph_.leaving_begin_, graph_.leaving_);
+      graph_.links_, graph_.vertex_count(),
+      [](const Link& l) { return l.from; }, graph_.leaving_begin_,
+      graph_.leaving_);
   GroupBy(
       graph_.links_, graph_.vertex_count(), [](const Link& l) { return l.to; },
       graph_.entering_begin_, graph_.entering_);

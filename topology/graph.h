@@ -103,28 +103,37 @@ class Graph {
   absl::Span<const LinkId> entering(VertexId id) const {
     return Slice(entering_, entering_begin_, id);
   }
+  // The dragonfly group a vertex belongs to, negative for none. A minimal way
+  // leads through no third group as long as it can.
+  int32_t group(VertexId id) const { return groups_[id]; }
   const IdVector<LinkClassId, LinkClassName>& link_classes() const {
     return classes_;
   }
   const IdVector<GridId, Grid>& grids() const { return grids_; }
   // Where `id` stands in a grid; the grid id is negative if in none.
   GridPlace grid_place(VertexId id) const { return places_[id]; }
-  static bool InGrid(GridPlace place) { return static_cast<int>(place.grid) >= 0; }
+  static bool InGrid(GridPlace place) {
+    return static_cast<int>(place.grid) >= 0;
+  }
 
  private:
   friend class GraphBuilder;
+  friend Graph WithFaults(const Graph& graph,
+                          absl::Span<const double> remaining);
   Graph() = default;
   static absl::Span<const LinkId> Slice(const std::vector<LinkId>& all,
                                         const std::vector<int32_t>& begin,
                                         VertexId id) {
     const size_t i = Index(id);
     return absl::MakeConstSpan(all).subspan(
-        static_cast<size_t>(begin[i]), static_cast<size_t>(begin[i + 1] - begin[i]));
+        static_cast<size_t>(begin[i]),
+        static_cast<size_t>(begin[i + 1] - begin[i]));
   }
 
   IdVector<VertexId, VertexKind> kinds_;
   IdVector<VertexId, uint8_t> forwards_;
   IdVector<VertexId, int32_t> islands_;
+  IdVector<VertexId, int32_t> groups_;
   IdVector<VertexId, GridPlace> places_;
   IdVector<LinkId, Link> links_;
   std::vector<int32_t> leaving_begin_;
@@ -145,6 +154,10 @@ class GraphBuilder {
   // Requires: island >= 0.
   void SetIsland(VertexId id, int32_t island) { graph_.islands_[id] = island; }
 
+  // Requires: group >= 0.
+  void SetGroup(VertexId id, int32_t group) { graph_.groups_[id] = group; }
+  int32_t group(VertexId id) const { return graph_.groups_[id]; }
+
   LinkClassId AddLinkClass(LinkClassName name) {
     return graph_.classes_.Add(std::move(name));
   }
@@ -160,7 +173,8 @@ class GraphBuilder {
   Graph Build() &&;
 
  private:
-  friend Graph WithFaults(const Graph& graph, absl::Span<const double> remaining);
+  friend Graph WithFaults(const Graph& graph,
+                          absl::Span<const double> remaining);
   Graph graph_;
 };
 

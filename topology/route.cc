@@ -107,8 +107,7 @@ absl::StatusOr<Route> Router::Valiant(VertexId from, VertexId to,
   }
   // The intermediate stop may be a chip that does not forward for others.
   ASSIGN_OR_RETURN(Route first, FindWith(Routing::kSpray, from, by, flow));
-  ASSIGN_OR_RETURN(const Route second,
-                   FindWith(Routing::kSpray, by, to, flow));
+  ASSIGN_OR_RETURN(const Route second, FindWith(Routing::kSpray, by, to, flow));
   // A turn at the intermediate's own switch does not descend to the chip.
   first.links.insert(first.links.end(), second.links.begin(),
                      second.links.end());
@@ -194,7 +193,8 @@ absl::StatusOr<std::vector<double>> Router::Loads(
       ++end;
     }
     if (routing_ != Routing::kSpray || end - begin < kDense ||
-        graph_.island(demands[begin].from)) {
+        graph_.island(demands[begin].from) ||
+        graph_.group(demands[begin].from) >= 0) {
       sparse.insert(sparse.end(), demands.begin() + begin,
                     demands.begin() + end);
     } else {

@@ -25,19 +25,12 @@
 
 #include <string_view>
 
+#include "topology/fabric.h"
 #include "topology/graph.h"
 #include "topology/shortest_paths.h"
 
 namespace orrery {
 
-enum class Routing {
-  kMinimal,
-  kDimensionOrdered,
-  kSpray,
-  kEcmp,
-  kValiant,
-  kAdaptive,
-};
 std::string_view RoutingName(Routing routing);
 
 struct Route {

@@ -21,18 +21,25 @@ void ShortestPaths::Start(Side& side, VertexId at) {
   side.paths[Index(at)] = 1;
 }
 
+bool ShortestPaths::Allows(const Domain& domain, VertexId v) const {
+  if (domain.island && graph_.island(v) != domain.island) return false;
+  return !domain.groups || graph_.group(v) < 0 ||
+         graph_.group(v) == domain.groups->first ||
+         graph_.group(v) == domain.groups->second;
+}
+
 // Reaches everything one link beyond the deepest level.
 template <bool kForward>
-void ShortestPaths::Advance(Side& side, VertexId origin,
-                            std::optional<int32_t> island) {
+void ShortestPaths::Advance(Side& side, VertexId origin, const Domain& domain) {
   const size_t level_end = side.order.size();
   const int32_t next_depth = side.depth[Index(side.order.back())] + 1;
   for (size_t i = side.level_begin; i < level_end; ++i) {
     const VertexId at = side.order[i];
     if (at != origin && !graph_.forwards(at)) continue;
     for (LinkId id : kForward ? graph_.leaving(at) : graph_.entering(at)) {
-      const VertexId next = kForward ? graph_.link(id).to : graph_.link(id).from;
-      if (island && graph_.island(next) != island) continue;
+      const VertexId next =
+          kForward ? graph_.link(id).to : graph_.link(id).from;
+      if (!Allows(domain, next)) continue;
       const size_t n = Index(next);
       if (side.stamp[n] != search_) {
         side.stamp[n] = search_;
@@ -48,8 +55,7 @@ void ShortestPaths::Advance(Side& side, VertexId origin,
   side.level_begin = level_end;
 }
 
-bool ShortestPaths::Search(VertexId from, VertexId to,
-                           std::optional<int32_t> island) {
+bool ShortestPaths::Search(VertexId from, VertexId to, const Domain& domain) {
   ++search_;
   Start(forward_, from);
   Start(backward_, to);
@@ -68,9 +74,9 @@ bool ShortestPaths::Search(VertexId from, VertexId to,
     const size_t behind = backward_.order.size() - backward_.level_begin;
     if (ahead == 0 || behind == 0) return false;
     if (ahead <= behind) {
-      Advance<true>(forward_, from, island);
+      Advance<true>(forward_, from, domain);
     } else {
-      Advance<false>(backward_, to, island);
+      Advance<false>(backward_, to, domain);
     }
   }
 }
@@ -95,8 +101,7 @@ void ShortestPaths::Collect() {
       const double flow = flow_[Index(at)];
       flow_[Index(at)] = 0;
       if (flow == 0 || side.depth[Index(at)] == 0) continue;
-      for (LinkId id :
-           is_forward ? graph_.entering(at) : graph_.leaving(at)) {
+      for (LinkId id : is_forward ? graph_.entering(at) : graph_.leaving(at)) {
         const VertexId before =
             is_forward ? graph_.link(id).from : graph_.link(id).to;
         if (!Reached(side, before) ||
@@ -122,12 +127,14 @@ void ShortestPaths::Collect() {
 absl::Span<const LinkShare> ShortestPaths::Between(VertexId from, VertexId to) {
   CHECK(from != to);
   result_.clear();
-  const std::optional<int32_t> island = graph_.island(from);
-  const bool together = island && island == graph_.island(to);
-  if ((together && Search(from, to, island)) ||
-      Search(from, to, std::nullopt)) {
-    Collect();
+  Domain domain;
+  if (graph_.island(from) && graph_.island(from) == graph_.island(to)) {
+    domain.island = graph_.island(from);
+  } else if (graph_.group(from) >= 0 && graph_.group(to) >= 0) {
+    domain.groups = {graph_.group(from), graph_.group(to)};
   }
+  const bool narrowed = domain.island || domain.groups;
+  if ((narrowed && Search(from, to, domain)) || Search(from, to, {})) Collect();
   return result_;
 }
 
@@ -136,7 +143,7 @@ std::optional<VertexId> ShortestPaths::AddLoads(
   ++search_;
   Start(forward_, from);
   while (forward_.level_begin < forward_.order.size()) {
-    Advance<true>(forward_, from, std::nullopt);
+    Advance<true>(forward_, from, {});
   }
   for (VertexId v : graph_.vertices()) {
     if (amounts[Index(v)] > 0 && !Reached(forward_, v)) return v;
@@ -154,8 +161,8 @@ std::optional<VertexId> ShortestPaths::AddLoads(
           (before != from && !graph_.forwards(before))) {
         continue;
       }
-      const double share = flow * forward_.paths[Index(before)] /
-                           forward_.paths[Index(at)];
+      const double share =
+          flow * forward_.paths[Index(before)] / forward_.paths[Index(at)];
       flow_[Index(before)] += share;
       loads[Index(id)] += share;
     }

@@ -3,12 +3,14 @@
 //
 // Searches from both ends at once, level by level, so that the work depends on
 // the distance and not on the size of the machine. Only vertices that forward
-// are passed through; two vertices of one island are connected inside it as
-// long as it can be done. Scratch space is kept between calls: one object, many
+// are passed through; two vertices of one island are connected inside it, and
+// two of different dragonfly groups through these two groups alone, as long as
+// it can be done. Scratch space is kept between calls: one object, many
 // searches, one thread.
 #include <absl/types/span.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "topology/graph.h"
@@ -34,8 +36,8 @@ class ShortestPaths {
   // Adds to `loads` what `from` puts on every link when it sends
   // `amounts[v]` to each vertex v, split evenly over all shortest paths
   // (Brandes' accumulation, 2001). Returns a vertex that is cut off, if any.
-  // Cost: O(links), whatever the number of destinations; islands are not
-  // looked at.
+  // Cost: O(links), whatever the number of destinations; islands and groups
+  // are not looked at.
   std::optional<VertexId> AddLoads(VertexId from,
                                    absl::Span<const double> amounts,
                                    absl::Span<double> loads);
@@ -49,13 +51,19 @@ class ShortestPaths {
     std::vector<VertexId> order;
     size_t level_begin = 0;  // of the deepest level in `order`
   };
+  // The vertices a search may enter.
+  struct Domain {
+    std::optional<int32_t> island;
+    std::optional<std::pair<int32_t, int32_t>> groups;
+  };
+  bool Allows(const Domain& domain, VertexId v) const;
   void Start(Side& side, VertexId at);
   template <bool kForward>
-  void Advance(Side& side, VertexId origin, std::optional<int32_t> island);
+  void Advance(Side& side, VertexId origin, const Domain& domain);
   bool Reached(const Side& side, VertexId v) const {
     return side.stamp[Index(v)] == search_;
   }
-  bool Search(VertexId from, VertexId to, std::optional<int32_t> island);
+  bool Search(VertexId from, VertexId to, const Domain& domain);
   void Collect();
 
   const Graph& graph_;
