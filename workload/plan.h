@@ -17,6 +17,7 @@
 #include "topology/dtype.h"
 #include "topology/system.h"
 #include "workload/degrees.h"
+#include "workload/layer_shape.h"
 #include "workload/model.h"
 
 namespace orrery {
@@ -47,8 +48,6 @@ enum class Module {
   kMlaUpProjection
 };
 inline constexpr size_t kModules = 6;
-enum class AttentionKernel { kFlash, kUnfused };
-enum class ContextMethod { kRing, kAllGather, kUlysses };
 
 class Plan {
  public:

@@ -1,0 +1,195 @@
+#include "workload/layer_builder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace orrery {
+namespace {
+
+// Operations per element, forward and backward, of the pointwise kernels
+// (gkarfakis19/Rapid-LLM counts).
+constexpr double kNormFlops = 7;
+constexpr double kNormGradientFlops = 14;
+constexpr double kCastFlops = 2;
+
+}  // namespace
+
+void LayerBuilder::Slot(ModuleSet modules) {
+  ++slot_;
+  modules_ = modules;
+}
+
+void LayerBuilder::Add(std::vector<Step>& list, std::variant<Op, Exchange> what,
+                       ModuleSet modules) {
+  list.push_back(Step{std::move(what), slot_, modules, beside_});
+}
+
+void LayerBuilder::Forward(OpName name, Work work) {
+  Add(ops_.forward, Op{name, Pass::kForward, work}, modules_);
+}
+void LayerBuilder::InputGradient(OpName name, Work work) {
+  Add(ops_.input_gradient, Op{name, Pass::kInputGradient, work}, kNoModule);
+}
+void LayerBuilder::WeightGradient(OpName name, Work work) {
+  Add(ops_.weight_gradient, Op{name, Pass::kWeightGradient, work}, kNoModule);
+}
+void LayerBuilder::ForwardExchange(const Exchange& exchange) {
+  Add(ops_.forward, exchange, modules_);
+}
+void LayerBuilder::InputGradientExchange(const Exchange& exchange) {
+  Add(ops_.input_gradient, exchange, kNoModule);
+}
+void LayerBuilder::WeightGradientExchange(const Exchange& exchange) {
+  Add(ops_.weight_gradient, exchange, kNoModule);
+}
+
+void LayerBuilder::Keep(std::string_view name, int64_t elements, DType dtype,
+                        ModuleSet modules, bool layer_input) {
+  ops_.kept.push_back(KeptTensor{name, StorageBytes(dtype, elements), slot_,
+                                 modules, layer_input});
+}
+
+Pointwise LayerBuilder::Elementwise(int64_t elements, double reads,
+                                    double writes,
+                                    double flops_per_element) const {
+  const auto bytes = [&](double tensors) {
+    return Bytes(std::llround(tensors * static_cast<double>(elements) *
+                              BytesPerElement(shape_.activation)));
+  };
+  return Pointwise{.read = bytes(reads),
+                   .written = bytes(writes),
+                   .flops = flops_per_element * static_cast<double>(elements)};
+}
+
+bool LayerBuilder::Narrow() const {
+  return Bits(shape_.precision) < Bits(shape_.activation);
+}
+
+Pointwise LayerBuilder::Cast(int64_t elements, int copies) const {
+  Pointwise cast = Elementwise(elements, 1, 0, kCastFlops);
+  cast.kind = Pointwise::Kind::kQuantize;
+  cast.written = StorageBytes(shape_.precision, elements) * copies;
+  return cast;
+}
+
+// The forward cast also writes the transposed copy that the weight gradient
+// reads, if there will be one: a run that writes a cache has none.
+void LayerBuilder::CastForward(int64_t elements) {
+  if (!Narrow()) return;
+  Forward(OpName::kQuantize, Cast(elements, shape_.write_cache ? 1 : 2));
+}
+
+// Once for the input's gradient and, transposed, once for the weights'.
+void LayerBuilder::CastInputGradient(int64_t elements) {
+  if (Narrow()) InputGradient(OpName::kQuantize, Cast(elements, 2));
+}
+
+void LayerBuilder::LinearForward(const LinearShape& l) {
+  CastForward(l.rows * l.inputs);
+  Forward(l.name, Gemm{.m = l.rows,
+                       .n = l.outputs,
+                       .k = l.inputs,
+                       .operand = shape_.precision,
+                       .output = shape_.activation});
+  if (l.bias && shape_.fusion == Fusion::kNone) {
+    Forward(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 1, 1));
+  }
+}
+
+void LayerBuilder::LinearInputGradient(const LinearShape& l) {
+  CastInputGradient(l.rows * l.outputs);
+  InputGradient(l.name, Gemm{.m = l.rows,
+                             .n = l.inputs,
+                             .k = l.outputs,
+                             .operand = shape_.precision,
+                             .output = shape_.activation});
+}
+
+void LayerBuilder::LinearWeightGradient(const LinearShape& l) {
+  WeightGradient(l.name, Gemm{.m = l.outputs,
+                              .n = l.inputs,
+                              .k = l.rows,
+                              .operand = shape_.precision,
+                              .output = shape_.gradient,
+                              .accumulate = true});
+  if (l.bias && shape_.fusion == Fusion::kNone) {
+    WeightGradient(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 0, 1));
+  }
+}
+
+void LayerBuilder::KeepLinearInput(std::string_view name, int64_t rows,
+                                   int64_t width, ModuleSet modules) {
+  Keep(name, rows * width, Narrow() ? shape_.precision : shape_.activation,
+       modules);
+}
+
+void LayerBuilder::Norm(int64_t rows, int64_t width, bool residual) {
+  const bool fused = residual && shape_.fusion == Fusion::kResidualNorm;
+  // The sum of the residual branch that a fused norm takes over is one more
+  // tensor read and written forward.
+  Pointwise forward =
+      Elementwise(rows * width, fused ? 2 : 1, fused ? 2 : 1, kNormFlops);
+  forward.kind = Pointwise::Kind::kNorm;
+  forward.row = width;
+  Forward(OpName::kNorm, forward);
+  Pointwise backward =
+      Elementwise(rows * width, fused ? 3 : 2, 1, kNormGradientFlops);
+  backward.kind = Pointwise::Kind::kNorm;
+  backward.row = width;
+  InputGradient(OpName::kNorm, backward);
+  if (residual && !fused) {
+    InputGradient(OpName::kResidual, Elementwise(rows * width, 2, 1, 1));
+  }
+}
+
+Exchange LayerBuilder::TokenExchange(ExchangeKind kind, int64_t width) const {
+  return Exchange{.kind = kind,
+                  .group = ExchangeGroup::kTensor,
+                  .bytes = StorageBytes(shape_.activation, tokens() * width)};
+}
+
+void LayerBuilder::GatherTokensForward(int64_t width) {
+  if (shape_.tensor == 1 || !shape_.sequence_parallel) return;
+  ForwardExchange(TokenExchange(ExchangeKind::kAllGather, width));
+}
+
+void LayerBuilder::ReduceTokensForward(int64_t width) {
+  if (shape_.tensor == 1) return;
+  ForwardExchange(TokenExchange(shape_.sequence_parallel
+                                    ? ExchangeKind::kReduceScatter
+                                    : ExchangeKind::kAllReduce,
+                                width));
+}
+
+void LayerBuilder::GatherTokensInputGradient(int64_t width) {
+  if (shape_.tensor == 1 || !shape_.sequence_parallel) return;
+  InputGradientExchange(TokenExchange(ExchangeKind::kAllGather, width));
+}
+
+void LayerBuilder::ReduceTokensInputGradient(int64_t width) {
+  if (shape_.tensor == 1) return;
+  InputGradientExchange(TokenExchange(shape_.sequence_parallel
+                                          ? ExchangeKind::kReduceScatter
+                                          : ExchangeKind::kAllReduce,
+                                      width));
+}
+
+void LayerBuilder::GatherTokensWeightGradient(int64_t width) {
+  if (shape_.tensor == 1 || !shape_.sequence_parallel) return;
+  WeightGradientExchange(TokenExchange(ExchangeKind::kAllGather, width));
+}
+
+LayerOps LayerBuilder::Build() && {
+  const auto downwards = [](const Step& a, const Step& b) {
+    return a.slot > b.slot;
+  };
+  std::stable_sort(ops_.input_gradient.begin(), ops_.input_gradient.end(),
+                   downwards);
+  std::stable_sort(ops_.weight_gradient.begin(), ops_.weight_gradient.end(),
+                   downwards);
+  return std::move(ops_);
+}
+
+}  // namespace orrery

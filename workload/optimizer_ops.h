@@ -1,0 +1,38 @@
+#pragma once
+// The end of a training step as ops: gradient norm, clipping, Adam.
+//
+// Mixed-precision Adam reads gradient, both moments and the master weight, and
+// writes moments, master and the weight in the model's format: with FP32
+// gradients and a 16-bit weight 2 + 4 + 8 + 4 read and 2 + 8 + 4 written, 32
+// bytes and 14 operations per parameter.
+//
+//   for (const Op& op : OptimizerOps({.parameters = shard})) ...
+#include <cstdint>
+#include <vector>
+
+#include "topology/dtype.h"
+#include "workload/op.h"
+
+namespace orrery {
+
+struct OptimizerShape {
+  // Parameters whose state this rank holds, and those whose gradients it sees
+  // when the norm is taken (the same unless gradients are not sharded).
+  int64_t parameters = 0;
+  int64_t gradients = 0;
+  DType weight = DType::kBf16;
+  DType gradient = DType::kFp32;
+  DType moments = DType::kFp32;
+  // An FP32 copy of the weights is kept and updated.
+  bool master_weights = true;
+  // Gradients are scaled to a maximal norm.
+  bool clip = true;
+  // The scaling is part of the optimizer's kernel.
+  bool fused_clip = true;
+  // Weights are also cast to an 8-bit copy and its transpose.
+  bool narrow_copy = false;
+};
+
+std::vector<Op> OptimizerOps(const OptimizerShape& shape);
+
+}  // namespace orrery
