@@ -212,11 +212,14 @@ absl::StatusOr<Bytes> ParseBytes(absl::string_view text) {
     return absl::InvalidArgumentError(fmt::format(
         "'{}' is more than the 9.2 EB that can be counted", std::string(text)));
   }
-  if (value != std::floor(value)) {
+  // "17.28 TB" is whole, though its product of two doubles is off by one ulp.
+  const double whole = std::round(value);
+  if (std::abs(value - whole) >
+      value * std::numeric_limits<double>::epsilon()) {
     return absl::InvalidArgumentError(
         fmt::format("'{}' is not a whole number of bytes", std::string(text)));
   }
-  return Bytes(static_cast<int64_t>(value));
+  return Bytes(static_cast<int64_t>(whole));
 }
 
 absl::StatusOr<BytesPerSecond> ParseBytesPerSecond(absl::string_view text) {

@@ -25,6 +25,16 @@ TEST(UnitsText, BytesAreDecimalOrBinary) {
   EXPECT_THAT(ParseBytes("0 B"), IsOkAndHolds(Bytes(0)));
 }
 
+// 17.28 has no exact double, and its product with 1e12 misses the whole number
+// by one unit in the last place.
+TEST(UnitsText, ADecimalFractionOfATerabyteIsWhole) {
+  EXPECT_THAT(ParseBytes("17.28 TB"), IsOkAndHolds(Bytes(17'280'000'000'000)));
+  EXPECT_THAT(ParseBytes("10000000000000.5 B"),
+              StatusIs(kInvalid, HasSubstr("whole number of bytes")));
+  EXPECT_THAT(ParseBytes("0.5 B"),
+              StatusIs(kInvalid, HasSubstr("whole number of bytes")));
+}
+
 TEST(UnitsText, BandwidthTellsBitsFromBytes) {
   EXPECT_THAT(ParseBytesPerSecond("400 Gb/s"),
               IsOkAndHolds(BytesPerSecond(50e9)));
