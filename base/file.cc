@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_writer.h"
 #include "base/status.h"
 #include "base/units_text.h"
 
@@ -32,26 +33,10 @@ class Descriptor {
     if (fd_ >= 0) close(fd_);
   }
   int get() const { return fd_; }
-  int Release() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
 
  private:
   int fd_;
 };
-
-absl::Status WriteAll(int fd, absl::string_view contents,
-                      const std::string& path) {
-  while (!contents.empty()) {
-    const ssize_t written = write(fd, contents.data(), contents.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Failed("write", path);
-    contents.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -83,32 +68,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view contents) {
-  if (path == "-") return WriteAll(STDOUT_FILENO, contents, "standard output");
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (S_ISDIR(info.st_mode)) {
-      return absl::InvalidArgumentError(
-          fmt::format("cannot write '{}': it is a directory", path));
-    }
-    // A device or a pipe cannot be replaced by a rename.
-    const Descriptor device(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (device.get() < 0) return Failed("write", path);
-    return WriteAll(device.get(), contents, path);
-  }
-  std::string temporary = path + ".XXXXXX";
-  Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) return Failed("write", path);
-  absl::Status status = WriteAll(file.get(), contents, path);
-  // mkostemp makes the file private; give it what a plain open would have.
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (status.ok() && (fchmod(file.get(), 0666 & ~mask) != 0 ||
-                      fsync(file.get()) != 0 || close(file.Release()) != 0 ||
-                      rename(temporary.c_str(), path.c_str()) != 0)) {
-    status = Failed("write", path);
-  }
-  if (!status.ok()) unlink(temporary.c_str());
-  return status;
+  ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(path));
+  RETURN_IF_ERROR(file.Append(contents));
+  return file.Commit();
 }
 
 }  // namespace orrery
