@@ -1,0 +1,59 @@
+// How fast a timeline is written: slices with three arguments each on 256
+// tracks, compressed, to a file.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "traces/perfetto_writer.h"
+
+namespace orrery {
+namespace {
+
+int64_t WriteSlices(const std::string& path, int64_t count) {
+  auto writer = PerfettoWriter::Create(path);
+  CHECK(writer.ok()) << writer.status();
+  std::vector<TrackId> tracks;
+  for (int i = 0; i < 256; ++i) {
+    tracks.push_back(writer->AddTrack({.name = "track " + std::to_string(i)}));
+  }
+  std::vector<EventName> names;
+  for (int i = 0; i < 64; ++i) {
+    names.push_back(writer->Name("op " + std::to_string(i)));
+  }
+  const auto layer = writer->Key("layer"), bytes = writer->Key("bytes"),
+             start = writer->Key("start_ps");
+  for (int64_t i = 0; i < count; ++i) {
+    const TrackId track = tracks[static_cast<size_t>(i) % tracks.size()];
+    const Time at(Duration(i / 256 * 1'234'567));
+    const std::array<EventArgument, 3> arguments = {
+        {{layer, i / 256 % 80},
+         {bytes, i % 64 * 4096},
+         {start, at.time_since_epoch().count()}}};
+    writer->Begin(track, at, names[static_cast<size_t>(i / 256) % names.size()],
+                  {.arguments = arguments});
+    writer->End(track, at + Duration(1'000'000));
+  }
+  const absl::Status status = writer->Finish();
+  CHECK(status.ok()) << status;
+  return writer->file_bytes();
+}
+
+void BM_PerfettoWriter(benchmark::State& state) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "orrery_trace_bench.pftrace")
+          .string();
+  int64_t bytes = 0;
+  for (auto _ : state) bytes = WriteSlices(path, state.range(0));
+  std::filesystem::remove(path);
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.counters["bytes/slice"] =
+      static_cast<double>(bytes) / static_cast<double>(state.range(0));
+}
+BENCHMARK(BM_PerfettoWriter)->Arg(1 << 20)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace orrery
