@@ -49,7 +49,7 @@ struct MeshFabric {
 // A grid whose lines are closed to rings.
 struct TorusFabric {
   std::vector<int> shape;
-  // The wrap-around of the longest side shifts the others by half of theirs.
+  // Going around a side of n also shifts every side of 2n by n.
   bool twisted;
 };
 

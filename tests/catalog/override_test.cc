@@ -1,0 +1,169 @@
+#include "catalog/override.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/merge.h"
+#include "catalog/textproto.h"
+#include "proto/scenario.pb.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+pb::Scenario Base() {
+  pb::Scenario scenario;
+  EXPECT_OK(ParseTextproto(R"(
+    training { micro_batch: 1 parallel { tensor: 2 } layers_per_stage: [1, 2] }
+    system { chip { peak { dtype: BF16 rate: "1 TFLOP/s" }
+                    peak { dtype: FP8 rate: "2 TFLOP/s" }
+                    cache { name: "L2" size: "40 MiB" } } })",
+                           "base", &scenario));
+  return scenario;
+}
+
+absl::Status Set(const std::string& text, pb::Scenario* scenario) {
+  auto parsed = ParseOverride(text);
+  if (!parsed.ok()) return parsed.status();
+  return ApplyOverride(*parsed, scenario);
+}
+
+pb::Scenario After(const std::string& text) {
+  pb::Scenario scenario = Base();
+  EXPECT_OK(Set(text, &scenario));
+  return scenario;
+}
+
+std::string Refused(const std::string& text) {
+  pb::Scenario scenario = Base();
+  const absl::Status status = Set(text, &scenario);
+  EXPECT_EQ(status.code(), kInvalid) << text;
+  EXPECT_EQ(status.message().find('\n'), absl::string_view::npos);
+  return std::string(status.message());
+}
+
+TEST(Override, SetsEveryKindOfField) {
+  EXPECT_EQ(After("training.parallel.tensor=4").training().parallel().tensor(),
+            4);
+  EXPECT_EQ(After("training.schedule=ZB_H1").training().schedule(),
+            pb::Training::ZB_H1);
+  EXPECT_EQ(After("seed=18446744073709551615").seed(), UINT64_MAX);
+  EXPECT_EQ(
+      After("training.expert_imbalance=1.5").training().expert_imbalance(),
+      1.5);
+  EXPECT_TRUE(
+      After("training.overlap_tensor=true").training().overlap_tensor());
+  EXPECT_EQ(After("system.chip.memory = 96 GB").system().chip().memory(),
+            "96 GB");
+  // Only the first '=' separates.
+  EXPECT_EQ(After("description=a=b").description(), "a=b");
+}
+
+TEST(Override, SetsListsWholeOrByEntry) {
+  EXPECT_THAT(
+      After("training.layers_per_stage=3,4,5").training().layers_per_stage(),
+      ElementsAre(3, 4, 5));
+  EXPECT_THAT(
+      After("training.layers_per_stage=[7]").training().layers_per_stage(),
+      ElementsAre(7));
+  EXPECT_THAT(After("training.recompute_module=NORM, MLP")
+                  .training()
+                  .recompute_module(),
+              ElementsAre(pb::Training::NORM, pb::Training::MLP));
+  EXPECT_EQ(After("system.chip.peak[1].rate=3 TFLOP/s")
+                .system()
+                .chip()
+                .peak(1)
+                .rate(),
+            "3 TFLOP/s");
+  EXPECT_EQ(After("system.chip.peak[FP8].rate=3 TFLOP/s")
+                .system()
+                .chip()
+                .peak(1)
+                .rate(),
+            "3 TFLOP/s");
+  EXPECT_EQ(After("system.chip.cache[L2].size=50 MiB")
+                .system()
+                .chip()
+                .cache(0)
+                .size(),
+            "50 MiB");
+}
+
+TEST(Override, SetsMessagesAsTextAndClearsWithNothing) {
+  const pb::Scenario torus =
+      After("system.scale_up.fabric.torus={shape: [4,4]}");
+  EXPECT_THAT(torus.system().scale_up().fabric().torus().shape(),
+              ElementsAre(4, 4));
+  EXPECT_EQ(
+      After("training.layers_per_stage=").training().layers_per_stage_size(),
+      0);
+  EXPECT_FALSE(After("training.micro_batch=").training().has_micro_batch());
+}
+
+TEST(Override, ARefusalSaysWhatWouldBeLegal) {
+  EXPECT_EQ(Refused("training.paralel.tensor=4"),
+            "--set training.paralel: Training has no field 'paralel'; did you "
+            "mean 'parallel'?");
+  EXPECT_THAT(
+      Refused("training.schedule=GPIP"),
+      AllOf(HasSubstr("GPIPE, ONE_F_ONE_B"), HasSubstr("did you mean")));
+  EXPECT_THAT(Refused("training.schedule=SCHEDULE_UNSPECIFIED"),
+              HasSubstr("must be one of"));
+  EXPECT_THAT(Refused("training.parallel.tensor=four"),
+              HasSubstr("'four' is not a whole number"));
+  EXPECT_THAT(Refused("training.parallel.tensor=4294967296"),
+              HasSubstr("whole number"));
+  EXPECT_THAT(Refused("training.parallel=4"), HasSubstr("its fields (tensor"));
+  EXPECT_THAT(Refused("system.chip.peak[2].rate=x"),
+              HasSubstr("positions are 0 to 1"));
+  EXPECT_THAT(Refused("system.chip.peak[FP4].rate=x"),
+              HasSubstr("there are BF16, FP8"));
+  EXPECT_THAT(Refused("system.chip.peak.rate=x"), HasSubstr("peak[0]"));
+  EXPECT_THAT(Refused("training.micro_batch[0]=1"), HasSubstr("is not a list"));
+  EXPECT_THAT(Refused("training.micro_batch.x=1"), HasSubstr("has no fields"));
+  EXPECT_THAT(Refused("training"), HasSubstr("PATH=VALUE"));
+  EXPECT_THAT(Refused("=4"), HasSubstr("PATH=VALUE"));
+  EXPECT_THAT(Refused("a..b=4"), HasSubstr("no field 'a'"));
+  EXPECT_THAT(Refused("training..b=4"), HasSubstr("single dots"));
+  EXPECT_THAT(Refused("training[0=4"), HasSubstr("without ']'"));
+  EXPECT_THAT(Refused("model={"), HasSubstr("write {...}"));
+  EXPECT_THAT(Refused("model={nope: 1}"), HasSubstr("no field 'nope'"));
+}
+
+TEST(Merge, SetFieldsWinListsAreReplacedAndTwiceIsOnce) {
+  pb::Scenario base = Base();
+  pb::Scenario over;
+  ASSERT_OK(ParseTextproto(
+      "training { parallel { context: 3 } layers_per_stage: [9] } "
+      "system { chip { peak { dtype: FP4 rate: \"4 TFLOP/s\" } } }",
+      "over", &over));
+  MergeOver(over, &base);
+  EXPECT_EQ(base.training().parallel().tensor(), 2);
+  EXPECT_EQ(base.training().parallel().context(), 3);
+  EXPECT_THAT(base.training().layers_per_stage(), ElementsAre(9));
+  EXPECT_EQ(base.system().chip().peak_size(), 1);
+  EXPECT_EQ(base.system().chip().cache_size(), 1);
+  const std::string once = PrintTextproto(base);
+  MergeOver(over, &base);
+  EXPECT_EQ(PrintTextproto(base), once);
+}
+
+TEST(Merge, AnotherKindOfFabricReplacesTheFirst) {
+  pb::System base, over;
+  ASSERT_OK(ParseTextproto("scale_up { fabric { switch { planes: 4 } } }", "a",
+                           &base));
+  ASSERT_OK(ParseTextproto("scale_up { fabric { torus { shape: [2, 2] } } }",
+                           "b", &over));
+  MergeOver(over, &base);
+  EXPECT_FALSE(base.scale_up().fabric().has_switch_());
+  EXPECT_TRUE(base.scale_up().fabric().has_torus());
+}
+
+}  // namespace
+}  // namespace orrery

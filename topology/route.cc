@@ -1,0 +1,224 @@
+#include "topology/route.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "topology/adaptive_split.h"
+#include "topology/dimension_order.h"
+#include "topology/metrics.h"
+
+namespace orrery {
+namespace {
+
+// SplitMix64's finaliser (Steele, Lea and Flood, 2014).
+uint64_t Mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+uint64_t HashOf(VertexId from, VertexId to, uint64_t flow, uint64_t place) {
+  return Mix(Mix(Mix(Mix(Index(from)) ^ Index(to)) ^ flow) ^ place);
+}
+
+// Merges repeated links, keeping the first place of each.
+std::vector<LinkShare> Merged(std::vector<LinkShare> links) {
+  std::vector<size_t> order(links.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return links[a].link < links[b].link;
+  });
+  for (size_t i = 1; i < order.size(); ++i) {
+    LinkShare& before = links[order[i - 1]];
+    LinkShare& here = links[order[i]];
+    if (before.link != here.link) continue;
+    before.share += here.share;
+    here.share = 0;
+    order[i] = order[i - 1];
+  }
+  std::erase_if(links, [](const LinkShare& l) { return l.share == 0; });
+  return links;
+}
+
+}  // namespace
+
+std::string_view RoutingName(Routing routing) {
+  switch (routing) {
+    case Routing::kMinimal:
+      return "minimal";
+    case Routing::kDimensionOrdered:
+      return "dimension-ordered";
+    case Routing::kSpray:
+      return "spray";
+    case Routing::kEcmp:
+      return "ECMP";
+    case Routing::kValiant:
+      return "Valiant";
+    case Routing::kAdaptive:
+      return "adaptive";
+  }
+  return "";
+}
+
+Router::Router(const Graph& graph, Routing routing)
+    : graph_(graph), routing_(routing), paths_(graph), chips_(Chips(graph)) {}
+
+Route Router::Finish(std::vector<LinkShare> links) const {
+  double latency = 0;
+  for (const LinkShare& l : links) {
+    latency += l.share * ToSeconds(graph_.link(l.link).latency);
+  }
+  return {std::move(links), FromSeconds(latency)};
+}
+
+// Follows the links of all shortest paths from one end to the other.
+std::vector<LinkShare> Router::OnePath(absl::Span<const LinkShare> all,
+                                       VertexId from, VertexId to, bool hashed,
+                                       uint64_t flow) {
+  std::vector<LinkShare> path;
+  std::vector<LinkId> choices;
+  VertexId at = from;
+  while (at != to) {
+    choices.clear();
+    for (const LinkShare& l : all) {
+      if (graph_.link(l.link).from == at) choices.push_back(l.link);
+    }
+    CHECK(!choices.empty());
+    std::sort(choices.begin(), choices.end());
+    const size_t pick =
+        hashed ? HashOf(from, to, flow, Index(at)) % choices.size() : 0;
+    path.push_back({choices[pick], 1});
+    at = graph_.link(choices[pick]).to;
+  }
+  return path;
+}
+
+absl::StatusOr<Route> Router::Valiant(VertexId from, VertexId to,
+                                      uint64_t flow) {
+  if (chips_.size() <= 2) return FindWith(Routing::kSpray, from, to, flow);
+  uint64_t hash = HashOf(from, to, flow, 0);
+  VertexId by = from;
+  while (by == from || by == to) {
+    hash = Mix(hash);
+    by = chips_[hash % chips_.size()];
+  }
+  // The intermediate stop may be a chip that does not forward for others.
+  ASSIGN_OR_RETURN(Route first, FindWith(Routing::kSpray, from, by, flow));
+  ASSIGN_OR_RETURN(const Route second, FindWith(Routing::kSpray, by, to, flow));
+  // A turn at the intermediate's own switch does not descend to the chip.
+  first.links.insert(first.links.end(), second.links.begin(),
+                     second.links.end());
+  if (!graph_.forwards(by)) {
+    std::erase_if(first.links, [&](const LinkShare& l) {
+      const Link& link = graph_.link(l.link);
+      return link.from == by || link.to == by;
+    });
+  }
+  return Finish(Merged(std::move(first.links)));
+}
+
+absl::StatusOr<Route> Router::FindWith(Routing routing, VertexId from,
+                                       VertexId to, uint64_t flow) {
+  CHECK(from != to);
+  if (routing == Routing::kValiant) return Valiant(from, to, flow);
+  if (routing == Routing::kDimensionOrdered) {
+    std::vector<LinkShare> links = DimensionOrder(graph_, from, to);
+    if (!links.empty()) return Finish(std::move(links));
+  }
+  const absl::Span<const LinkShare> all = paths_.Between(from, to);
+  if (all.empty()) {
+    return absl::FailedPreconditionError(
+        fmt::format("no path from {} to {}: they are cut off from each other",
+                    VertexName(graph_, from), VertexName(graph_, to)));
+  }
+  switch (routing) {
+    case Routing::kMinimal:
+    case Routing::kDimensionOrdered:
+      return Finish(OnePath(all, from, to, false, flow));
+    case Routing::kEcmp:
+      return Finish(OnePath(all, from, to, true, flow));
+    case Routing::kSpray:
+    case Routing::kAdaptive:
+    case Routing::kValiant:
+      break;
+  }
+  return Finish({all.begin(), all.end()});
+}
+
+absl::StatusOr<Route> Router::Find(VertexId from, VertexId to, uint64_t flow) {
+  return FindWith(routing_, from, to, flow);
+}
+
+absl::StatusOr<std::vector<Route>> Router::FindAll(
+    absl::Span<const Demand> demands) {
+  const bool adaptive = routing_ == Routing::kAdaptive;
+  std::vector<Route> routes;
+  std::vector<Route> detours;
+  routes.reserve(demands.size());
+  for (const Demand& d : demands) {
+    ASSIGN_OR_RETURN(Route route, FindWith(routing_, d.from, d.to, d.flow));
+    routes.push_back(std::move(route));
+    if (!adaptive) continue;
+    ASSIGN_OR_RETURN(Route detour, Valiant(d.from, d.to, d.flow));
+    detours.push_back(std::move(detour));
+  }
+  if (!adaptive || demands.size() < 2) return routes;
+  const double minimal = AdaptiveSplit(graph_, demands, routes, detours);
+  for (size_t i = 0; i < routes.size(); ++i) {
+    std::vector<LinkShare> links;
+    for (const LinkShare& l : routes[i].links) {
+      links.push_back({l.link, l.share * minimal});
+    }
+    for (const LinkShare& l : detours[i].links) {
+      links.push_back({l.link, l.share * (1 - minimal)});
+    }
+    routes[i] = Finish(Merged(std::move(links)));
+  }
+  return routes;
+}
+
+absl::StatusOr<std::vector<double>> Router::Loads(
+    absl::Span<const Demand> demands) {
+  std::vector<double> loads(graph_.link_count(), 0);
+  // From many destinations per source on, one search per source is cheaper.
+  constexpr size_t kDense = 16;
+  std::vector<Demand> sparse;
+  std::vector<double> amounts;
+  for (size_t begin = 0; begin < demands.size();) {
+    size_t end = begin;
+    while (end < demands.size() && demands[end].from == demands[begin].from) {
+      ++end;
+    }
+    if (routing_ != Routing::kSpray || end - begin < kDense ||
+        graph_.island(demands[begin].from) ||
+        graph_.group(demands[begin].from) >= 0) {
+      sparse.insert(sparse.end(), demands.begin() + begin,
+                    demands.begin() + end);
+    } else {
+      amounts.assign(graph_.vertex_count(), 0);
+      for (size_t i = begin; i < end; ++i) {
+        amounts[Index(demands[i].to)] += demands[i].bytes;
+      }
+      const VertexId from = demands[begin].from;
+      if (const auto cut =
+              paths_.AddLoads(from, amounts, absl::MakeSpan(loads))) {
+        return absl::FailedPreconditionError(fmt::format(
+            "no path from {} to {}: they are cut off from each other",
+            VertexName(graph_, from), VertexName(graph_, *cut)));
+      }
+    }
+    begin = end;
+  }
+  ASSIGN_OR_RETURN(const std::vector<Route> routes, FindAll(sparse));
+  for (size_t i = 0; i < routes.size(); ++i) {
+    for (const LinkShare& l : routes[i].links) {
+      loads[Index(l.link)] += l.share * sparse[i].bytes;
+    }
+  }
+  return loads;
+}
+
+}  // namespace orrery
