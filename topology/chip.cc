@@ -80,6 +80,7 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
   chip.memory_ = fields.Positive<Bytes>("memory");
   chip.memory_bandwidth_ = fields.Positive<BytesPerSecond>("memory_bandwidth");
   chip.memory_latency_ = fields.Positive<Duration>("memory_latency");
+  chip.memory_kind_ = fields.OptionalText("memory_kind");
   for (const FieldReader& level : fields.Each("cache")) {
     chip.caches_.push_back(ReadCacheLevel(level, chip.compute_units_));
   }

@@ -88,6 +88,8 @@ class Chip {
   Bytes memory() const { return memory_; }
   BytesPerSecond memory_bandwidth() const { return memory_bandwidth_; }
   Duration memory_latency() const { return memory_latency_; }
+  // "HBM3e"; empty where it is not said.
+  const std::string& memory_kind() const { return memory_kind_; }
   // Nearest to the compute units first.
   absl::Span<const CacheLevel> caches() const { return caches_; }
   // The level before main memory (L2), if there is any.
@@ -114,6 +116,7 @@ class Chip {
   Bytes memory_;
   BytesPerSecond memory_bandwidth_;
   Duration memory_latency_{};
+  std::string memory_kind_;
   std::vector<CacheLevel> caches_;
   std::vector<LinkPort> ports_;
   std::optional<Watts> power_;

@@ -29,6 +29,7 @@ TEST(Chip, QuantitiesAreParsedIntoTypes) {
   EXPECT_EQ(chip.memory(), Bytes(80'000'000'000));
   EXPECT_EQ(chip.memory_bandwidth(), BytesPerSecond(2e12));
   EXPECT_EQ(chip.memory_latency(), Duration(500'000));
+  EXPECT_EQ(chip.memory_kind(), "HBM2e");
   EXPECT_EQ(chip.ports()[0].total_bandwidth(), BytesPerSecond(300e9));
   EXPECT_DOUBLE_EQ(chip.calibration().matrix_efficiency, 0.9);
   EXPECT_EQ(chip.calibration().launch, Duration(4'000'000));
