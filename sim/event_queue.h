@@ -1,0 +1,127 @@
+#pragma once
+// EventQueue: what happens next, in an order that depends on content alone.
+//
+// An event is a phase and an index. Each event is pending at most once; to
+// schedule it again moves it, which is what a change of rate needs. Events
+// leave in the order (time, phase, index), a whole instant at a time, and never
+// depend on the order in which they came.
+//
+//   EventQueue queue;
+//   queue.Grow(EventPhase::kKernel, streams);
+//   queue.Schedule({EventPhase::kKernel, 7}, now + duration);
+//   const Time now = queue.PopInstant(events);
+//
+// It is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: "Faster algorithms for
+// the shortest path problem", J. ACM 37, 1990): events wait in buckets by the
+// highest bit in which their time differs from the present, and move to lower
+// buckets as time comes near. That asks that nothing is scheduled in the past,
+// which holds for any simulation, and costs no comparison between events. A
+// moved event leaves its old entry behind, which is dropped when it comes up,
+// or when such entries outnumber the others. The alternatives are measured in
+// bench/event_queue_bench.cc, the figures are in docs/performance.md.
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace orrery {
+
+// Within one instant kernels end, then transfers move on, then timers ring.
+enum class EventPhase : uint8_t { kKernel, kTransfer, kTimer };
+inline constexpr int kEventPhases = 3;
+
+class Event {
+ public:
+  // Indices beyond this are refused by Grow.
+  static constexpr uint32_t kMaxIndex = (uint32_t{1} << 30) - 1;
+
+  Event() = default;
+  Event(EventPhase phase, uint32_t index)
+      : code_(static_cast<uint32_t>(phase) << 30 | index) {}
+  EventPhase phase() const { return static_cast<EventPhase>(code_ >> 30); }
+  uint32_t index() const { return code_ & kMaxIndex; }
+  friend auto operator<=>(Event, Event) = default;
+
+ private:
+  uint32_t code_ = 0;
+};
+
+class EventQueue {
+ public:
+  // Makes room for indices below `count`. Requires: count <= kMaxIndex + 1.
+  void Grow(EventPhase phase, size_t count);
+
+  // Requires: `at` is not before the last instant popped.
+  void Schedule(Event event, Time at) {
+    DCHECK(at >= last_);
+    Time& due = Due(event);
+    if (due == kNotPending) {
+      ++pending_;
+    } else {
+      if (due == at) return;
+      ++stale_;
+    }
+    due = at;
+    Insert({at, event});
+    if (stale_ > pending_ + kStaleAllowance) DropStale();
+  }
+
+  // Does nothing if the event is not pending.
+  void Cancel(Event event);
+
+  bool empty() const { return pending_ == 0; }
+  size_t size() const { return pending_; }
+
+  // The earliest pending instant, all of whose events become `events`, in
+  // order. Requires: !empty().
+  Time PopInstant(std::vector<Event>& events);
+
+ private:
+  struct Entry {
+    Time at;
+    Event event;
+  };
+  // Before any time that can be scheduled.
+  static constexpr Time kNotPending = Time::min();
+  static constexpr size_t kStaleAllowance = 1024;
+
+  Time& Due(Event event) {
+    return due_[static_cast<size_t>(event.phase())][event.index()];
+  }
+  int BucketOf(Time at) const {
+    return static_cast<int>(std::bit_width(
+        static_cast<uint64_t>(at.time_since_epoch().count()) ^
+        static_cast<uint64_t>(last_.time_since_epoch().count())));
+  }
+  void Insert(const Entry& entry) {
+    const int bucket = BucketOf(entry.at);
+    buckets_[static_cast<size_t>(bucket)].push_back(entry);
+    occupied_ |= bucket == 0 ? 0 : uint64_t{1} << (bucket - 1);
+  }
+  // Takes `entry` out if it is still meant; tells whether it was.
+  bool Claim(const Entry& entry) {
+    Time& due = Due(entry.event);
+    if (due != entry.at) {
+      --stale_;
+      return false;
+    }
+    due = kNotPending;
+    --pending_;
+    return true;
+  }
+  void Advance();
+  void DropStale();
+
+  Time last_{};
+  size_t pending_ = 0;
+  size_t stale_ = 0;
+  // Bucket 0 holds the present, bucket b what differs from it in bit b - 1.
+  std::array<std::vector<Entry>, 65> buckets_;
+  uint64_t occupied_ = 0;  // buckets 1 to 64
+  std::array<std::vector<Time>, kEventPhases> due_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,226 @@
+#include "workload/program_builder.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "workload/group_linker.h"
+#include "workload/role_compiler.h"
+
+namespace orrery {
+namespace {
+
+// Beyond this many mistakes a list of them helps nobody.
+constexpr size_t kMaxMessages = 20;
+
+absl::Status Summary(const Violations& violations) {
+  if (violations.messages().size() <= kMaxMessages) {
+    return violations.ToStatus();
+  }
+  Violations first;
+  for (size_t i = 0; i < kMaxMessages; ++i) {
+    first.Add(violations.messages()[i]);
+  }
+  first.Add(
+      fmt::format("and {} more", violations.messages().size() - kMaxMessages));
+  return first.ToStatus();
+}
+
+// The order of `keys`, and the place of each key in that order.
+struct Order {
+  std::vector<size_t> sorted;
+  std::vector<size_t> place;
+};
+template <class Key>
+Order SortBy(const std::vector<Key>& keys) {
+  Order order{std::vector<size_t>(keys.size()),
+              std::vector<size_t>(keys.size())};
+  std::iota(order.sorted.begin(), order.sorted.end(), size_t{0});
+  std::stable_sort(order.sorted.begin(), order.sorted.end(),
+                   [&](size_t a, size_t b) { return keys[a] < keys[b]; });
+  for (size_t i = 0; i < keys.size(); ++i) order.place[order.sorted[i]] = i;
+  return order;
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(std::vector<Stream> streams)
+    : streams_(std::move(streams)) {
+  CHECK(!streams_.empty() && streams_.size() <= size_t{kMaxStreams})
+      << streams_.size() << " streams";
+}
+
+RoleBuilder& ProgramBuilder::AddRole(absl::string_view name) {
+  roles_.push_back(std::unique_ptr<RoleBuilder>(
+      new RoleBuilder(std::string(name), streams_.size(),
+                      static_cast<int32_t>(roles_.size()))));
+  return *roles_.back();
+}
+
+RankRef ProgramBuilder::AddRank(int32_t number, const RoleBuilder& role,
+                                int64_t multiplicity, double slowness) {
+  CHECK(ranks_.size() < (size_t{1} << 30)) << "too many ranks";
+  ranks_.push_back({number, role.index_, multiplicity, slowness});
+  return static_cast<RankRef>(ranks_.size() - 1);
+}
+
+GroupRef ProgramBuilder::AddGroup(absl::string_view family, int64_t index) {
+  CHECK(groups_.size() < (size_t{1} << 30)) << "too many groups";
+  groups_.push_back({std::string(family), index});
+  return static_cast<GroupRef>(groups_.size() - 1);
+}
+
+void ProgramBuilder::Bind(RankRef rank, SlotRef slot, GroupRef group) {
+  CHECK(Index(rank) < ranks_.size() && Index(group) < groups_.size());
+  const auto role = static_cast<size_t>(ranks_[Index(rank)].role);
+  CHECK(Index(slot) < roles_[role]->slots_.size()) << "no such slot";
+  bindings_.push_back({rank, slot, group});
+}
+
+absl::StatusOr<Program> ProgramBuilder::Build() && {
+  Violations violations;
+  Program program;
+  program.streams_ = IdVector<StreamId, Stream>(streams_);
+
+  // Names, sorted.
+  std::map<std::string, NameId> sorted_names;
+  for (const auto& role : roles_) {
+    for (const auto& stream : role->streams_) {
+      for (const auto& task : stream) sorted_names[task.name];
+    }
+  }
+  for (const PendingGroup& group : groups_) sorted_names[group.family];
+  NameIndex names;
+  for (auto& [name, id] : sorted_names) {
+    names[name] = program.names_.Add(name);
+  }
+
+  // Roles, by name.
+  std::vector<std::string> role_names;
+  for (const auto& role : roles_) role_names.push_back(role->name_);
+  const Order roles = SortBy(role_names);
+  for (size_t i = 0; i < roles.sorted.size(); ++i) {
+    const RoleBuilder& source = *roles_[roles.sorted[i]];
+    if (i > 0 && source.name_ == roles_[roles.sorted[i - 1]]->name_) {
+      violations.Add(fmt::format("two roles are named '{}'", source.name_));
+    }
+    std::optional<Role> role =
+        RoleCompiler(streams_, source, names).Compile(violations);
+    if (role.has_value()) program.roles_.Add(*std::move(role));
+  }
+  if (!violations.empty()) return Summary(violations);
+
+  // Ranks, by number.
+  std::vector<int32_t> numbers;
+  for (const PendingRank& rank : ranks_) numbers.push_back(rank.number);
+  const Order ranks = SortBy(numbers);
+  int64_t slots = 0;
+  for (size_t i = 0; i < ranks.sorted.size(); ++i) {
+    const PendingRank& rank = ranks_[ranks.sorted[i]];
+    if (i > 0 && rank.number == ranks_[ranks.sorted[i - 1]].number) {
+      violations.Add(fmt::format("two ranks have the number {}", rank.number));
+    }
+    if (rank.multiplicity < 1 || !(rank.slowness > 0) ||
+        !std::isfinite(rank.slowness)) {
+      violations.Add(fmt::format(
+          "rank {}: multiplicity {} must be at least 1 and slowness {} "
+          "positive",
+          rank.number, rank.multiplicity, rank.slowness));
+    }
+    const auto role =
+        static_cast<RoleId>(roles.place[static_cast<size_t>(rank.role)]);
+    program.ranks_.Add(
+        {rank.number, role, rank.multiplicity, rank.slowness, slots});
+    slots += static_cast<int64_t>(program.roles_[role].slots().size());
+    program.task_count_ += program.roles_[role].task_count();
+  }
+
+  // Groups, by family and index, and what is bound to them.
+  std::vector<std::tuple<std::string, int64_t>> keys;
+  for (const PendingGroup& group : groups_) {
+    keys.push_back({group.family, group.index});
+  }
+  const Order groups = SortBy(keys);
+  std::vector<std::optional<GroupId>> bound(static_cast<size_t>(slots));
+  std::vector<std::vector<Attachment>> members(groups_.size());
+  for (const Binding& binding : bindings_) {
+    const auto rank = static_cast<RankId>(ranks.place[Index(binding.rank)]);
+    const size_t group = groups.place[Index(binding.group)];
+    const auto slot = static_cast<SlotId>(binding.slot);
+    std::optional<GroupId>& place =
+        bound[static_cast<size_t>(program.ranks_[rank].slots_begin) +
+              Index(slot)];
+    if (place.has_value()) {
+      violations.Add(fmt::format("rank {}: slot '{}' is bound twice",
+                                 program.ranks_[rank].number,
+                                 program.role_of(rank).slots()[slot].name));
+    }
+    place = static_cast<GroupId>(group);
+    members[group].push_back({rank, slot});
+  }
+  for (const RankId rank : program.ranks_.ids()) {
+    const Role& role = program.role_of(rank);
+    for (const SlotId slot : role.slots().ids()) {
+      const std::optional<GroupId>& group =
+          bound[static_cast<size_t>(program.ranks_[rank].slots_begin) +
+                Index(slot)];
+      if (!group.has_value()) {
+        violations.Add(fmt::format(
+            "rank {}: slot '{}' of role '{}' is bound to no group",
+            program.ranks_[rank].number, role.slots()[slot].name, role.name()));
+      }
+      program.slot_groups_.push_back(group.value_or(GroupId{}));
+    }
+  }
+  if (!violations.empty()) return Summary(violations);
+
+  GroupLinker linker(program.roles_, program.ranks_, program.names_);
+  for (size_t i = 0; i < groups.sorted.size(); ++i) {
+    const PendingGroup& source = groups_[groups.sorted[i]];
+    if (i > 0 && keys[groups.sorted[i]] == keys[groups.sorted[i - 1]]) {
+      violations.Add(fmt::format("two groups are named {}[{}]", source.family,
+                                 source.index));
+    }
+    std::vector<Attachment>& attached = members[i];
+    std::sort(attached.begin(), attached.end(),
+              [](const Attachment& a, const Attachment& b) {
+                return std::tie(a.rank, a.slot) < std::tie(b.rank, b.slot);
+              });
+    if (const auto wrong = linker.Disagreement(attached); wrong.has_value()) {
+      violations.Add(
+          fmt::format("group {}[{}]: {}", source.family, source.index, *wrong));
+      continue;
+    }
+    const auto slot_of = [&](const Attachment& a) -> const RoleSlot& {
+      return program.role_of(a.rank).slots()[a.slot];
+    };
+    if (slot_of(attached.front()).side == RoleSlot::Side::kReceiver) {
+      std::swap(attached[0], attached[1]);
+    }
+    const RoleSlot& slot = slot_of(attached.front());
+    const GroupId id = program.groups_.Add(
+        {.family = names.at(source.family),
+         .index = source.index,
+         .first_call = static_cast<CallId>(program.calls_.size()),
+         .call_count = static_cast<int32_t>(slot.calls.size()),
+         .members_begin = static_cast<int64_t>(program.members_.size()),
+         .member_count = static_cast<int32_t>(attached.size())});
+    for (const Communication& what : slot.calls) {
+      program.calls_.Add({id, what});
+    }
+    for (const Attachment& a : attached) {
+      program.members_.push_back({a.rank, slot_of(a).stream});
+    }
+  }
+  if (!violations.empty()) return Summary(violations);
+  return program;
+}
+
+}  // namespace orrery

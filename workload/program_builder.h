@@ -1,0 +1,149 @@
+#pragma once
+// ProgramBuilder: says what every rank does, and is told what is wrong with it.
+//
+//   ProgramBuilder builder({{"compute", StreamKind::kCompute},
+//                           {"tensor", StreamKind::kCommunication}});
+//   RoleBuilder& role = builder.AddRole("stage 0");
+//   const SlotRef tensor = role.AddSlot("tensor", StreamId(1));
+//   const TaskRef qkv = role.AddKernel(StreamId(0), "qkv", {.duration = 10us});
+//   const TaskRef sum = role.AddCollective(tensor, "sum", {.kind = ...});
+//   role.AddDependency(qkv, sum);
+//   const RankRef rank = builder.AddRank(0, role);
+//   builder.Bind(rank, tensor, builder.AddGroup("tensor", 0));
+//   ASSIGN_OR_RETURN(const Program program, std::move(builder).Build());
+//
+// A stream runs its tasks in the order in which they were added to it. Nothing
+// else depends on the order of calls: roles are numbered by name, ranks by
+// number, groups by family and index.
+//
+// Build refuses, naming the culprits, all at once: dependencies that form a
+// cycle; slots left unbound; groups whose members disagree on the calls they
+// make; sends nobody receives and receives nobody sends; memory released that
+// was never allocated; numbers out of range. Deadlocks between ranks depend on
+// the order of streams and are found by the engine.
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workload/program.h"
+
+namespace orrery {
+
+// Where a task was put; valid for the role that made it.
+struct TaskRef {
+  StreamId stream{};
+  int32_t position = 0;
+  friend auto operator<=>(const TaskRef&, const TaskRef&) = default;
+};
+enum class SlotRef : int32_t {};
+enum class RankRef : int32_t {};
+enum class GroupRef : int32_t {};
+
+// The tasks of one role, as they are written down.
+class RoleBuilder {
+ public:
+  // All communication of a slot runs on `stream`, with one group.
+  SlotRef AddSlot(absl::string_view name, StreamId stream);
+
+  TaskRef AddKernel(StreamId stream, absl::string_view name, KernelWork kernel);
+  TaskRef AddMarker(StreamId stream, absl::string_view name);
+  TaskRef AddCollective(SlotRef slot, absl::string_view name,
+                        const Communication& what);
+  // The kind of `what` is taken to be point-to-point. A slot either sends or
+  // receives: a channel has one direction.
+  TaskRef AddSend(SlotRef slot, absl::string_view name, Communication what);
+  TaskRef AddReceive(SlotRef slot, absl::string_view name, Communication what);
+
+  // `after` starts when `before` is done. Both must exist.
+  void AddDependency(TaskRef before, TaskRef after);
+  void SetMark(TaskRef task, const Mark& mark);
+  void Allocate(TaskRef task, MemoryEffect::When when, MemoryKind kind,
+                Bytes bytes);
+  void Release(TaskRef task, MemoryEffect::When when, MemoryKind kind,
+               Bytes bytes);
+  // Held from the beginning.
+  void SetInitialMemory(MemoryKind kind, Bytes bytes);
+
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class ProgramBuilder;
+  friend class RoleCompiler;
+
+  struct PendingTask {
+    std::string name;
+    TaskKind kind;
+    SlotRef slot{};
+    KernelWork kernel{};
+    Communication what{};
+    Mark mark{};
+    std::vector<MemoryEffect> effects{};
+    std::vector<TaskRef> after{};  // what it waits for
+  };
+  struct PendingSlot {
+    std::string name;
+    StreamId stream;
+  };
+
+  RoleBuilder(std::string name, size_t streams, int32_t index)
+      : name_(std::move(name)), index_(index), streams_(streams) {}
+  TaskRef Add(StreamId stream, PendingTask task);
+  TaskRef AddCommunication(TaskKind kind, SlotRef slot, absl::string_view name,
+                           const Communication& what);
+  PendingTask& at(TaskRef ref);
+  const PendingTask& at(TaskRef ref) const;
+
+  std::string name_;
+  int32_t index_;
+  std::vector<std::vector<PendingTask>> streams_;
+  std::vector<PendingSlot> slots_;
+  MemoryByKind initial_memory_{};
+};
+
+class ProgramBuilder {
+ public:
+  // The streams that every rank has; their order is their StreamId. Requires:
+  // between 1 and kMaxStreams.
+  explicit ProgramBuilder(std::vector<Stream> streams);
+
+  // The reference lives as long as the builder.
+  RoleBuilder& AddRole(absl::string_view name);
+  RankRef AddRank(int32_t number, const RoleBuilder& role,
+                  int64_t multiplicity = 1, double slowness = 1);
+  GroupRef AddGroup(absl::string_view family, int64_t index);
+  // Makes `rank` a member of `group`, through `slot` of its role.
+  void Bind(RankRef rank, SlotRef slot, GroupRef group);
+
+  absl::StatusOr<Program> Build() &&;
+
+ private:
+  friend class GroupLinker;
+  struct PendingRank {
+    int32_t number;
+    int32_t role;
+    int64_t multiplicity;
+    double slowness;
+  };
+  struct PendingGroup {
+    std::string family;
+    int64_t index;
+  };
+  struct Binding {
+    RankRef rank;
+    SlotRef slot;
+    GroupRef group;
+  };
+
+  std::vector<Stream> streams_;
+  std::deque<std::unique_ptr<RoleBuilder>> roles_;
+  std::vector<PendingRank> ranks_;
+  std::vector<PendingGroup> groups_;
+  std::vector<Binding> bindings_;
+};
+
+}  // namespace orrery
