@@ -235,7 +235,9 @@ class EngineRun {
     if (stream.waiters != 0) {
       const uint32_t base = index & ~((uint32_t{1} << state_.shift) - 1);
       ForEachStream(std::exchange(stream.waiters, StreamMask{0}),
-                    [&](StreamId waiter) { Touch(base | Index(waiter)); });
+                    [&](StreamId waiter) {
+                      Touch(base | static_cast<uint32_t>(waiter));
+                    });
     }
     if (stream.next != stream.end) Touch(index);
   }

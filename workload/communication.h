@@ -27,8 +27,8 @@ struct ChipShare {
 // member's chip while it runs.
 struct Communication {
   CommunicationKind kind = CommunicationKind::kAllReduce;
-  Bytes bytes;
-  ChipShare share;
+  Bytes bytes = {};
+  ChipShare share = {};
   int32_t variant = 0;
   friend auto operator<=>(const Communication&, const Communication&) = default;
 };
