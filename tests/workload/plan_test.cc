@@ -134,10 +134,10 @@ TEST(Plan, SequencesAreCutIntoWholeChunks) {
               HasSubstr("8 chunks, which must divide its 4100 tokens"));
   EXPECT_THAT(Refusal("parallel { sequence_parallel: true } sequence: 4097"),
               HasSubstr("sequence_parallel"));
-  EXPECT_THAT(
-      Refusal("parallel { tensor: 1 context: 8 pipeline: 1 data: 2 } "
-              "context_method: CONTEXT_ULYSSES parallel { tensor: 16 }"),
-      HasSubstr("CONTEXT_ULYSSES splits the 2 heads"));
+  // 32 heads / tensor 16 leaves 2 for context 8.
+  EXPECT_THAT(Refusal("parallel { tensor: 16 context: 8 } "
+                      "context_method: CONTEXT_ULYSSES"),
+              HasSubstr("CONTEXT_ULYSSES splits the 2 heads"));
 }
 
 TEST(Plan, ExpertsNeedAModelThatHasThem) {
