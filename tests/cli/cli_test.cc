@@ -1,0 +1,166 @@
+// The program from the outside: words in; text, JSON and exit codes out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "catalog/catalog.h"
+#include "catalog/textproto.h"
+#include "cli/json.h"
+#include "tests/cli/run_orrery.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// Runs, expects a refusal in one line, and returns that line.
+std::string Refusal(const std::vector<std::string>& arguments) {
+  const ProgramResult result = RunOrrery(arguments);
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, StartsWith("orrery: "));
+  EXPECT_EQ(result.err.find('\n') + 1, result.err.size()) << result.err;
+  return result.err;
+}
+
+TEST(Cli, HelpListsTheCommandsAndEachExplainsItself) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"--help"}, {"help"}, {"-h"}}) {
+    const ProgramResult result = RunOrrery(words);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.out,
+                AllOf(HasSubstr("show SCENARIO"), HasSubstr("list [KIND]"),
+                      HasSubstr("Exit codes")));
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"show", "--help"}, {"help", "show"}}) {
+    const ProgramResult result = RunOrrery(words);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.out, AllOf(HasSubstr("usage: orrery show SCENARIO"),
+                                  HasSubstr("--set PATH=VALUE")));
+  }
+  EXPECT_THAT(RunOrrery({"--version"}).out, StartsWith("orrery "));
+}
+
+TEST(Cli, WrongWordsAreAnsweredWithRightOnes) {
+  EXPECT_THAT(Refusal({"shwo", "quickstart"}),
+              HasSubstr("no command 'shwo'; did you mean 'show'?"));
+  EXPECT_THAT(Refusal({"show"}), HasSubstr("'show' needs SCENARIO"));
+  EXPECT_THAT(Refusal({"show", "a", "b"}), HasSubstr("what to do with 'b'"));
+  EXPECT_THAT(Refusal({"show", "quickstart", "--sett", "x=1"}),
+              HasSubstr("no flag '--sett'; did you mean '--set'?"));
+  EXPECT_THAT(Refusal({"show", "quickstart", "--set"}),
+              HasSubstr("--set needs PATH=VALUE"));
+  EXPECT_THAT(Refusal({"show", "quickstart", "--json", "a", "--json", "b"}),
+              HasSubstr("given twice"));
+  EXPECT_THAT(Refusal({"show", "quickstart", "-x"}), HasSubstr("two dashes"));
+  EXPECT_THAT(Refusal({"show", "quickstrat"}),
+              HasSubstr("did you mean 'quickstart'?"));
+  EXPECT_THAT(Refusal({"list", "chip"}), HasSubstr("did you mean 'chips'?"));
+  EXPECT_THAT(Refusal({"show", ""}), HasSubstr("cannot open ''"));
+}
+
+TEST(Cli, EveryScenarioShowsAndWhatItShowsIsTheSameAgain) {
+  for (const std::string& name : Catalog().Names("scenarios")) {
+    const ProgramResult first = RunOrrery({"show", name});
+    ASSERT_EQ(first.exit_code, 0) << name << ": " << first.err;
+    EXPECT_THAT(first.err, IsEmpty());
+    const ProgramResult second = RunOrrery({"show", "-"}, first.out);
+    EXPECT_EQ(second.exit_code, 0) << name << ": " << second.err;
+    EXPECT_EQ(second.out, first.out) << name;
+  }
+}
+
+TEST(Cli, SetReachesEveryLevel) {
+  const ProgramResult result = RunOrrery(
+      {"show", "quickstart", "--set", "training.parallel.tensor=8",
+       "--set=training.parallel.data=2", "--set", "system.chip.memory=96 GB"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("tensor: 8"), HasSubstr("data: 2"),
+                                HasSubstr("memory: \"96 GB\"")));
+}
+
+TEST(Cli, EveryBrokenRuleOfAPlanIsListed) {
+  const ProgramResult result = RunOrrery(
+      {"show", "quickstart", "--set", "training.parallel.tensor=3", "--set",
+       "training.global_batch=63", "--set", "training.parallel.expert=2"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(
+      result.err,
+      AllOf(HasSubstr("orrery: training.parallel.tensor: 3 must divide"),
+            HasSubstr("orrery: training.global_batch: 63 must be"),
+            HasSubstr("orrery: training.parallel.expert: 2, but")));
+}
+
+TEST(Cli, AMissingPhysicalQuantityIsAnErrorNotZero) {
+  EXPECT_THAT(Refusal({"show", "quickstart", "--set", "system.chip.memory="}),
+              HasSubstr("system.chip.memory: "));
+  EXPECT_THAT(Refusal({"show", "quickstart", "--set", "system.chip.memory=96"}),
+              HasSubstr("96 GB\""));
+}
+
+TEST(Cli, JsonHasTheSchemasNamesAndGoesWhereItIsTold) {
+  const ProgramResult shown = RunOrrery({"show", "quickstart", "--json", "-"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("\"micro_batch\": 1"),
+                               HasSubstr("\"schedule\": \"ONE_F_ONE_B\"")));
+  const std::string path = TestFile("list.json");
+  const ProgramResult listed = RunOrrery({"list", "scenarios", "--json", path});
+  ASSERT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_THAT(listed.out, IsEmpty());
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(path));
+  EXPECT_THAT(text, HasSubstr("\"name\": \"quickstart\""));
+  std::filesystem::remove(path);
+}
+
+TEST(Cli, UnwritableOutputIsAnErrorAndLeavesNothing) {
+  EXPECT_THAT(Refusal({"list", "--json", "/nonexistent/x.json"}),
+              HasSubstr("cannot write '/nonexistent/x.json'"));
+  EXPECT_THAT(Refusal({"list", "--json", "/dev/full"}),
+              HasSubstr("No space left"));
+}
+
+TEST(Cli, FilesThatAreNoScenarioAreRefused) {
+  EXPECT_THAT(Refusal({"show", "/"}), HasSubstr("it is a directory"));
+  EXPECT_THAT(Refusal({"show", "./nothing.textproto"}),
+              HasSubstr("No such file"));
+  EXPECT_THAT(Refusal({"show", "/dev/zero"}), HasSubstr("larger than"));
+  const std::string path = TestFile("giant.textproto");
+  std::ofstream(path) << std::string(100'000'000, 'x');
+  const ProgramResult giant = RunOrrery({"show", path});
+  EXPECT_EQ(giant.exit_code, 2);
+  EXPECT_THAT(giant.err, HasSubstr("larger than the 16 MiB"));
+  // The refusal does not read the file first.
+  EXPECT_LT(giant.peak_rss_bytes, 80'000'000);
+  std::filesystem::remove(path);
+}
+
+TEST(Cli, ListNamesEveryPresetWithALineOfItsOwn) {
+  const ProgramResult result = RunOrrery({"list"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const EmbeddedPreset& preset : Catalog().presets()) {
+    EXPECT_THAT(result.out, HasSubstr(fmt::format("\n  {} ", preset.name)));
+  }
+}
+
+TEST(Json, NumbersAndStringsAreExact) {
+  EXPECT_EQ(JsonNumber(0.1), "0.1");
+  EXPECT_EQ(JsonNumber(1e300 * 1e300), "null");
+  EXPECT_EQ(JsonString("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\n\\u0001\"");
+  pb::Scenario scenario;
+  scenario.set_seed(UINT64_MAX);
+  EXPECT_EQ(ToJson(scenario), "{\n  \"seed\": 18446744073709551615\n}\n");
+  EXPECT_EQ(ToJson(pb::Scenario()), "{}\n");
+}
+
+}  // namespace
+}  // namespace orrery
