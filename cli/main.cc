@@ -1,5 +1,6 @@
 // The `orrery` program: finds the command, runs it, says what went wrong.
 #include <absl/strings/str_split.h>
+#include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -66,6 +67,8 @@ extern "C" void OnAbort(int) { _exit(static_cast<int>(ExitCode::kBug)); }
 int Main(int argc, char** argv) {
   std::signal(SIGABRT, OnAbort);
   std::signal(SIGPIPE, SIG_IGN);
+  // Errors reach the user as ours; the library need not add lines of its own.
+  google::protobuf::SetLogHandler(nullptr);
   const std::vector<std::string> words(argv + std::min(1, argc), argv + argc);
   const absl::StatusOr<ExitCode> result = Run(words);
   if (result.ok()) return static_cast<int>(*result);
