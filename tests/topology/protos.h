@@ -33,6 +33,7 @@ inline pb::Chip TestChip() {
     memory: "80 GB"
     memory_bandwidth: "2 TB/s"
     memory_latency: "500 ns"
+    memory_kind: "HBM2e"
     cache { name: "L1" size: "256 KiB" per_unit: true bandwidth: "20 TB/s" }
     cache { name: "L2" size: "40 MiB" bandwidth: "6 TB/s" }
     port { name: "NVLink" count: 12 bandwidth: "25 GB/s" }
