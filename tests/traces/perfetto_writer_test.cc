@@ -127,7 +127,8 @@ TEST_F(PerfettoWriterTest, ArgumentsKeepTheirTypesAndValues) {
 TEST_F(PerfettoWriterTest, SiblingsAreRankedInTheOrderOfTheirBirth) {
   PerfettoWriter writer = Open();
   const TrackId root = writer.AddTrack({.name = "cluster"});
-  const TrackId links = writer.AddTrack({.name = "links", .parent = root});
+  const TrackId links =
+      writer.AddTrack({.name = "links", .parent = root, .lanes = true});
   writer.AddCounter({.name = "load", .parent = root});
   writer.AddLane(links);
   ASSERT_OK(writer.Finish());
