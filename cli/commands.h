@@ -6,12 +6,13 @@
 
 namespace orrery {
 
+Command ImportCommand();
 Command ListCommand();
 Command ShowCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {ShowCommand(), ListCommand()};
+  return {ShowCommand(), ListCommand(), ImportCommand()};
 }
 
 }  // namespace orrery

@@ -152,6 +152,31 @@ TEST(Cli, ListNamesEveryPresetWithALineOfItsOwn) {
   }
 }
 
+TEST(Cli, AnImportedModelIsAPartOfAScenario) {
+  const ProgramResult model =
+      RunOrrery({"import", "hf", "tests/data/hf/llama3_8b.json"});
+  ASSERT_EQ(model.exit_code, 0) << model.err;
+  EXPECT_THAT(model.out, HasSubstr("name: \"llama3_8b\""));
+  const ProgramResult shown = RunOrrery(
+      {"show", "-"},
+      fmt::format("model {{ {} }} system {{ preset: \"dgx_h100_ib400\" nodes: "
+                  "1 }} inference {{ batch: 8 prompt: 100 output: 100 "
+                  "precision: BF16 }}",
+                  model.out));
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+}
+
+TEST(Cli, AnUnknownArchitectureOrFormatIsRefused) {
+  EXPECT_THAT(Refusal({"import", "onnx", "x"}), HasSubstr("hf"));
+  EXPECT_THAT(Refusal({"import", "hf", "nowhere.json"}),
+              HasSubstr("No such file"));
+  const ProgramResult result = RunOrrery(
+      {"import", "hf", "-"}, R"({"architectures": ["MambaForCausalLM"]})");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("MambaForCausalLM"),
+                                HasSubstr("known: bloom, ")));
+}
+
 TEST(Json, NumbersAndStringsAreExact) {
   EXPECT_EQ(JsonNumber(0.1), "0.1");
   EXPECT_EQ(JsonNumber(1e300 * 1e300), "null");

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/file.h"
@@ -117,6 +118,30 @@ TEST(Mutation, OfAnOverrideIsAnsweredWithWords) {
     ExpectManners(result, set);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST(Mutation, OfAnImportIsAnsweredWithWords) {
+  Rng rng(3, "mutate imports");
+  std::vector<std::string> originals;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("tests/data/hf")) {
+    originals.push_back(ReadFile(entry.path().string()).value());
+  }
+  std::sort(originals.begin(), originals.end());
+  ASSERT_GE(originals.size(), 6u);
+  int refused = 0;
+  constexpr int kRounds = 800;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::string input =
+        Mutate(originals[rng.Below(originals.size())], &rng);
+    const ProgramResult result = RunOrrery({"import", "hf", "-"}, input);
+    ExpectManners(result, input);
+    if (HasFatalFailure()) return;
+    refused += result.exit_code == 2;
+  }
+  EXPECT_GT(refused, kRounds / 2);
+  std::string deep(200'000, '[');
+  EXPECT_EQ(RunOrrery({"import", "hf", "-"}, deep).exit_code, 2);
 }
 
 TEST(Mutation, DeepNestingIsRefused) {
