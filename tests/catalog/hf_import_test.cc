@@ -1,9 +1,11 @@
 #include "catalog/hf_import.h"
 
+#include <absl/strings/str_join.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -136,6 +138,14 @@ TEST(HfImport, WhatIsNoConfigurationIsRefused) {
   EXPECT_THAT(Verdict("not json"), Refused("line 1, column 1"));
   EXPECT_THAT(Verdict(R"({"model_type": 3})"),
               Refused("'model_type' must be a string, got 3"));
+}
+
+TEST(HfImport, TheDocumentListsTheKnownTypes) {
+  ASSERT_OK_AND_ASSIGN(std::string page, ReadFile("docs/models.md"));
+  std::replace(page.begin(), page.end(), '\n', ' ');
+  EXPECT_THAT(page,
+              HasSubstr("model types: " +
+                        absl::StrJoin(HuggingFaceModelTypes(), ", ") + ". "));
 }
 
 TEST(HfImport, MissingKeysAreNamed) {
