@@ -142,10 +142,16 @@ DragonflyFabric ReadDragonfly(const FieldReader& fields, int64_t endpoints) {
                     endpoints, needed));
     return dragonfly;
   }
-  dragonfly.groups = fields
-                         .OptionalCount("groups", static_cast<int>(needed),
-                                        static_cast<int>(most_groups))
-                         .value_or(static_cast<int>(needed));
+  dragonfly.groups =
+      fields.OptionalCount("groups", 1, static_cast<int>(most_groups))
+          .value_or(static_cast<int>(needed));
+  if (dragonfly.groups < needed) {
+    fields.Refuse(
+        "groups",
+        fmt::format("{} of {} hosts are too few for the {} end "
+                    "points; {} would do",
+                    dragonfly.groups, hosts_per_group, endpoints, needed));
+  }
   return dragonfly;
 }
 

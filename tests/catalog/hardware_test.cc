@@ -15,7 +15,9 @@
 #include "proto/chip.pb.h"
 #include "proto/system.pb.h"
 #include "tests/status_matchers.h"
+#include "topology/build.h"
 #include "topology/chip.h"
+#include "topology/graph.h"
 #include "topology/system.h"
 
 namespace orrery {
@@ -249,6 +251,26 @@ TEST_P(SystemPreset, ReachesThousandsOfChips) {
   const pb::System preset = Load<pb::System>("systems", GetParam());
   const int nodes = 4480 / preset.chips_per_node();
   EXPECT_OK(System::FromProto(LoadSystemProto(GetParam(), nodes)));
+}
+
+// Chip 0 leaves over links of the scale-up class with the bandwidth that the
+// preset's fabric adds up to, and over its share of the NICs.
+TEST_P(SystemPreset, IsWiredAsAGraph) {
+  for (const int nodes : {2, 16}) {
+    const System system = LoadSystem(GetParam(), nodes);
+    ASSERT_OK_AND_ASSIGN(const Graph graph, BuildGraph(system));
+    EXPECT_GE(graph.vertex_count(), static_cast<size_t>(system.chips()));
+    double scale_up = 0;
+    for (const LinkId id : graph.leaving(VertexId{0})) {
+      const Link& link = graph.link(id);
+      const std::string& name = graph.link_classes()[link.link_class].name;
+      if (name == system.scale_up()->fabric.link.name) {
+        scale_up += link.bandwidth.value();
+      }
+    }
+    EXPECT_NEAR(scale_up / system.scale_up()->chip_bandwidth.value(), 1, 1e-9)
+        << nodes << " nodes";
+  }
 }
 
 // Llama 3 405B was trained on 16384 H100: 2048 nodes, three tiers of 64-port

@@ -104,6 +104,10 @@ TEST(ReadFabric, ADragonflyHasTheGroupsItNeeds) {
   EXPECT_EQ(std::get<DragonflyFabric>(Read(kind, 1056)->kind).groups, 33);
   EXPECT_EQ(std::get<DragonflyFabric>(Read(kind, 65)->kind).groups, 3);
   EXPECT_THAT(Read(kind, 1057), StatusIs(kInvalid, HasSubstr("34 groups")));
+  EXPECT_THAT(Read("dragonfly { hosts_per_router: 4 routers_per_group: 8 "
+                   "globals_per_router: 4 groups: 2 }",
+                   65),
+              StatusIs(kInvalid, HasSubstr("65 end points; 3 would do")));
 }
 
 TEST(ReadFabric, AHyperXSharesItsHostsEvenly) {
