@@ -80,18 +80,20 @@ TEST(Cli, EveryScenarioShowsAndWhatItShowsIsTheSameAgain) {
 }
 
 TEST(Cli, SetReachesEveryLevel) {
-  const ProgramResult result = RunOrrery(
-      {"show", "quickstart", "--set", "training.parallel.tensor=8",
-       "--set=training.parallel.data=2", "--set", "system.chip.memory=96 GB"});
+  const ProgramResult result =
+      RunOrrery({"show", "quickstart", "--set", "training.parallel.tensor=8",
+                 "--set=training.parallel.pipeline=1", "--set",
+                 "system.chip.memory=96 GB"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("tensor: 8"), HasSubstr("data: 2"),
+  EXPECT_THAT(result.out, AllOf(HasSubstr("tensor: 8"), HasSubstr("data: 4"),
                                 HasSubstr("memory: \"96 GB\"")));
 }
 
 TEST(Cli, EveryBrokenRuleOfAPlanIsListed) {
   const ProgramResult result = RunOrrery(
       {"show", "quickstart", "--set", "training.parallel.tensor=3", "--set",
-       "training.global_batch=63", "--set", "training.parallel.expert=2"});
+       "training.global_batch=63", "--set", "training.parallel.data=4", "--set",
+       "training.parallel.expert=2"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.out, IsEmpty());
   EXPECT_THAT(
