@@ -9,10 +9,11 @@ namespace orrery {
 Command ImportCommand();
 Command ListCommand();
 Command ShowCommand();
+Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {ShowCommand(), ListCommand(), ImportCommand()};
+  return {ShowCommand(), ListCommand(), ImportCommand(), ViewCommand()};
 }
 
 }  // namespace orrery
