@@ -3,8 +3,11 @@
 //
 // Each was measured by somebody, or fitted on rows, that the preset names; one
 // set serves every suite.
+#include <optional>
+
 #include "base/units.h"
 #include "topology/field_reader.h"
+#include "topology/kernel_calibration.h"
 
 namespace orrery {
 
@@ -22,6 +25,8 @@ struct ChipCalibration {
   double communication_memory_share;
   // Memory the run-time and the libraries keep for themselves.
   Bytes reserved_memory;
+  // Not every chip has it; without it times of kernels are unknown.
+  std::optional<KernelCalibration> kernels;
 };
 
 // From a pb::ChipCalibration; violations go to the reader's list.

@@ -1,0 +1,55 @@
+#pragma once
+// KernelTimer: the time of any op on one chip.
+//
+//   ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
+//   const OpTime time = timer.Time(op);        // from the formulas
+//   OpTimeCache cache(timer);
+//   const OpTime same = cache.Time(op);        // computed once per distinct op
+//
+// A time is never below the chip's roofline bound, grows with every size of the
+// op, and falls with no rate of the chip. It depends on nothing but its
+// arguments; no allocation.
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
+
+#include "cost/kernel_chip.h"
+#include "cost/op_time.h"
+#include "topology/chip.h"
+#include "workload/op.h"
+
+namespace orrery {
+
+class KernelTimer {
+ public:
+  static absl::StatusOr<KernelTimer> Create(const Chip& chip,
+                                            const KernelOptions& options = {});
+
+  OpTime Time(const Op& op) const;
+  // What every launch costs on its own.
+  Duration launch() const { return FromSeconds(chip_.launch); }
+  const KernelChip& chip() const { return chip_; }
+
+ private:
+  explicit KernelTimer(KernelChip chip) : chip_(std::move(chip)) {}
+
+  KernelChip chip_;
+};
+
+// Remembers every distinct op it was asked for.
+class OpTimeCache {
+ public:
+  // The timer must outlive the cache.
+  explicit OpTimeCache(const KernelTimer& timer) : timer_(timer) {}
+
+  const OpTime& Time(const Op& op);
+  size_t size() const { return times_.size(); }
+
+ private:
+  struct Hash {
+    size_t operator()(const Op& op) const;
+  };
+  const KernelTimer& timer_;
+  absl::flat_hash_map<Op, OpTime, Hash> times_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,28 @@
+#pragma once
+// Chips of the catalogue for the tests of this folder.
+#include <string>
+
+#include "base/check.h"
+#include "catalog/catalog.h"
+#include "cost/kernel_timer.h"
+#include "proto/chip.pb.h"
+#include "topology/chip.h"
+
+namespace orrery {
+
+inline Chip PresetChip(const std::string& name) {
+  auto proto = Catalog().Chip(name);
+  CHECK(proto.ok()) << proto.status().ToString();
+  auto chip = Chip::FromProto(*proto);
+  CHECK(chip.ok()) << chip.status().ToString();
+  return *std::move(chip);
+}
+
+inline KernelTimer TimerOf(const Chip& chip,
+                           const KernelOptions& options = {}) {
+  auto timer = KernelTimer::Create(chip, options);
+  CHECK(timer.ok()) << timer.status().ToString();
+  return *std::move(timer);
+}
+
+}  // namespace orrery
