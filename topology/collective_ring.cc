@@ -1,3 +1,7 @@
+#include <numeric>
+#include <utility>
+#include <vector>
+
 #include "base/status.h"
 #include "topology/collective_schedules.h"
 
@@ -6,14 +10,47 @@ namespace {
 
 using Kind = CommunicationKind;
 
-// One pass around the ring in `direction`: in repetition r every rank sends on
-// what it received before, starting `ahead` chunks ahead of its own.
-void AddPass(ScheduleBuilder& builder, int32_t p, int32_t direction,
-             int32_t ahead, bool reduces, int32_t base) {
+// The order in which a ring visits the ranks.
+using RingOrder = std::vector<int32_t>;
+
+// Without islands one ring in rank order. With islands one ring per place, each
+// for its share of the data: ring c enters an island at place c and leaves it
+// at the place before, and the next island is walked backwards, so that every
+// crossing stays on one rail and all rails carry the same.
+std::vector<RingOrder> RingOrders(const GroupLayout& layout) {
+  const int32_t size = layout.island_size;
+  if (size < 2 || size == layout.ranks) {
+    RingOrder order(static_cast<size_t>(layout.ranks));
+    std::iota(order.begin(), order.end(), 0);
+    return {order};
+  }
+  std::vector<RingOrder> orders;
+  for (int32_t ring = 0; ring < size; ++ring) {
+    RingOrder order;
+    for (int32_t island = 0; island < layout.ranks / size; ++island) {
+      for (int32_t step = 0; step < size; ++step) {
+        const int32_t place =
+            island % 2 == 0 ? ring + step : ring + size - 1 - step;
+        order.push_back(island * size + place % size);
+      }
+    }
+    orders.push_back(std::move(order));
+  }
+  return orders;
+}
+
+// One pass around a ring in `direction`: in repetition r every rank sends on
+// what it received before, starting `ahead` chunks ahead of its own. Chunks are
+// numbered along the ring from `base` on.
+void AddPass(ScheduleBuilder& builder, const RingOrder& order,
+             int32_t direction, int32_t ahead, bool reduces, int32_t base) {
+  const int32_t p = static_cast<int32_t>(order.size());
   builder.BeginRound(p - 1, -direction, base, p);
-  for (int32_t rank = 0; rank < p; ++rank) {
-    const ChunkRange own = {.begin = (rank + ahead + 2 * p) % p};
-    builder.Send(rank, (rank + direction + p) % p, {&own, 1}, reduces);
+  for (int32_t at = 0; at < p; ++at) {
+    const ChunkRange own = {.begin = (at + ahead + 2 * p) % p};
+    const int32_t next = (at + direction + p) % p;
+    builder.Send(order[static_cast<size_t>(at)],
+                 order[static_cast<size_t>(next)], {&own, 1}, reduces);
   }
 }
 
@@ -73,16 +110,23 @@ Schedule ReduceBothWays(int32_t p) {
 absl::StatusOr<Schedule> RingSchedule(const ScheduleRequest& request) {
   RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kRing, request));
   const int32_t p = request.layout.ranks;
-  ScheduleBuilder builder(request.kind, p, p);
-  if (request.kind != Kind::kAllGather) {
-    builder.BeginPhase();
-    // Chunk rank-1 first, so that chunk rank ends at its own rank.
-    AddPass(builder, p, 1, -1, true, 0);
+  const std::vector<RingOrder> orders = RingOrders(request.layout);
+  ScheduleBuilder builder(request.kind, p,
+                          static_cast<int32_t>(orders.size()) * p);
+  for (const RingOrder& order : orders) {
+    builder.schedule().owners.insert(builder.schedule().owners.end(),
+                                     order.begin(), order.end());
   }
-  if (request.kind != Kind::kReduceScatter) {
+  // Chunk at-1 is reduced first, so that chunk `at` ends at its own rank.
+  const auto pass = [&](bool reduces) {
     builder.BeginPhase();
-    AddPass(builder, p, 1, 0, false, 0);
-  }
+    for (size_t ring = 0; ring < orders.size(); ++ring) {
+      AddPass(builder, orders[ring], 1, reduces ? -1 : 0, reduces,
+              static_cast<int32_t>(ring) * p);
+    }
+  };
+  if (request.kind != Kind::kAllGather) pass(true);
+  if (request.kind != Kind::kReduceScatter) pass(false);
   return std::move(builder).Build();
 }
 
@@ -93,13 +137,14 @@ absl::StatusOr<Schedule> BidirectionalRingSchedule(
   if (request.kind == Kind::kAllGather) return GatherBothWays(p);
   if (request.kind == Kind::kReduceScatter) return ReduceBothWays(p);
   // Half of the data each way around.
+  const RingOrder order = RingOrders({.ranks = p})[0];
   ScheduleBuilder builder(request.kind, p, 2 * p);
   builder.BeginPhase();
-  AddPass(builder, p, 1, -1, true, 0);
-  AddPass(builder, p, -1, 1, true, p);
+  AddPass(builder, order, 1, -1, true, 0);
+  AddPass(builder, order, -1, 1, true, p);
   builder.BeginPhase();
-  AddPass(builder, p, 1, 0, false, 0);
-  AddPass(builder, p, -1, 0, false, p);
+  AddPass(builder, order, 1, 0, false, 0);
+  AddPass(builder, order, -1, 0, false, p);
   return std::move(builder).Build();
 }
 

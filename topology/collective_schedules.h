@@ -20,7 +20,8 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
                      const ScheduleRequest& request);
 
 // collective_ring.cc. All-reduce 2(p-1)a + 2(p-1)/p m b; one half of that for
-// reduce-scatter and all-gather. Bidirectional: half of the bandwidth term
+// reduce-scatter and all-gather; over islands one ring per place, so that all
+// rails carry the crossings. Bidirectional: half of the bandwidth term
 // where both directions of a link are free; all-gather and reduce-scatter send
 // shards both ways in ceil((p-1)/2) steps, an even p splitting the last one.
 absl::StatusOr<Schedule> RingSchedule(const ScheduleRequest& request);
@@ -42,7 +43,8 @@ absl::StatusOr<Schedule> HalvingDoublingSchedule(
 absl::StatusOr<Schedule> BruckSchedule(const ScheduleRequest& request);
 
 // collective_tree.cc. Two complementary binary trees, each for half of the
-// data, pipelined (Sanders, Speck and Traff, 2009).
+// data, pipelined (Sanders, Speck and Traff, 2009); over islands a chain inside
+// and a pair of trees per place between them, as NCCL builds them.
 absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
     const ScheduleRequest& request);
 

@@ -218,6 +218,16 @@ std::string FieldReader::OptionalText(std::string_view name) const {
   return message_->GetReflection()->GetString(*message_, &Field(name));
 }
 
+std::vector<std::string> FieldReader::Texts(std::string_view name) const {
+  const auto& field = Field(name);
+  const google::protobuf::Reflection& reflection = *message_->GetReflection();
+  std::vector<std::string> texts;
+  for (int i = 0; i < reflection.FieldSize(*message_, &field); ++i) {
+    texts.push_back(reflection.GetRepeatedString(*message_, &field, i));
+  }
+  return texts;
+}
+
 bool FieldReader::Flag(std::string_view name) const {
   return message_->GetReflection()->GetBool(*message_, &Field(name));
 }

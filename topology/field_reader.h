@@ -66,6 +66,8 @@ class FieldReader {
   // Text that is there, and text that may be missing.
   std::string Text(std::string_view name) const;
   std::string OptionalText(std::string_view name) const;
+  // A repeated text; may be empty.
+  std::vector<std::string> Texts(std::string_view name) const;
   // Unset is false.
   bool Flag(std::string_view name) const;
 

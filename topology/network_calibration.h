@@ -3,6 +3,7 @@
 //
 // One set per system, with its provenance in the preset; nothing about a
 // library is a constant in code.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace orrery {
 // Inside a node or island, and between them.
 enum class Tier : uint8_t { kScaleUp, kScaleOut };
 
+// What a protocol is for.
+enum class ProtocolUse : uint8_t { kRingAndTree, kInSwitch, kPointToPoint };
+
 // One wire protocol of the library ("Simple", "LL", "LL128") on one tier.
 struct Protocol {
   std::string name;
@@ -22,6 +26,13 @@ struct Protocol {
   Duration step_latency;
   // Attainable share of the tier's bandwidth.
   double efficiency;
+  // A transfer whose bytes take w on the wire takes 2 sqrt(fill_latency w)
+  // longer: what is left of pipelining at its best slice size.
+  Duration fill_latency;
+  // Of a call by this protocol.
+  Duration base_latency;
+  // Unset: everything no other protocol is meant for.
+  std::optional<ProtocolUse> use;
 };
 
 struct NetworkCalibration {
@@ -31,8 +42,15 @@ struct NetworkCalibration {
   Duration base_latency;
   // The most channels a collective may use.
   int channels;
+  // Names of the algorithms the library has; empty: all.
+  std::vector<std::string> algorithms;
+  // At which a chip copies its own part of a result, if that takes time.
+  std::optional<BytesPerSecond> local_bandwidth;
 
   bool Covers(Tier tier) const;
+  // The protocols of a tier that serve `use`: those meant for it, or else those
+  // meant for nothing in particular, or else those of rings and trees.
+  std::vector<const Protocol*> For(Tier tier, ProtocolUse use) const;
 };
 
 // From a pb::CollectiveCalibration; violations go to the reader's list.
