@@ -102,9 +102,7 @@ void RoleCompiler::CompileKernel(const Pending& task, Task& compiled,
   }
   // Kernels repeat layer after layer: keep each once.
   const auto [found, is_new] = kernel_places_.try_emplace(
-      std::make_tuple(task.kernel.duration.count(), task.kernel.demand.compute,
-                      task.kernel.demand.memory),
-      static_cast<int32_t>(role_.kernels_.size()));
+      task.kernel, static_cast<int32_t>(role_.kernels_.size()));
   if (is_new) role_.kernels_.push_back(task.kernel);
   compiled.payload = found->second;
 }

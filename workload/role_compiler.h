@@ -8,7 +8,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/status.h"
@@ -56,8 +55,7 @@ class RoleCompiler {
   // Per task, in id order: what it waits for, as written.
   std::vector<std::vector<TaskId>> written_;
   std::vector<StreamId> stream_of_;
-  absl::flat_hash_map<std::tuple<int64_t, double, double>, int32_t>
-      kernel_places_;
+  absl::flat_hash_map<KernelWork, int32_t> kernel_places_;
 };
 
 }  // namespace orrery

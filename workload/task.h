@@ -9,9 +9,11 @@
 //
 // Any task may change the memory of its rank when it starts or when it ends.
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/simulation_ids.h"
 #include "base/units.h"
@@ -33,12 +35,31 @@ constexpr bool IsCommunication(TaskKind kind) {
          kind == TaskKind::kReceive;
 }
 
+// What a kernel's time is made of, for reports and timelines; the engine does
+// not look at it. The rest of the duration is arithmetic. For kernels that were
+// merged into one task, the sums.
+struct KernelFacts {
+  Duration launch{0};        // starting it at all
+  Duration memory_bound{0};  // spent at the limit of main memory
+  Flops flops{0};            // of the matrix units, as executed
+  Bytes memory_traffic{0};   // to and from main memory
+  friend auto operator<=>(const KernelFacts&, const KernelFacts&) = default;
+};
+
 // What a kernel needs. At full speed it occupies `demand` of its chip; while
 // others hold part of that, it runs slower in proportion.
 struct KernelWork {
   Duration duration{0};
   ChipShare demand = {.compute = 1, .memory = 0};
-  friend bool operator==(const KernelWork&, const KernelWork&) = default;
+  KernelFacts facts = {};
+  friend auto operator<=>(const KernelWork&, const KernelWork&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const KernelWork& k) {
+    return H::combine(std::move(h), k.duration.count(), k.demand.compute,
+                      k.demand.memory, k.facts.launch.count(),
+                      k.facts.memory_bound.count(), k.facts.flops.value(),
+                      k.facts.memory_traffic.value());
+  }
 };
 
 enum class MemoryKind : uint8_t {
@@ -79,6 +100,13 @@ enum class WorkPhase : uint8_t {
   kPrefill,
   kDecode
 };
+
+constexpr std::string_view NameOf(WorkPhase phase) {
+  constexpr std::string_view kNames[] = {
+      "other",         "forward",   "backward", "weight gradient", "recompute",
+      "gradient sync", "optimizer", "prefill",  "decode"};
+  return kNames[static_cast<int>(phase)];
+}
 
 // Where in the step a task belongs; for people and reports, not for the engine.
 struct Mark {
