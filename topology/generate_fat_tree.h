@@ -8,6 +8,7 @@
 // need, each with all its ports used evenly; with every port used these are the
 // k-ary trees of Al-Fares et al., SIGCOMM 2008.
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
 #include "topology/graph.h"
