@@ -2,19 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-
-#include "sim/completion.h"
 
 namespace orrery {
-
-Duration SoloDuration(const KernelWork& kernel, double slowness) {
-  if (slowness == 1) return kernel.duration;
-  const double scaled = Picoseconds(kernel.duration) * slowness;
-  // Beyond the range of time: the engine reports it when it comes up.
-  if (!(scaled < kMaxSeconds * 1e12)) return Duration::max();
-  return Duration(std::llround(scaled));
-}
 
 void ChipSharing::SettleMarked(Time now) {
   std::sort(marked_.begin(), marked_.end());

@@ -14,6 +14,7 @@
 // marked, and its kernels' ends are moved when the instant is settled.
 #include <vector>
 
+#include "sim/completion.h"
 #include "sim/engine_state.h"
 #include "sim/event_queue.h"
 #include "sim/fair_share.h"
@@ -63,7 +64,13 @@ class ChipSharing {
   FairShareSolver solver_;
 };
 
-// The duration of a kernel on this rank with the chip to itself.
-Duration SoloDuration(const KernelWork& kernel, double slowness);
+// The duration of a kernel on a rank with the chip to itself.
+inline Duration SoloDuration(const KernelWork& kernel, double slowness) {
+  if (slowness == 1) return kernel.duration;
+  const double scaled = Picoseconds(kernel.duration) * slowness;
+  // Beyond the range of time: the engine reports it when it comes up.
+  if (!(scaled < kMaxSeconds * 1e12)) return Duration::max();
+  return Duration(static_cast<int64_t>(scaled + 0.5));
+}
 
 }  // namespace orrery

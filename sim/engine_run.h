@@ -3,7 +3,7 @@
 // through Simulate in engine.h, which says what it promises.
 //
 // How a task moves on:
-//   Touch      something it may have waited for has happened
+//   touched    something it may have waited for has happened
 //   TryStart   at the head of its stream: dependencies? then start a kernel,
 //   end
 //              a marker, or arrive at a call
@@ -25,6 +25,7 @@
 #include "sim/memory_tracker.h"
 #include "sim/run_result.h"
 #include "sim/stall.h"
+#include "sim/touch_list.h"
 #include "sim/transfer_runner.h"
 
 namespace orrery {
@@ -57,7 +58,7 @@ class EngineRun {
 
   absl::StatusOr<RunResult> Run() {
     for (uint32_t i = 0; i < state_.streams.size(); ++i) {
-      if (state_.streams[i].next != state_.streams[i].end) Touch(i);
+      if (state_.streams[i].next != state_.streams[i].end) touched_.Add(i);
     }
     StartTouched();
     Settle();
@@ -92,17 +93,9 @@ class EngineRun {
     CHECK(false) << "no timers are set";
   }
 
-  void Touch(uint32_t index) { touched_.push_back(index); }
-
   void StartTouched() {
     while (!touched_.empty()) {
-      trying_.swap(touched_);
-      if (trying_.size() > 1 &&
-          !std::is_sorted(trying_.begin(), trying_.end())) {
-        std::sort(trying_.begin(), trying_.end());
-      }
-      for (const uint32_t index : trying_) TryStart(index);
-      trying_.clear();
+      for (const uint32_t index : touched_.Take()) TryStart(index);
       EndFinishedCalls();  // those that took no time
     }
   }
@@ -133,8 +126,8 @@ class EngineRun {
       if (other.next > needed.task) continue;
       other.waiters =
           static_cast<StreamMask>(other.waiters | Bit(state_.StreamOf(index)));
-      stream.release = {Release::By::kDependency,
-                        static_cast<int32_t>(needed.stream)};
+      stream.released_by = Release::By::kDependency;
+      stream.releaser = static_cast<int32_t>(needed.stream);
       return false;
     }
     return true;
@@ -179,7 +172,8 @@ class EngineRun {
       stream.status = StreamStatus::kCommunicating;
       stream.started = now_;
       if (stream.ready < now_) {
-        stream.release = {Release::By::kPartner, static_cast<int32_t>(last)};
+        stream.released_by = Release::By::kPartner;
+        stream.releaser = static_cast<int32_t>(last);
       }
       RankState& chip = state_.ranks[member.rank];
       if (chip.role->task(stream.next).has_memory_effects) {
@@ -219,7 +213,7 @@ class EngineRun {
                        .task = stream.next,
                        .name = role.name_of(stream.next),
                        .kind = static_cast<SpanKind>(task.kind),
-                       .release = stream.release,
+                       .release = {stream.released_by, stream.releaser},
                        .headed = stream.headed,
                        .ready = stream.ready,
                        .started = stream.started,
@@ -230,16 +224,17 @@ class EngineRun {
     --tasks_left_;
     stream.next = static_cast<TaskId>(static_cast<int32_t>(stream.next) + 1);
     stream.status = StreamStatus::kHeading;
-    stream.release = {Release::By::kStream, 0};
+    stream.released_by = Release::By::kStream;
+    stream.releaser = 0;
     stream.headed = now_;
     if (stream.waiters != 0) {
       const uint32_t base = index & ~((uint32_t{1} << state_.shift) - 1);
       ForEachStream(std::exchange(stream.waiters, StreamMask{0}),
                     [&](StreamId waiter) {
-                      Touch(base | static_cast<uint32_t>(waiter));
+                      touched_.Add(base | static_cast<uint32_t>(waiter));
                     });
     }
-    if (stream.next != stream.end) Touch(index);
+    if (stream.next != stream.end) touched_.Add(index);
   }
 
   void ChangeMemory(RankId rank, const Role& role, TaskId task,
@@ -287,8 +282,7 @@ class EngineRun {
   IdVector<RankId, MemoryTracker> memory_;
   int64_t tasks_left_;
   std::vector<Event> events_;
-  std::vector<uint32_t> touched_;
-  std::vector<uint32_t> trying_;
+  TouchList touched_;
   RunResult result_;
 };
 

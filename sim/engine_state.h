@@ -26,13 +26,16 @@ enum class StreamStatus : uint8_t {
 struct StreamState {
   TaskId next{};  // the task at the head; all before it are done
   TaskId end{};
-  StreamStatus status = StreamStatus::kHeading;
   StreamMask waiters = 0;  // streams of this rank whose heads wait for this one
-  Release release{};
+  StreamStatus status = StreamStatus::kHeading;
+  Release::By released_by = Release::By::kBeginning;
+  int32_t releaser = 0;
   Time headed{};
   Time ready{};
   Time started{};
 };
+
+static_assert(sizeof(StreamState) == 40);
 
 struct RankState {
   const Role* role = nullptr;

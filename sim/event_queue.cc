@@ -21,53 +21,62 @@ void EventQueue::Cancel(Event event) {
 Time EventQueue::PopInstant(std::vector<Event>& events) {
   CHECK(!empty());
   events.clear();
-  while (true) {
-    std::vector<Entry>& present = buckets_[0];
-    for (const Entry& entry : present) {
+  if (!present_.empty()) {
+    for (const Entry& entry : present_) {
       if (Claim(entry)) events.push_back(entry.event);
     }
-    present.clear();
-    if (!events.empty()) break;
-    Advance();
+    present_.clear();
   }
+  while (events.empty()) Advance(events);
   if (events.size() > 1 && !std::is_sorted(events.begin(), events.end())) {
     std::sort(events.begin(), events.end());
   }
   return last_;
 }
 
-// Moves time to the earliest entry of the lowest bucket. All of that bucket
-// agrees with it in the bit that told the bucket from the present, so every
-// entry goes down.
-void EventQueue::Advance() {
-  CHECK_NE(occupied_, 0u);
-  const int lowest = std::countr_zero(occupied_);
-  occupied_ &= occupied_ - 1;
-  std::vector<Entry>& bucket = buckets_[static_cast<size_t>(lowest) + 1];
-  last_ = std::min_element(
-              bucket.begin(), bucket.end(),
-              [](const Entry& a, const Entry& b) { return a.at < b.at; })
-              ->at;
-  for (const Entry& entry : bucket) Insert(entry);
+void EventQueue::Advance(std::vector<Event>& events) {
+  CHECK_NE(occupied_levels_, 0u);
+  // Lower levels are nearer to the present, and so are lower digits.
+  const int level = std::countr_zero(occupied_levels_);
+  uint64_t& occupied = occupied_[static_cast<size_t>(level)];
+  std::vector<Entry>& bucket = Bucket(level, std::countr_zero(occupied));
+  occupied &= occupied - 1;
+  if (occupied == 0) occupied_levels_ &= occupied_levels_ - 1;
+  last_ = bucket.front().at;
+  for (const Entry& entry : bucket) last_ = std::min(last_, entry.at);
+  // The bucket agrees in this digit, so what is not due goes to lower levels.
+  for (const Entry& entry : bucket) {
+    if (entry.at != last_) {
+      Insert(entry);
+    } else if (Claim(entry)) {
+      events.push_back(entry.event);
+    }
+  }
   bucket.clear();
 }
 
+void EventQueue::DropStale(std::vector<Entry>& entries) {
+  std::erase_if(entries, [&](const Entry& e) { return Due(e.event) != e.at; });
+  // An event that was moved away and back has two entries that look right.
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.event < b.event; });
+  const auto same = [](const Entry& a, const Entry& b) {
+    return a.event == b.event;
+  };
+  entries.erase(std::unique(entries.begin(), entries.end(), same),
+                entries.end());
+}
+
 void EventQueue::DropStale() {
-  // Two equal entries of one event may both look right after it was moved away
-  // and back; keep one.
-  occupied_ = 0;
-  for (size_t b = 0; b < buckets_.size(); ++b) {
-    std::vector<Entry>& bucket = buckets_[b];
-    std::erase_if(bucket, [&](const Entry& e) { return Due(e.event) != e.at; });
-    std::sort(
-        bucket.begin(), bucket.end(),
-        [](const Entry& a, const Entry& b2) { return a.event < b2.event; });
-    bucket.erase(std::unique(bucket.begin(), bucket.end(),
-                             [](const Entry& a, const Entry& b2) {
-                               return a.event == b2.event;
-                             }),
-                 bucket.end());
-    if (b > 0 && !bucket.empty()) occupied_ |= uint64_t{1} << (b - 1);
+  DropStale(present_);
+  for (int level = 0; level < kLevels; ++level) {
+    uint64_t& occupied = occupied_[static_cast<size_t>(level)];
+    for (uint64_t rest = occupied; rest != 0; rest &= rest - 1) {
+      const int digit = std::countr_zero(rest);
+      DropStale(Bucket(level, digit));
+      if (Bucket(level, digit).empty()) occupied &= ~(uint64_t{1} << digit);
+    }
+    if (occupied == 0) occupied_levels_ &= ~(1u << level);
   }
   stale_ = 0;
 }

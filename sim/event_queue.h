@@ -12,13 +12,15 @@
 //   const Time now = queue.PopInstant(events);
 //
 // It is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: "Faster algorithms for
-// the shortest path problem", J. ACM 37, 1990): events wait in buckets by the
-// highest bit in which their time differs from the present, and move to lower
-// buckets as time comes near. That asks that nothing is scheduled in the past,
-// which holds for any simulation, and costs no comparison between events. A
-// moved event leaves its old entry behind, which is dropped when it comes up,
-// or when such entries outnumber the others. The alternatives are measured in
-// bench/event_queue_bench.cc, the figures are in docs/performance.md.
+// the shortest path problem", J. ACM 37, 1990) with digits of six bits: an
+// event waits in the bucket named by the highest digit in which its time
+// differs from the present, and by that digit's value; when its bucket is the
+// next one, it moves to a lower digit or is due. That asks that nothing is
+// scheduled in the past, which holds for any simulation, and costs no
+// comparison between events. A moved event leaves its old entry behind, which
+// is dropped when it comes up, or when such entries outnumber the others. The
+// alternatives are measured in bench/event_queue_bench.cc, the figures are in
+// docs/performance.md.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -91,15 +93,25 @@ class EventQueue {
   Time& Due(Event event) {
     return due_[static_cast<size_t>(event.phase())][event.index()];
   }
-  int BucketOf(Time at) const {
-    return static_cast<int>(std::bit_width(
-        static_cast<uint64_t>(at.time_since_epoch().count()) ^
-        static_cast<uint64_t>(last_.time_since_epoch().count())));
+  static uint64_t Bits(Time at) {
+    return static_cast<uint64_t>(at.time_since_epoch().count());
+  }
+  std::vector<Entry>& Bucket(int level, int digit) {
+    return buckets_[static_cast<size_t>(level * kDigits + digit)];
   }
   void Insert(const Entry& entry) {
-    const int bucket = BucketOf(entry.at);
-    buckets_[static_cast<size_t>(bucket)].push_back(entry);
-    occupied_ |= bucket == 0 ? 0 : uint64_t{1} << (bucket - 1);
+    const uint64_t difference = Bits(entry.at) ^ Bits(last_);
+    if (difference == 0) {
+      present_.push_back(entry);
+      return;
+    }
+    const int level =
+        (static_cast<int>(std::bit_width(difference)) - 1) / kDigitBits;
+    const auto digit =
+        static_cast<int>(Bits(entry.at) >> level * kDigitBits & (kDigits - 1));
+    Bucket(level, digit).push_back(entry);
+    occupied_levels_ |= 1u << level;
+    occupied_[static_cast<size_t>(level)] |= uint64_t{1} << digit;
   }
   // Takes `entry` out if it is still meant; tells whether it was.
   bool Claim(const Entry& entry) {
@@ -112,15 +124,22 @@ class EventQueue {
     --pending_;
     return true;
   }
-  void Advance();
+  // Moves time to the earliest entry, and its instant's events to `events`.
+  void Advance(std::vector<Event>& events);
   void DropStale();
+  void DropStale(std::vector<Entry>& entries);
+
+  static constexpr int kDigitBits = 6;
+  static constexpr int kDigits = 1 << kDigitBits;
+  static constexpr int kLevels = (64 + kDigitBits - 1) / kDigitBits;
 
   Time last_{};
   size_t pending_ = 0;
   size_t stale_ = 0;
-  // Bucket 0 holds the present, bucket b what differs from it in bit b - 1.
-  std::array<std::vector<Entry>, 65> buckets_;
-  uint64_t occupied_ = 0;  // buckets 1 to 64
+  std::vector<Entry> present_;  // due at last_
+  std::array<std::vector<Entry>, size_t{kLevels} * kDigits> buckets_;
+  uint32_t occupied_levels_ = 0;
+  std::array<uint64_t, kLevels> occupied_{};  // buckets of each level
   std::array<std::vector<Time>, kEventPhases> due_;
 };
 

@@ -66,6 +66,9 @@ class Sharing {
   // Takes an activity out, whatever is left of it.
   void Finish(ActivityId id, Time now);
 
+  // Whether anything started or finished since the last Resolve.
+  bool has_changed() const { return !dirty_.empty() || !fresh_.empty(); }
+
   // Settles the rates after any number of starts and finishes at `now`. Returns
   // the activities whose completion is new or has moved; valid until the next
   // call.

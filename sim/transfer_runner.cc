@@ -125,7 +125,7 @@ void TransferRunner::OnEvent(uint32_t id, Time now) {
   Begin(now);
 }
 
-void TransferRunner::Settle(Time now) {
+void TransferRunner::SettleChanged(Time now) {
   for (const Sharing::Completion& moved : sharing_.Resolve(now)) {
     queue_.Schedule(
         {EventPhase::kTransfer, static_cast<uint32_t>(moved.activity)},

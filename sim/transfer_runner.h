@@ -27,7 +27,9 @@ class TransferRunner {
 
   void Start(GroupId group, PlanId plan, Time now);
   void OnEvent(uint32_t slot, Time now);
-  void Settle(Time now);
+  void Settle(Time now) {
+    if (sharing_.has_changed()) SettleChanged(now);
+  }
 
   // Groups whose call has ended, in order; the caller clears the list.
   std::vector<GroupId>& finished() { return finished_; }
@@ -56,6 +58,7 @@ class TransferRunner {
   void Begin(Time now);
   void Move(uint32_t slot, Time now);
   void EndStep(uint32_t slot);
+  void SettleChanged(Time now);
 
   const TransferPlans& plans_;
   EventQueue& queue_;
