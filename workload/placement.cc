@@ -39,7 +39,7 @@ std::string_view Name(GroupFamily family) {
 }
 
 Placement::Placement(const Plan& plan)
-    : mirrored_(plan.schedule() == Schedule::kDualPipe) {
+    : mirrored_(plan.schedule() == PipelineSchedule::kDualPipe) {
   const Degrees& degrees = plan.degrees();
   ranks_ = static_cast<int>(degrees.ranks());
   int stride = 1;

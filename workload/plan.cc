@@ -22,23 +22,23 @@ constexpr int kMostMicroBatches = 1 << 16;
 constexpr int kMostVirtualStages = 1024;
 constexpr double kMostRunTokens = 1e18;
 
-Schedule ToSchedule(pb::Training::Schedule schedule) {
+PipelineSchedule ToSchedule(pb::Training::Schedule schedule) {
   switch (schedule) {
     case pb::Training::GPIPE:
-      return Schedule::kGPipe;
+      return PipelineSchedule::kGPipe;
     case pb::Training::INTERLEAVED_1F1B:
-      return Schedule::kInterleaved;
+      return PipelineSchedule::kInterleaved;
     case pb::Training::ZB_H1:
-      return Schedule::kZeroBubbleH1;
+      return PipelineSchedule::kZeroBubbleH1;
     case pb::Training::ZB_V:
-      return Schedule::kZeroBubbleV;
+      return PipelineSchedule::kZeroBubbleV;
     case pb::Training::DUAL_PIPE:
-      return Schedule::kDualPipe;
+      return PipelineSchedule::kDualPipe;
     case pb::Training::ONE_F_ONE_B:
     case pb::Training::SCHEDULE_UNSPECIFIED:
       break;
   }
-  return Schedule::kOneForwardOneBackward;
+  return PipelineSchedule::kOneForwardOneBackward;
 }
 
 // The enums below stand in the schema's order, after UNSPECIFIED.
@@ -165,9 +165,9 @@ class PlanReader {
                                  schedule, wanted));
     };
     switch (plan_.schedule_) {
-      case Schedule::kGPipe:
+      case PipelineSchedule::kGPipe:
         return pieces(1, "GPIPE");
-      case Schedule::kOneForwardOneBackward:
+      case PipelineSchedule::kOneForwardOneBackward:
         if (virtual_stages != 1) {
           fields_.Refuse("virtual_stages",
                          fmt::format("{}, but ONE_F_ONE_B has 1 per rank; for "
@@ -175,11 +175,11 @@ class PlanReader {
                                      virtual_stages));
         }
         return;
-      case Schedule::kZeroBubbleH1:
+      case PipelineSchedule::kZeroBubbleH1:
         return pieces(1, "ZB_H1");
-      case Schedule::kZeroBubbleV:
+      case PipelineSchedule::kZeroBubbleV:
         return pieces(2, "ZB_V");
-      case Schedule::kInterleaved:
+      case PipelineSchedule::kInterleaved:
         if (virtual_stages < 2) {
           fields_.Refuse("virtual_stages",
                          "1, but INTERLEAVED_1F1B needs 2 or more; for 1 use "
@@ -199,7 +199,7 @@ class PlanReader {
                           NearestMultiples(pipeline, micro_batches)));
         }
         return;
-      case Schedule::kDualPipe:
+      case PipelineSchedule::kDualPipe:
         pieces(1, "DUAL_PIPE");
         if (pipeline % 2 != 0) {
           fields_.Refuse("schedule",

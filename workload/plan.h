@@ -26,7 +26,7 @@ namespace pb {
 class Training;
 }  // namespace pb
 
-enum class Schedule {
+enum class PipelineSchedule {
   kGPipe,
   kOneForwardOneBackward,
   kInterleaved,
@@ -64,7 +64,7 @@ class Plan {
   // Micro-batches that one replica runs per step.
   int micro_batches() const { return micro_batches_; }
 
-  Schedule schedule() const { return schedule_; }
+  PipelineSchedule schedule() const { return schedule_; }
   // Pieces of the model on one rank, 1 without interleaving.
   int virtual_stages() const { return virtual_stages_; }
   // Layers of each of the pipeline x virtual_stages pieces, in model order.
@@ -103,7 +103,7 @@ class Plan {
   int sequence_ = 0;
   int micro_batches_ = 0;
   Degrees degrees_;
-  Schedule schedule_ = Schedule::kOneForwardOneBackward;
+  PipelineSchedule schedule_ = PipelineSchedule::kOneForwardOneBackward;
   int virtual_stages_ = 1;
   std::vector<int> layers_per_stage_;
   Sharding sharding_ = Sharding::kNone;

@@ -12,20 +12,20 @@ constexpr auto kBackward = PipelinePass::kBackward;
 constexpr auto kInputGradient = PipelinePass::kInputGradient;
 constexpr auto kWeightGradient = PipelinePass::kWeightGradient;
 
-RankOrders OrdersOf(Schedule schedule, int ranks, int virtual_stages,
+RankOrders OrdersOf(PipelineSchedule schedule, int ranks, int virtual_stages,
                     int micro_batches) {
   switch (schedule) {
-    case Schedule::kGPipe:
+    case PipelineSchedule::kGPipe:
       return GPipeOrders(ranks, micro_batches);
-    case Schedule::kOneForwardOneBackward:
+    case PipelineSchedule::kOneForwardOneBackward:
       return OneForwardOneBackwardOrders(ranks, micro_batches);
-    case Schedule::kInterleaved:
+    case PipelineSchedule::kInterleaved:
       return InterleavedOrders(ranks, virtual_stages, micro_batches);
-    case Schedule::kZeroBubbleH1:
+    case PipelineSchedule::kZeroBubbleH1:
       return ZeroBubbleH1Orders(ranks, micro_batches);
-    case Schedule::kZeroBubbleV:
+    case PipelineSchedule::kZeroBubbleV:
       return ZeroBubbleVOrders(ranks, micro_batches);
-    case Schedule::kDualPipe:
+    case PipelineSchedule::kDualPipe:
       return DualPipeOrders(ranks, micro_batches);
   }
   CHECK(false) << "unknown schedule";
@@ -34,8 +34,8 @@ RankOrders OrdersOf(Schedule schedule, int ranks, int virtual_stages,
 
 }  // namespace
 
-PipelineOrders MakeOrders(Schedule schedule, int pipeline, int virtual_stages,
-                          int micro_batches) {
+PipelineOrders MakeOrders(PipelineSchedule schedule, int pipeline,
+                          int virtual_stages, int micro_batches) {
   CHECK(micro_batches >= 1);
   return {
       .layout = StageLayout(schedule, pipeline, virtual_stages),

@@ -13,7 +13,7 @@
 //   DualPipe     DeepSeek-AI, arXiv 2412.19437
 //
 //   const PipelineOrders orders =
-//       MakeOrders(Schedule::kOneForwardOneBackward, 4, 1, 8);
+//       MakeOrders(PipelineSchedule::kOneForwardOneBackward, 4, 1, 8);
 //   for (const PipelineAction& action : orders.of_rank[0]) ...
 #include <cstdint>
 #include <vector>
@@ -55,8 +55,8 @@ struct PipelineOrders {
 
 // Requires: what Plan checks of schedule, pipeline, virtual_stages and
 // micro_batches.
-PipelineOrders MakeOrders(Schedule schedule, int pipeline, int virtual_stages,
-                          int micro_batches);
+PipelineOrders MakeOrders(PipelineSchedule schedule, int pipeline,
+                          int virtual_stages, int micro_batches);
 
 // The most micro-batches of one piece whose activations a rank holds at once,
 // counted from forward to the end of the backward (or weight-gradient) pass.

@@ -24,7 +24,7 @@ constexpr int kPasses = 3;  // forward, input gradient, weight gradient
 class UnitTimePipeline {
  public:
   UnitTimePipeline(int ranks, int micro_batches)
-      : layout_(Schedule::kZeroBubbleV, ranks, kPieces),
+      : layout_(PipelineSchedule::kZeroBubbleV, ranks, kPieces),
         ranks_(ranks),
         micro_batches_(micro_batches),
         done_(static_cast<size_t>(ranks)) {}

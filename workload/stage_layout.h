@@ -6,7 +6,7 @@
 // two arms of a V (ZB-V), or the same stages from both ends (DualPipe, where
 // the second half of the micro-batches enters at the last rank).
 //
-//   const StageLayout layout(Schedule::kInterleaved, /*ranks=*/4, 2);
+//   const StageLayout layout(PipelineSchedule::kInterleaved, /*ranks=*/4, 2);
 //   layout.StageOf(3, 1);       // rank 3, piece 1: stage 7 of 8
 //   layout.PlaceOf(7, micro);   // the other way round
 #include <cstdint>
@@ -25,7 +25,7 @@ class StageLayout {
 
   // Requires: ranks >= 1, virtual_stages >= 1 and as the schedule wants it (see
   // Plan).
-  StageLayout(Schedule schedule, int ranks, int virtual_stages);
+  StageLayout(PipelineSchedule schedule, int ranks, int virtual_stages);
 
   int ranks() const { return ranks_; }
   // Stages a micro-batch passes.
@@ -34,7 +34,9 @@ class StageLayout {
   int pieces() const { return pieces_; }
   // DualPipe: every stage lives on two ranks, and micro-batches of the second
   // half run through the ranks backwards.
-  bool bidirectional() const { return schedule_ == Schedule::kDualPipe; }
+  bool bidirectional() const {
+    return schedule_ == PipelineSchedule::kDualPipe;
+  }
 
   int StageOf(int rank, int piece) const;
   // Where `stage` of a micro-batch runs. `second_half` matters to bidirectional
@@ -42,7 +44,7 @@ class StageLayout {
   Place PlaceOf(int stage, bool second_half = false) const;
 
  private:
-  Schedule schedule_;
+  PipelineSchedule schedule_;
   int ranks_;
   int pieces_;
   int stages_;

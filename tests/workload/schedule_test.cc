@@ -32,17 +32,19 @@ int Makespan(const PipelineOrders& orders, UnitTimes times = {}) {
 
 // 3 x 8 + (p - 1)(F + B + W) = 24 + 9.
 TEST(Schedule, GPipeHoldsEveryMicroBatch) {
-  const auto orders = MakeOrders(Schedule::kGPipe, 4, 1, 8);
+  const auto orders = MakeOrders(PipelineSchedule::kGPipe, 4, 1, 8);
   EXPECT_EQ(Makespan(orders), 33);
   EXPECT_THAT(InFlight(orders), ElementsAre(8, 8, 8, 8));
 }
 
 TEST(Schedule, OneForwardOneBackwardHoldsFewerTowardsTheEnd) {
-  const auto small = MakeOrders(Schedule::kOneForwardOneBackward, 4, 1, 8);
+  const auto small =
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 4, 1, 8);
   EXPECT_EQ(Makespan(small), 33);
   EXPECT_THAT(InFlight(small), ElementsAre(4, 3, 2, 1));
   // 3 x 32 + 7 x 3.
-  const auto large = MakeOrders(Schedule::kOneForwardOneBackward, 8, 1, 32);
+  const auto large =
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 8, 1, 32);
   EXPECT_EQ(Makespan(large), 117);
   EXPECT_EQ(InFlight(large), Countdown(8, 1, 8));
 }
@@ -50,24 +52,24 @@ TEST(Schedule, OneForwardOneBackwardHoldsFewerTowardsTheEnd) {
 // Pieces take 1/v; times below are in units of 1/v, so that they stay whole.
 TEST(Schedule, InterleavingDividesTheBubble) {
   // 2 x 28.5
-  const auto two = MakeOrders(Schedule::kInterleaved, 4, 2, 8);
+  const auto two = MakeOrders(PipelineSchedule::kInterleaved, 4, 2, 8);
   EXPECT_EQ(Makespan(two), 57);
   EXPECT_THAT(InFlight(two), ElementsAre(11, 9, 7, 5));
   // 4 x 26.25
-  const auto four = MakeOrders(Schedule::kInterleaved, 4, 4, 8);
+  const auto four = MakeOrders(PipelineSchedule::kInterleaved, 4, 4, 8);
   EXPECT_EQ(Makespan(four), 105);
   EXPECT_THAT(InFlight(four), ElementsAre(19, 17, 15, 13));
   // 3 x 199
-  const auto three = MakeOrders(Schedule::kInterleaved, 8, 3, 64);
+  const auto three = MakeOrders(PipelineSchedule::kInterleaved, 8, 3, 64);
   EXPECT_EQ(Makespan(three), 597);
   EXPECT_EQ(InFlight(three), Countdown(31, 2, 8));
 }
 
 TEST(Schedule, ZeroBubbleH1KeepsTheMemoryOfTheFirstRank) {
-  const auto small = MakeOrders(Schedule::kZeroBubbleH1, 4, 1, 8);
+  const auto small = MakeOrders(PipelineSchedule::kZeroBubbleH1, 4, 1, 8);
   EXPECT_EQ(Makespan(small), 27);
   EXPECT_THAT(InFlight(small), Each(4));
-  const auto large = MakeOrders(Schedule::kZeroBubbleH1, 8, 1, 32);
+  const auto large = MakeOrders(PipelineSchedule::kZeroBubbleH1, 8, 1, 32);
   EXPECT_EQ(Makespan(large), 103);
   EXPECT_THAT(InFlight(large), Each(8));
 }
@@ -81,8 +83,8 @@ TEST(Schedule, DualPipeMatchesItsPublishedRows) {
   constexpr Row kRows[] = {
       {4, 8, 26, 24, 5}, {8, 20, 66, 59, 9}, {16, 40, 134, 119, 17}};
   for (const Row& row : kRows) {
-    const auto orders =
-        MakeOrders(Schedule::kDualPipe, row.ranks, 1, row.micro_batches);
+    const auto orders = MakeOrders(PipelineSchedule::kDualPipe, row.ranks, 1,
+                                   row.micro_batches);
     EXPECT_EQ(Makespan(orders), row.makespan) << row.ranks;
     EXPECT_EQ(Makespan(orders, {2, 2, 2, 5}), 2 * row.makespan_overlapped);
     EXPECT_THAT(InFlight(orders), Each(row.in_flight));
@@ -99,14 +101,16 @@ TEST(Schedule, BubblesEqualTheirClosedForms) {
     for (int p = 1; p <= 9; ++p) {
       for (int m = 1; m <= 4 * p; ++m) {
         const int work = m * (f + b + w);
-        EXPECT_EQ(Makespan(MakeOrders(Schedule::kGPipe, p, 1, m), t),
+        EXPECT_EQ(Makespan(MakeOrders(PipelineSchedule::kGPipe, p, 1, m), t),
                   work + (p - 1) * (f + b + w));
-        EXPECT_EQ(
-            Makespan(MakeOrders(Schedule::kOneForwardOneBackward, p, 1, m), t),
-            work + (p - 1) * (f + b + w));
+        EXPECT_EQ(Makespan(MakeOrders(PipelineSchedule::kOneForwardOneBackward,
+                                      p, 1, m),
+                           t),
+                  work + (p - 1) * (f + b + w));
         if (m >= p) {
-          EXPECT_EQ(Makespan(MakeOrders(Schedule::kZeroBubbleH1, p, 1, m), t),
-                    work + (p - 1) * (f + b - w))
+          EXPECT_EQ(
+              Makespan(MakeOrders(PipelineSchedule::kZeroBubbleH1, p, 1, m), t),
+              work + (p - 1) * (f + b - w))
               << p << " " << m;
         }
       }
@@ -120,7 +124,8 @@ TEST(Schedule, InterleavedBubbleEqualsItsClosedForm) {
     for (int p = 2; p <= 6; ++p) {
       for (int v = 2; v <= 4; ++v) {
         for (int m = p; m <= 4 * p; m += p) {
-          const auto orders = MakeOrders(Schedule::kInterleaved, p, v, m);
+          const auto orders =
+              MakeOrders(PipelineSchedule::kInterleaved, p, v, m);
           EXPECT_EQ(Makespan(orders, t), v * m * full + (p - 1) * full);
           for (int r = 0; r < p; ++r) {
             EXPECT_EQ(PeakInFlight(orders.of_rank[static_cast<size_t>(r)]),
@@ -137,7 +142,7 @@ TEST(Schedule, InterleavedBubbleEqualsItsClosedForm) {
 TEST(Schedule, ZeroBubbleVLosesOnlyTheStagger) {
   for (int p = 1; p <= 10; ++p) {
     for (const int m : {2 * p, 2 * p + 1, 3 * p + 2, 5 * p}) {
-      const auto orders = MakeOrders(Schedule::kZeroBubbleV, p, 2, m);
+      const auto orders = MakeOrders(PipelineSchedule::kZeroBubbleV, p, 2, m);
       const UnitRun run = RunUnitTimes(orders, {});
       EXPECT_EQ(run.makespan, 6 * m + p - 1) << p << " " << m;
       EXPECT_THAT(InFlight(orders), Each(2 * p));
@@ -150,7 +155,7 @@ TEST(Schedule, ZeroBubbleVLosesOnlyTheStagger) {
 TEST(Schedule, DualPipeBubbleEqualsItsClosedForm) {
   for (int p = 2; p <= 12; p += 2) {
     for (int m = 2 * p; m <= 4 * p; m += 2) {
-      const auto orders = MakeOrders(Schedule::kDualPipe, p, 1, m);
+      const auto orders = MakeOrders(PipelineSchedule::kDualPipe, p, 1, m);
       const UnitRun run = RunUnitTimes(orders, {1, 1, 1, 3});
       EXPECT_EQ(run.makespan, 3 * m + (p / 2 - 1) * (3 + 2 - 3));
       EXPECT_THAT(InFlight(orders), Each(p + 1));
@@ -162,15 +167,16 @@ TEST(Schedule, DualPipeBubbleEqualsItsClosedForm) {
 // micro-batch forward once and backward once, weight gradients included.
 TEST(Schedule, EveryStageRunsEveryMicroBatchOnce) {
   struct Case {
-    Schedule schedule;
+    PipelineSchedule schedule;
     int p, v, m;
   };
-  constexpr Case kCases[] = {{Schedule::kGPipe, 3, 1, 5},
-                             {Schedule::kOneForwardOneBackward, 5, 1, 3},
-                             {Schedule::kInterleaved, 4, 3, 8},
-                             {Schedule::kZeroBubbleH1, 4, 1, 2},
-                             {Schedule::kZeroBubbleV, 4, 2, 3},
-                             {Schedule::kDualPipe, 6, 1, 14}};
+  constexpr Case kCases[] = {
+      {PipelineSchedule::kGPipe, 3, 1, 5},
+      {PipelineSchedule::kOneForwardOneBackward, 5, 1, 3},
+      {PipelineSchedule::kInterleaved, 4, 3, 8},
+      {PipelineSchedule::kZeroBubbleH1, 4, 1, 2},
+      {PipelineSchedule::kZeroBubbleV, 4, 2, 3},
+      {PipelineSchedule::kDualPipe, 6, 1, 14}};
   for (const Case& c : kCases) {
     const auto orders = MakeOrders(c.schedule, c.p, c.v, c.m);
     std::multiset<std::pair<int, int>> forward, input, weight;
@@ -194,10 +200,10 @@ TEST(Schedule, EveryStageRunsEveryMicroBatchOnce) {
 
 TEST(StageLayout, PlaceAndStageAreInverse) {
   for (const auto& [schedule, v] :
-       {std::pair(Schedule::kOneForwardOneBackward, 1),
-        std::pair(Schedule::kInterleaved, 3),
-        std::pair(Schedule::kZeroBubbleV, 2),
-        std::pair(Schedule::kDualPipe, 1)}) {
+       {std::pair(PipelineSchedule::kOneForwardOneBackward, 1),
+        std::pair(PipelineSchedule::kInterleaved, 3),
+        std::pair(PipelineSchedule::kZeroBubbleV, 2),
+        std::pair(PipelineSchedule::kDualPipe, 1)}) {
     const StageLayout layout(schedule, 4, v);
     for (int rank = 0; rank < 4; ++rank) {
       for (int piece = 0; piece < layout.pieces(); ++piece) {

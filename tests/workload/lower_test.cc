@@ -1,0 +1,214 @@
+#include "workload/lower.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+#include "tests/workload/stepped.h"
+#include "workload/parameters.h"
+#include "workload/role_writer.h"
+
+namespace orrery {
+namespace {
+
+// A model without embedding cost worth mentioning would still have uneven
+// stages; here every op takes the same time per layer, and ends take nothing.
+TimedOp LayersOnly(const Op& op) {
+  TimedOp timed;
+  switch (op.name) {
+    case OpName::kMlpUp:
+      timed.kernel.duration = Duration(1000);
+      break;
+    default:
+      break;
+  }
+  return timed;
+}
+
+// 24 layers: the MLP's first product takes 1000 ps forward, 1000 ps for its
+// input's gradient and 1000 ps for its weights'. The rest is free, so F = B = W
+// = 1000 x layers of the piece.
+Time Makespan(const std::string& plan, int nodes = 1) {
+  const TrainingCase c = MakeCase(plan, nodes);
+  return RunStep(c, {}, Free, LayersOnly).result.end;
+}
+constexpr auto Ps = [](int64_t ps) { return Time(Duration(ps)); };
+
+TEST(Lower, BubblesOfSchedulesComeOutOfTheProgram) {
+  // 8 chips in 4 stages of 6 layers, 2 copies of 8 micro-batches. A stage's
+  // pass is 6000: 1F1B takes (m + p - 1) (F + B + W) = 11 x 18000.
+  const std::string common = "parallel { pipeline: 4 } global_batch: 16 ";
+  EXPECT_EQ(Makespan(common), Ps(11 * 18000));
+  EXPECT_EQ(Makespan(common + "schedule: GPIPE"), Ps(11 * 18000));
+  // Two pieces of 3 layers: 2 m (F + B + W)/2 + (p - 1)(F + B + W)/2.
+  EXPECT_EQ(Makespan(common + "schedule: INTERLEAVED_1F1B virtual_stages: 2"),
+            Ps(8 * 18000 + 3 * 9000));
+  // (p - 1)(F + B - W).
+  EXPECT_EQ(Makespan(common + "schedule: ZB_H1"), Ps(8 * 18000 + 3 * 6000));
+  // Pieces of half a stage: 6 m + p - 1 units of 3000.
+  EXPECT_EQ(Makespan(common + "schedule: ZB_V virtual_stages: 2"),
+            Ps((6 * 8 + 3) * 3000));
+  // Nothing to hide: FB = F + B + W, bubble (p/2 - 1)(FB + B_full - 3 W).
+  EXPECT_EQ(Makespan(common + "schedule: DUAL_PIPE"),
+            Ps(8 * 18000 + 1 * (18000 + 12000 - 18000)));
+}
+
+TEST(Lower, OneStageHasNoBubble) {
+  // 8 copies of 8 micro-batches of 24 layers.
+  EXPECT_EQ(Makespan("global_batch: 64"), Ps(8 * 24 * 3000));
+}
+
+// Full recomputation runs the forward pass again: 4 units instead of 3.
+TEST(Lower, FullRecomputationRepeatsTheForwardPass) {
+  EXPECT_EQ(Makespan("global_batch: 64 recompute: RECOMPUTE_FULL"),
+            Ps(8 * 24 * 4000));
+}
+TEST(Lower, SelectiveRecomputationLeavesTheMlpAlone) {
+  EXPECT_EQ(Makespan("global_batch: 64 recompute: RECOMPUTE_SELECTIVE"),
+            Ps(8 * 24 * 3000));
+  EXPECT_EQ(Makespan("global_batch: 64 recompute: RECOMPUTE_PER_MODULE "
+                     "recompute_module: MLP"),
+            Ps(8 * 24 * 4000));
+}
+
+// Bytes that a rank's calls of one family move in a step, by kind.
+std::map<CommunicationKind, int64_t> BytesOf(const std::string& plan,
+                                             const std::string& slot_name,
+                                             const char* model = kCaseModel) {
+  const TrainingCase c = MakeCase(plan, 1, model);
+  const auto step = LowerStep(c.model, c.plan, SimpleTime, {});
+  CHECK(step.ok()) << step.status().ToString();
+  const Role& role = step->program.role_of(RankId(0));
+  std::map<CommunicationKind, int64_t> bytes;
+  for (const RoleSlot& slot : role.slots()) {
+    if (slot.name != slot_name) continue;
+    for (const TaskId task : slot.sequence) {
+      const Communication& what = role.communication(role.task(task));
+      bytes[what.kind] += what.bytes.value();
+    }
+  }
+  return bytes;
+}
+
+using enum CommunicationKind;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+// Dense 24 layers of hidden 4096, sequence 4096: a hidden state has 32 MiB.
+constexpr int64_t kState = int64_t{4096} * 4096 * 2;
+constexpr int kLayers = 24;
+
+// Forward 2 all-reduces a layer and backward 2; the embedding one, the head one
+// backward; the loss three of 4 bytes per token.
+TEST(Lower, TensorParallelismMovesWhatTheTableSays) {
+  const std::string plan =
+      "parallel { tensor: 8 sequence_parallel: false } global_batch: 1 ";
+  EXPECT_THAT(
+      BytesOf(plan, "tensor"),
+      ElementsAre(Pair(kAllReduce, (4 * kLayers + 2) * kState + 3 * 4 * 4096)));
+  // With sequence parallelism each becomes a gather and a reduction, and what
+  // was gathered forward is gathered again for the weights.
+  const std::string sequence =
+      "parallel { tensor: 8 sequence_parallel: true } global_batch: 1 ";
+  EXPECT_THAT(BytesOf(sequence, "tensor"),
+              ElementsAre(Pair(kAllReduce, 3 * 4 * 4096),
+                          Pair(kReduceScatter, (4 * kLayers + 2) * kState),
+                          Pair(kAllGather, (6 * kLayers + 3) * kState)));
+}
+
+TEST(Lower, DegreesOfOneMoveNothing) {
+  for (const char* family : {"tensor", "context", "expert", "shard"}) {
+    EXPECT_THAT(BytesOf("parallel { pipeline: 8 } global_batch: 8", family),
+                IsEmpty());
+  }
+}
+
+// 8 copies: gradients in FP32 reduce-scattered once, weights in BF16 gathered
+// once, whatever the bucket.
+TEST(Lower, ZeroStagesMoveWhatTheTableSays) {
+  const TrainingCase c = MakeCase("global_batch: 16");
+  const int64_t p = TotalParameters(c.model).total();
+  const auto with = [](const char* sharding) {
+    return std::string("global_batch: 16 sharding: ") + sharding;
+  };
+  EXPECT_THAT(BytesOf(with("ZERO_0"), "data"),
+              ElementsAre(Pair(kAllReduce, 4 * p)));
+  EXPECT_THAT(BytesOf(with("ZERO_1"), "shard"),
+              ElementsAre(Pair(kReduceScatter, 4 * p)));
+  EXPECT_THAT(BytesOf(with("ZERO_1"), "shard gather"),
+              ElementsAre(Pair(kAllGather, 2 * p)));
+  // Two micro-batches, each reduced.
+  EXPECT_THAT(BytesOf(with("ZERO_2"), "shard"),
+              ElementsAre(Pair(kReduceScatter, 2 * 4 * p)));
+  // Forward and backward of both gather.
+  EXPECT_THAT(BytesOf(with("ZERO_3"), "shard gather"),
+              ElementsAre(Pair(kAllGather, 2 * 2 * 2 * p)));
+  EXPECT_THAT(BytesOf(with("ZERO_3"), "shard"),
+              ElementsAre(Pair(kReduceScatter, 2 * 4 * p)));
+}
+
+// Dispatch and combine, forward and backward: T k h e each.
+TEST(Lower, ExpertsExchangeTokensFourTimes) {
+  EXPECT_THAT(
+      BytesOf("parallel { expert: 8 } global_batch: 8", "expert", kCaseExperts),
+      ElementsAre(Pair(kAllToAll, 4 * kLayers * 2 * kState)));
+  EXPECT_THAT(BytesOf("parallel { expert: 8 } global_batch: 8 recompute: "
+                      "RECOMPUTE_FULL",
+                      "expert", kCaseExperts),
+              ElementsAre(Pair(kAllToAll, 6 * kLayers * 2 * kState)));
+}
+
+// Gradient accumulation repeats: m micro-batches are m times the work and hold
+// no more.
+TEST(Lower, AccumulationCostsTimeAndNoMemory) {
+  const auto run = [](int batch) {
+    const TrainingCase c =
+        MakeCase("sharding: ZERO_1 global_batch: " + std::to_string(batch), 1);
+    return RunStep(c, {}, Free, LayersOnly).result;
+  };
+  const RunResult one = run(8);
+  const RunResult sixteen = run(128);
+  EXPECT_EQ(sixteen.end.time_since_epoch(), 16 * one.end.time_since_epoch());
+  EXPECT_EQ(sixteen.ranks[RankId(0)].memory.total,
+            one.ranks[RankId(0)].memory.total);
+}
+
+// Every exchange takes its time alone: no overlap is possible along the main
+// chain of a forward pass, so m = 1, p = 1 without gradients to hide is a sum.
+TEST(Lower, ChunkedTensorExchangesHideBehindTheirProducts) {
+  const auto time = [](const Communication& what, size_t) {
+    return Duration(what.bytes.value() / 1000);
+  };
+  const TrainingCase plain = MakeCase(
+      "parallel { tensor: 8 sequence_parallel: true } global_batch: 1", 1);
+  LowerOptions options;
+  const auto whole = RunStep(plain, options, time).result.end;
+  options.pass.tensor_chunks = 8;
+  const auto chunked = RunStep(plain, options, time).result.end;
+  EXPECT_LT(chunked, whole);
+}
+
+// Merging kernels into one task changes the number of tasks, not the time.
+TEST(Lower, DetailDoesNotChangeTheTime) {
+  const auto time = [](const Communication& what, size_t) {
+    return Duration(what.bytes.value() / 1000);
+  };
+  for (const char* plan :
+       {"parallel { tensor: 2 pipeline: 2 sequence_parallel: true }",
+        "parallel { context: 2 pipeline: 2 } recompute: RECOMPUTE_FULL",
+        "parallel { pipeline: 4 } schedule: ZB_H1"}) {
+    const TrainingCase c = MakeCase(std::string(plan) + " global_batch: 16", 1);
+    LowerOptions detailed;
+    detailed.pass.merge = false;
+    const auto ops = RunStep(c, detailed, time);
+    const auto merged = RunStep(c, {}, time);
+    EXPECT_EQ(ops.result.end, merged.result.end) << plan;
+    EXPECT_GT(ops.result.tasks, merged.result.tasks);
+  }
+}
+
+}  // namespace
+}  // namespace orrery

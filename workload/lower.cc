@@ -1,0 +1,178 @@
+#include "workload/lower.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "workload/role_writer.h"
+#include "workload/step_context.h"
+#include "workload/step_templates.h"
+
+namespace orrery {
+namespace {
+
+// Channels of all boundaries and directions are one family each way; the index
+// tells them apart.
+std::string ChannelFamily(bool forward) {
+  return forward ? "pipeline forward" : "pipeline backward";
+}
+
+class StepLowering {
+ public:
+  StepLowering(const Model& model, const Plan& plan, OpTimer timer,
+               const LowerOptions& options)
+      : plan_(plan),
+        placement_(plan),
+        orders_(MakeOrders(plan.schedule(), plan.degrees().pipeline,
+                           plan.virtual_stages(), plan.micro_batches())),
+        templates_(MakeStepTemplates(model, plan, timer, options.pass)),
+        context_{model,      plan,  placement_,  orders_,
+                 templates_, timer, options.pass},
+        fold_(options.fold),
+        builder_(StepStreams(orders_.layout)) {}
+
+  absl::StatusOr<LoweredStep> Lower() && {
+    std::vector<RoleWork> work;
+    for (int rank = 0; rank < plan_.degrees().pipeline; ++rank) {
+      RoleBuilder& role = builder_.AddRole(fmt::format("stage {:04}", rank));
+      RoleWriter writer(context_, role, rank);
+      writer.Write();
+      work.push_back({writer.work(), writer.optimizer_work()});
+      AddRanks(role, writer.slots());
+    }
+    ASSIGN_OR_RETURN(Program program, std::move(builder_).Build());
+    IdVector<GroupId, StepGroup> groups;
+    for (const GroupId id : program.groups().ids()) {
+      const ProgramGroup& group = program.groups()[id];
+      groups.Add(std::move(
+          real_groups_.at({program.name(group.family), group.index})));
+    }
+    return LoweredStep{std::move(program), std::move(groups), std::move(work),
+                       fold_};
+  }
+
+ private:
+  using GroupKey = std::pair<std::string, int64_t>;
+
+  // The ranks of one pipeline rank, or the first of them for all.
+  void AddRanks(const RoleBuilder& role, const StepSlots& slots) {
+    const std::vector<int> stage = StageRanks(slots.pipeline_rank());
+    const auto all = static_cast<int64_t>(stage.size());
+    for (const int rank : stage) {
+      const RankRef ref = builder_.AddRank(rank, role, fold_ ? all : 1);
+      for (const auto& slot : slots.groups()) {
+        builder_.Bind(ref, slot.slot, CollectiveGroup(slot, rank, stage));
+      }
+      for (const auto& slot : slots.channels()) {
+        builder_.Bind(ref, slot.slot, ChannelGroup(slot, rank, stage));
+      }
+      if (fold_) break;
+    }
+  }
+
+  std::vector<int> StageRanks(int pipeline) const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < placement_.ranks(); ++rank) {
+      if (placement_.CoordinatesOf(rank).pipeline == pipeline) {
+        ranks.push_back(rank);
+      }
+    }
+    return ranks;
+  }
+
+  GroupRef CollectiveGroup(const StepSlots::GroupSlot& slot, int rank,
+                           const std::vector<int>& stage) {
+    const std::string family =
+        fmt::format("{}{}", Name(slot.family), slot.gathers ? " gather" : "");
+    const int leader = placement_.Leader(slot.family, rank);
+    return GroupFor({family, leader}, [&] {
+      StepGroup group{.members = placement_.Members(slot.family, rank),
+                      .together = {}};
+      group.together.push_back(group.members);
+      if (!fold_) return group;
+      for (const int other : stage) {
+        if (placement_.Leader(slot.family, other) == leader) continue;
+        std::vector<int> members = placement_.Members(slot.family, other);
+        // Each group once: when its first member in this stage comes by.
+        if (FirstInStage(members, other)) {
+          group.together.push_back(std::move(members));
+        }
+      }
+      return group;
+    });
+  }
+
+  // Whether `rank` is the first of `members` in its own stage.
+  bool FirstInStage(const std::vector<int>& members, int rank) const {
+    const int pipeline = placement_.CoordinatesOf(rank).pipeline;
+    for (const int member : members) {
+      if (placement_.CoordinatesOf(member).pipeline == pipeline &&
+          member < rank) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  GroupRef ChannelGroup(const StepSlots::ChannelSlot& slot, int rank,
+                        const std::vector<int>& stage) {
+    const int own = placement_.CoordinatesOf(rank).pipeline;
+    // The sender of a forward channel holds the earlier stage.
+    const int sender_stage = slot.forward ? slot.boundary : slot.boundary + 1;
+    const int sender =
+        orders_.layout.PlaceOf(sender_stage, slot.direction == 1).rank;
+    const auto ends = [&](int of) {
+      const int peer = placement_.PeerOf(of, slot.peer);
+      return own == sender ? std::vector<int>{of, peer}
+                           : std::vector<int>{peer, of};
+    };
+    const std::vector<int> members = ends(rank);
+    const int64_t index =
+        (int64_t{slot.boundary} * 2 + slot.direction) * placement_.ranks() +
+        members.front();
+    return GroupFor({ChannelFamily(slot.forward), index}, [&] {
+      StepGroup group{.members = members, .together = {members}};
+      if (!fold_) return group;
+      for (const int other : stage) {
+        if (other != rank) group.together.push_back(ends(other));
+      }
+      return group;
+    });
+  }
+
+  template <class Make>
+  GroupRef GroupFor(GroupKey key, Make make) {
+    const auto it = refs_.find(key);
+    if (it != refs_.end()) return it->second;
+    const GroupRef ref = builder_.AddGroup(key.first, key.second);
+    refs_.emplace(key, ref);
+    real_groups_.emplace(std::move(key), make());
+    return ref;
+  }
+
+  const Plan& plan_;
+  Placement placement_;
+  PipelineOrders orders_;
+  StepTemplates templates_;
+  StepContext context_;
+  bool fold_;
+  ProgramBuilder builder_;
+  absl::flat_hash_map<GroupKey, GroupRef> refs_;
+  absl::flat_hash_map<GroupKey, StepGroup> real_groups_;
+};
+
+}  // namespace
+
+absl::StatusOr<LoweredStep> LowerStep(const Model& model, const Plan& plan,
+                                      OpTimer timer,
+                                      const LowerOptions& options) {
+  return StepLowering(model, plan, timer, options).Lower();
+}
+
+}  // namespace orrery

@@ -1,0 +1,55 @@
+#pragma once
+// StepTemplates: every pass that occurs in a training step, written once.
+//
+// A stage is a list of units: the embedding, layers, the head. Units of the
+// same kind share their templates, so a model of 126 equal layers has three.
+#include <vector>
+
+#include "base/units.h"
+#include "workload/memory.h"
+#include "workload/pass_template.h"
+#include "workload/plan.h"
+#include "workload/schedule.h"
+#include "workload/stage.h"
+
+namespace orrery {
+
+struct UnitTemplate {
+  PassTemplate forward;
+  // Either the whole backward pass or its two parts, as the schedule needs.
+  PassTemplate backward;
+  PassTemplate input_gradient;
+  PassTemplate weight_gradient;
+  // Bytes from forward to backward, and those that exist only in the backward
+  // pass because they are computed again.
+  Bytes kept;
+  Bytes recomputed;
+  RankParameters parameters;
+};
+
+// One unit of a stage: its template, and its layer if it is one.
+struct StageUnit {
+  int unit = 0;
+  int layer = -1;
+};
+
+struct StepTemplates {
+  std::vector<UnitTemplate> units;
+  std::vector<Stage> stages;
+  std::vector<std::vector<StageUnit>> of_stage;
+  // What a rank sends to the next stage, per micro-batch.
+  Bytes boundary;
+};
+
+StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,
+                                OpTimer timer, const PassOptions& options);
+
+// Whether the schedule of the plan runs weight gradients by themselves, always
+// or sometimes.
+bool SplitsBackward(PipelineSchedule schedule);
+
+// What passes between stages: the hidden state of a micro-batch, of which a
+// context rank, and with sequence parallelism a tensor rank, has its share.
+Bytes BoundaryBytes(const Model& model, const Plan& plan);
+
+}  // namespace orrery
