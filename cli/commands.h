@@ -9,11 +9,13 @@ namespace orrery {
 Command ImportCommand();
 Command ListCommand();
 Command ShowCommand();
+Command ValidateCommand();
 Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {ShowCommand(), ListCommand(), ImportCommand(), ViewCommand()};
+  return {ShowCommand(), ListCommand(), ImportCommand(), ValidateCommand(),
+          ViewCommand()};
 }
 
 }  // namespace orrery

@@ -50,7 +50,8 @@ KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
       .norm_row_limit = fields.Count("norm_row_limit", 1, kMaxRow),
       .softmax_row_limit = fields.Count("softmax_row_limit", 1, kMaxRow),
       .quantize_efficiency = fields.Efficiency("quantize_efficiency"),
-      .quantize_launch = fields.NonNegative<Duration>("quantize_launch")};
+      .quantize_launch = fields.NonNegative<Duration>("quantize_launch"),
+      .fitted_rows = fields.Texts("fitted_row")};
   for (const FieldReader& tile : fields.Each("tile")) {
     kernels.tiles.push_back(ReadTile(tile));
   }

@@ -5,6 +5,7 @@
 // measured kernels share. What each means is said in proto/chip.proto; how they
 // act together in cost/gemm_time.h and its neighbours.
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/units.h"
@@ -53,6 +54,9 @@ struct KernelCalibration {
   int softmax_row_limit;
   double quantize_efficiency;
   Duration quantize_launch;
+  // Ids of the measurements the constants were fitted on; none if they were
+  // taken over from another chip.
+  std::vector<std::string> fitted_rows;
 };
 
 // From a pb::KernelCalibration; violations go to the reader's list.

@@ -1,0 +1,181 @@
+// orrery validate kernels: measured kernels against the chips' models.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "cli/chip.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/validate_suites.h"
+#include "cli/validation_data.h"
+#include "cost/kernel_accuracy.h"
+#include "cost/kernel_measurement.h"
+
+namespace orrery {
+namespace {
+
+struct Predictions {
+  std::vector<KernelPrediction> rows;
+  std::vector<std::string> refused;
+};
+
+Predictions PredictAll(const KernelMeasurements& measurements) {
+  Predictions result;
+  result.refused = measurements.refused;
+  std::map<std::string, absl::StatusOr<KernelTimer>> timers;
+  for (const KernelMeasurement& row : measurements.rows) {
+    auto found = timers.find(row.chip);
+    if (found == timers.end()) {
+      const absl::StatusOr<Chip> chip = LoadChip(row.chip, {});
+      found =
+          timers
+              .emplace(row.chip,
+                       chip.ok() ? KernelTimer::Create(*chip)
+                                 : absl::StatusOr<KernelTimer>(chip.status()))
+              .first;
+    }
+    if (!found->second.ok()) {
+      result.refused.push_back(
+          fmt::format("{}: {}", row.id, found->second.status().message()));
+      continue;
+    }
+    const KernelTimer& timer = *found->second;
+    const auto& fitted = timer.chip().calibration.fitted_rows;
+    result.rows.push_back(
+        {&row, Predict(row, timer),
+         std::find(fitted.begin(), fitted.end(), row.id) != fitted.end()});
+  }
+  return result;
+}
+
+std::string Percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string RowTable(const Predictions& predictions) {
+  std::string text =
+      fmt::format("{:<10} {:<12} {:<34} {:>12} {:>12} {:>9}\n", "row", "chip",
+                  "kernel", "measured us", "predicted us", "error");
+  for (const KernelPrediction& p : predictions.rows) {
+    text += fmt::format(
+        "{:<10} {:<12} {:<34} {:>12.2f} {:>12.2f} {:>+8.1f} %{}\n", p.row->id,
+        p.row->chip, p.row->what, p.row->seconds * 1e6,
+        p.predicted_seconds * 1e6, 100 * p.error(), p.fitted ? " fitted" : "");
+  }
+  return text + "\n";
+}
+
+std::string Summary(const std::vector<AccuracyGroup>& groups, bool markdown) {
+  std::string text;
+  if (markdown) {
+    text =
+        "| chip | kernels | rows | of them fitted | median | held-out median "
+        "| 90th percentile | worst | bar | |\n"
+        "|---|---|---|---|---|---|---|---|---|---|\n";
+  } else {
+    text =
+        fmt::format("{:<12} {:<28} {:>5} {:>7} {:>8} {:>9} {:>8} {:>8} {:>7}\n",
+                    "chip", "kernels", "rows", "fitted", "median", "held out",
+                    "p90", "worst", "bar");
+  }
+  for (const AccuracyGroup& g : groups) {
+    const std::string held_out =
+        g.held_out_median.has_value() ? Percent(*g.held_out_median) : "-";
+    const std::string bar = g.bar.has_value() ? Percent(*g.bar) : "-";
+    const char* verdict = g.met() ? "met" : "missed";
+    text +=
+        markdown
+            ? fmt::format(
+                  "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+                  g.chip, g.what, g.rows, g.fitted, Percent(g.median), held_out,
+                  Percent(g.ninetieth), Percent(g.worst), bar, verdict)
+            : fmt::format(
+                  "{:<12} {:<28} {:>5} {:>7} {:>8} {:>9} {:>8} {:>8} {:>7} "
+                  "{}\n",
+                  g.chip, g.what, g.rows, g.fitted, Percent(g.median), held_out,
+                  Percent(g.ninetieth), Percent(g.worst), bar, verdict);
+  }
+  return text;
+}
+
+std::string Json(const Predictions& predictions,
+                 const std::vector<AccuracyGroup>& groups) {
+  std::string text = "{\n  \"suite\": \"kernels\",\n  \"groups\": [";
+  const char* separator = "\n";
+  for (const AccuracyGroup& g : groups) {
+    text += fmt::format(
+        "{}    {{\"chip\": {}, \"kernels\": {}, \"rows\": {}, \"fitted\": {}, "
+        "\"median\": {}, \"held_out_median\": {}, \"p90\": {}, \"worst\": {}, "
+        "\"bar\": {}, \"met\": {}}}",
+        separator, JsonString(g.chip), JsonString(g.what), g.rows, g.fitted,
+        JsonNumber(g.median),
+        g.held_out_median.has_value() ? JsonNumber(*g.held_out_median) : "null",
+        JsonNumber(g.ninetieth), JsonNumber(g.worst),
+        g.bar.has_value() ? JsonNumber(*g.bar) : "null", g.met());
+    separator = ",\n";
+  }
+  text += "\n  ],\n  \"rows\": [";
+  separator = "\n";
+  for (const KernelPrediction& p : predictions.rows) {
+    text += fmt::format(
+        "{}    {{\"id\": {}, \"chip\": {}, \"kernel\": {}, \"measured_s\": {}, "
+        "\"predicted_s\": {}, \"error\": {}, \"fitted\": {}}}",
+        separator, JsonString(p.row->id), JsonString(p.row->chip),
+        JsonString(p.row->what), JsonNumber(p.row->seconds),
+        JsonNumber(p.predicted_seconds), JsonNumber(p.error()), p.fitted);
+    separator = ",\n";
+  }
+  text += "\n  ],\n  \"refused\": [";
+  separator = "\n";
+  for (const std::string& line : predictions.refused) {
+    text += fmt::format("{}    {}", separator, JsonString(line));
+    separator = ",\n";
+  }
+  return text + "\n  ]\n}\n";
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments) {
+  std::string text(ValidationText("kernels.csv"));
+  std::string origin = "validation/kernels.csv";
+  if (arguments.positional().size() > 1) {
+    origin = arguments.positional()[1];
+    ASSIGN_OR_RETURN(text, ReadFile(origin));
+  }
+  auto table = CsvTable::Parse(text);
+  if (!table.ok()) return Annotate(table.status(), origin);
+  auto harnesses = CsvTable::Parse(ValidationText("harnesses.csv"));
+  RETURN_IF_ERROR(harnesses.status());
+  const KernelMeasurements measurements =
+      ReadKernelMeasurements(*table, *harnesses);
+  const Predictions predictions = PredictAll(measurements);
+  const std::vector<AccuracyGroup> groups = SummariseAccuracy(predictions.rows);
+  const bool met = std::all_of(groups.begin(), groups.end(),
+                               [](const AccuracyGroup& g) { return g.met(); });
+  const ExitCode code =
+      met && !predictions.rows.empty() ? ExitCode::kDone : ExitCode::kNo;
+  if (const auto json = arguments.Get("json")) {
+    RETURN_IF_ERROR(WriteFile(*json, Json(predictions, groups)));
+    return code;
+  }
+  std::string out;
+  if (arguments.Has("rows")) out += RowTable(predictions);
+  out += Summary(groups, arguments.Has("markdown"));
+  if (!arguments.Has("markdown")) {
+    out += fmt::format("\n{} rows predicted, {} refused\n",
+                       predictions.rows.size(), predictions.refused.size());
+    for (const std::string& line : predictions.refused) {
+      out += fmt::format("  {}\n", line);
+    }
+  }
+  RETURN_IF_ERROR(Print(out).status());
+  return code;
+}
+
+}  // namespace orrery
