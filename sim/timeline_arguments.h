@@ -1,0 +1,40 @@
+#pragma once
+// What the details panel of a timeline says about a task.
+#include <absl/types/span.h>
+
+#include <vector>
+
+#include "sim/span_index.h"
+#include "traces/perfetto_writer.h"
+#include "traces/span.h"
+#include "workload/program.h"
+
+namespace orrery {
+
+// Collectives are described with the names PyTorch's profiler uses, so that
+// what people know how to search for is found.
+class TimelineArguments {
+ public:
+  TimelineArguments(const Program& program, PerfettoWriter& writer);
+
+  // The span's own; valid until the next call.
+  absl::Span<const EventArgument> Of(const TaskSpan& span);
+  // Of a wait for something, from `begin` to `end`.
+  absl::Span<const EventArgument> OfWait(const TaskSpan& span, Time begin,
+                                         Time end);
+
+ private:
+  void Add(absl::string_view key, int64_t value);
+  void Add(absl::string_view key, double value);
+  void Add(absl::string_view key, absl::string_view text);
+  void AddTimes(Time begin, Time end);
+  void AddPlace(const TaskSpan& span);
+  void AddKernel(const TaskSpan& span);
+  void AddCommunication(const TaskSpan& span);
+
+  const Program& program_;
+  PerfettoWriter& writer_;
+  std::vector<EventArgument> arguments_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,200 @@
+#include "sim/timeline_counters.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "base/format.h"
+
+namespace orrery {
+namespace {
+
+// Old viewers fail on a counter that starts at time 0 exactly.
+constexpr Time kFirstInstant{Duration(1000)};
+
+void Count(PerfettoWriter& writer, TrackId counter, Time at, double value) {
+  writer.Count(counter, std::max(at, kFirstInstant), value);
+}
+
+struct MemoryChange {
+  Time at;
+  bool is_start;  // ends come first
+  size_t kind;
+  Bytes change;
+};
+
+std::vector<MemoryChange> MemoryChanges(const Program& program,
+                                        const SpanIndex& spans, RankId rank) {
+  const Role& role = program.role_of(rank);
+  std::vector<MemoryChange> changes;
+  for (int32_t t = 0; t < role.task_count(); ++t) {
+    const auto task = static_cast<TaskId>(t);
+    for (const MemoryEffect& effect : role.memory_effects(task)) {
+      const bool is_start = effect.when == MemoryEffect::When::kStart;
+      const TaskSpan& span = spans.of(rank, task);
+      changes.push_back({is_start ? span.started : span.ended, is_start,
+                         static_cast<size_t>(effect.kind), effect.change});
+    }
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const MemoryChange& a, const MemoryChange& b) {
+                     return std::tie(a.at, a.is_start) <
+                            std::tie(b.at, b.is_start);
+                   });
+  return changes;
+}
+
+// The times and heights of a staircase that starts at 0.
+using Steps = std::map<Time, double>;
+
+}  // namespace
+
+void WriteMemoryCounters(const Program& program, const SpanIndex& spans,
+                         RankId rank, TrackId parent, Time end,
+                         PerfettoWriter& writer) {
+  const std::vector<MemoryChange> changes = MemoryChanges(program, spans, rank);
+  MemoryByKind held = program.role_of(rank).initial_memory();
+  std::array<bool, kMemoryKinds> used{};
+  Bytes total;
+  for (size_t k = 0; k < kMemoryKinds; ++k) {
+    used[k] = held[k] != Bytes(0);
+    total += held[k];
+  }
+  for (const MemoryChange& change : changes) used[change.kind] = true;
+  if (std::find(used.begin(), used.end(), true) == used.end()) return;
+  const auto add = [&](std::string name) {
+    return writer.AddCounter({.name = std::move(name),
+                              .parent = parent,
+                              .unit = CounterUnit::kBytes,
+                              .scale_key = "memory"});
+  };
+  const TrackId total_track = add("memory");
+  std::array<TrackId, kMemoryKinds> tracks{};
+  const auto write = [&](Time at, size_t k) {
+    Count(writer, tracks[k], at, static_cast<double>(held[k].value()));
+  };
+  const auto write_total = [&](Time at) {
+    Count(writer, total_track, at, static_cast<double>(total.value()));
+  };
+  for (size_t k = 0; k < kMemoryKinds; ++k) {
+    if (!used[k]) continue;
+    tracks[k] =
+        add("memory " + std::string(NameOf(static_cast<MemoryKind>(k))));
+    write(Time{}, k);
+  }
+  write_total(Time{});
+  // Every change counts, even those that meet in an instant: the largest total
+  // must be the engine's peak.
+  for (const MemoryChange& change : changes) {
+    held[change.kind] += change.change;
+    total += change.change;
+    write(change.at, change.kind);
+    write_total(change.at);
+  }
+  for (size_t k = 0; k < kMemoryKinds; ++k) {
+    if (used[k]) write(end, k);
+  }
+  write_total(end);
+}
+
+void WriteBusyCounter(const Program& program, const SpanIndex& spans,
+                      RankId rank, TrackId parent, Time end,
+                      PerfettoWriter& writer) {
+  constexpr int64_t kParts = 200;
+  const int64_t length = end.time_since_epoch().count();
+  if (length < kParts) return;
+  std::vector<Duration> busy(kParts, Duration(0));
+  const auto edge = [&](int64_t part) {
+    return Time(Duration(
+        static_cast<int64_t>(static_cast<__int128>(length) * part / kParts)));
+  };
+  const auto part_of = [&](Time at) {
+    return static_cast<int64_t>(
+        static_cast<__int128>(at.time_since_epoch().count()) * kParts / length);
+  };
+  for (int32_t t = 0; t < program.role_of(rank).task_count(); ++t) {
+    const TaskSpan& span = spans.of(rank, static_cast<TaskId>(t));
+    if (span.kind != SpanKind::kKernel) continue;
+    for (int64_t p = part_of(span.started); p < kParts && edge(p) < span.ended;
+         ++p) {
+      busy[static_cast<size_t>(p)] +=
+          std::min(span.ended, edge(p + 1)) - std::max(span.started, edge(p));
+    }
+  }
+  const TrackId counter = writer.AddCounter({.name = "compute busy",
+                                             .parent = parent,
+                                             .unit = CounterUnit::kPercent,
+                                             .scale_key = "busy"});
+  for (int64_t p = 0; p < kParts; ++p) {
+    const Duration whole = edge(p + 1) - edge(p);
+    Count(writer, counter, edge(p),
+          100.0 * ToSeconds(busy[static_cast<size_t>(p)]) / ToSeconds(whole));
+  }
+  Count(writer, counter, end, 0);
+}
+
+void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
+                    absl::Span<const RankId> ranks, const Transfers& transfers,
+                    const IdVector<ResourceId, std::string>& names,
+                    TrackId parent, Time end, PerfettoWriter& writer) {
+  std::map<ResourceId, double> carried;  // by the shown ranks' calls
+  const auto plan_of = [&](const TaskSpan& span) {
+    const Task& task = program.role_of(span.rank).task(span.task);
+    return transfers.plan_of_call[program.call_of(span.rank, task)];
+  };
+  const auto is_call = [&](const TaskSpan& span) {
+    return IsCommunication(program.role_of(span.rank).task(span.task).kind);
+  };
+  for (const TaskSpan& span : spans) {
+    if (!is_call(span) ||
+        std::find(ranks.begin(), ranks.end(), span.rank) == ranks.end()) {
+      continue;
+    }
+    for (const ResourceUse& use : transfers.plans.TotalLoad(plan_of(span))) {
+      carried[use.resource] += use.weight / transfers.capacities[use.resource];
+    }
+  }
+  std::vector<std::pair<double, ResourceId>> order;
+  for (const auto& [link, load] : carried) order.emplace_back(-load, link);
+  std::sort(order.begin(), order.end());
+  if (order.size() > kMostLinks) order.resize(kMostLinks);
+  std::map<ResourceId, Steps> steps;
+  for (const auto& [load, link] : order) steps[link];
+  for (const TaskSpan& span : spans) {
+    if (!is_call(span) || span.started == span.ended) continue;
+    // Once per call: its first member speaks for it.
+    const Task& task = program.role_of(span.rank).task(span.task);
+    const GroupId group =
+        program.group_of(span.rank, static_cast<SlotId>(task.slot));
+    if (program.members(group).front().rank != span.rank) continue;
+    for (const ResourceUse& use : transfers.plans.TotalLoad(plan_of(span))) {
+      const auto link = steps.find(use.resource);
+      if (link == steps.end()) continue;
+      const double load = 100.0 * use.weight / ToSeconds(span.running()) /
+                          transfers.capacities[use.resource];
+      link->second[span.started] += load;
+      link->second[span.ended] -= load;
+    }
+  }
+  for (const auto& [load, link] : order) {
+    const TrackId counter = writer.AddCounter(
+        {.name = names.empty()
+                     ? fmt::format("link {} load", static_cast<int>(link))
+                     : names[link] + " load",
+         .parent = parent,
+         .unit = CounterUnit::kPercent,
+         .scale_key = "load"});
+    double height = 0;
+    Count(writer, counter, Time{}, 0);
+    for (const auto& [at, change] : steps[link]) {
+      height += change;
+      // Sums of many small numbers do not return to nothing exactly.
+      Count(writer, counter, at, height < 1e-9 ? 0 : height);
+    }
+    Count(writer, counter, end, 0);
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,38 @@
+#pragma once
+// Counters of a timeline: memory in use by kind, how busy the compute streams
+// are, how loaded the links are. Each ends with a value at the end of the run.
+#include <absl/types/span.h>
+
+#include <string>
+
+#include "base/ids.h"
+#include "sim/span_index.h"
+#include "sim/transfer_plan.h"
+#include "traces/perfetto_writer.h"
+#include "workload/program.h"
+
+namespace orrery {
+
+// "memory" (the total) and one counter per kind in use, below `parent`. Within
+// an instant what ends gives back before what starts takes, as in the engine.
+void WriteMemoryCounters(const Program& program, const SpanIndex& spans,
+                         RankId rank, TrackId parent, Time end,
+                         PerfettoWriter& writer);
+
+// "compute busy": the share of each of 200 equal parts of the run in which a
+// kernel ran.
+void WriteBusyCounter(const Program& program, const SpanIndex& spans,
+                      RankId rank, TrackId parent, Time end,
+                      PerfettoWriter& writer);
+
+// One counter per link that calls of the shown ranks use, the most loaded first
+// and at most kMostLinks, below `parent`: percent of its capacity, all ranks'
+// calls counted. A call is taken to load its links evenly from its start to its
+// end, so that the area under the counter is what the link carried.
+inline constexpr size_t kMostLinks = 64;
+void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
+                    absl::Span<const RankId> ranks, const Transfers& transfers,
+                    const IdVector<ResourceId, std::string>& names,
+                    TrackId parent, Time end, PerfettoWriter& writer);
+
+}  // namespace orrery

@@ -1,0 +1,74 @@
+#pragma once
+// What part of a run a timeline shows, and how much that is.
+#include <absl/types/span.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/simulation_ids.h"
+#include "base/units.h"
+#include "traces/span.h"
+#include "workload/program.h"
+
+namespace orrery {
+
+enum class TimelineDetail : uint8_t {
+  kStep,   // the step and its passes
+  kLayer,  // and the layers in them
+  kOp,     // and every task
+};
+
+struct TimelineOptions {
+  std::vector<RankId> ranks;  // whose tracks are shown
+  Time from{};
+  Time to = Time::max();
+  TimelineDetail detail = TimelineDetail::kOp;
+};
+
+// One rank of each role, the lowest: ranks of a role do the same.
+std::vector<RankId> OneRankPerRole(const Program& program);
+
+// Which spans of which ranks are shown, as a quick question.
+class TimelineSelection {
+ public:
+  TimelineSelection(const Program& program, const TimelineOptions& options);
+
+  bool Shows(RankId rank) const { return shown_[rank]; }
+  // Whole, if it runs or waits in the window. Markers take no time and are not
+  // shown.
+  bool Shows(const TaskSpan& span) const {
+    return shown_[span.rank] && span.kind != SpanKind::kMarker &&
+           span.headed < to_ && span.ended > from_;
+  }
+  TimelineDetail detail() const { return detail_; }
+
+ private:
+  IdVector<RankId, bool> shown_;
+  Time from_;
+  Time to_;
+  TimelineDetail detail_;
+};
+
+// Where a task belongs on its track: a pass of a micro-batch, then a layer.
+struct TimelinePlace {
+  WorkPhase phase = WorkPhase::kOther;
+  std::optional<int32_t> micro_batch;
+  std::optional<int32_t> layer;
+  bool SamePass(const TimelinePlace& other) const {
+    return phase == other.phase && micro_batch == other.micro_batch;
+  }
+  friend bool operator==(const TimelinePlace&, const TimelinePlace&) = default;
+};
+TimelinePlace PlaceOf(const Program& program, const TaskSpan& span);
+
+// The slices that WriteTimeline will write for these spans and `path_steps`
+// steps of a critical path.
+int64_t CountSlices(const Program& program, absl::Span<const TaskSpan> spans,
+                    size_t path_steps, const TimelineOptions& options);
+
+// Above this a viewer takes minutes and gigabytes to open the file.
+inline constexpr int64_t kManySlices = 5'000'000;
+
+}  // namespace orrery
