@@ -53,7 +53,8 @@ Seconds DoubleBinaryTreeCost(int p, Bytes m, int segments,
   // of ever higher powers of two below p, one more to the root.
   const double height = CeilLog2(p);
   const double piece = 0.5 / segments;
-  const Seconds fill = 2 * height * (port.latency + port.Wire(2 * piece, m));
+  const Seconds fill =
+      2 * height * port.latency + port.Wire(2 * (2 * height - 1) * piece, m);
   return fill + port.Wire(2.0 * (segments - 1) / segments, m);
 }
 

@@ -43,8 +43,9 @@ Seconds LogAllGatherCost(int p, Bytes m, const AlphaBeta& port);
 Seconds RecursiveDoublingCost(int p, Bytes m, const AlphaBeta& port);
 // 2 log2 p a + 2(p-1)/p m b (Rabenseifner), folding likewise.
 Seconds HalvingDoublingCost(int p, Bytes m, const AlphaBeta& port);
-// Two trees, `segments` pieces: 2 h (a + 2 c b) + 2 m b (k-1)/k with h the
-// height, c = m/(2k) a piece; the first term is the pipeline's fill.
+// Two trees, k = `segments` pieces of c = m/(2k) each: 2 h a + 2 (2h-1) c b to
+// fill a pipeline of height h, in which every level takes in two children but
+// the root's only one, then 2 m b (k-1)/k.
 Seconds DoubleBinaryTreeCost(int p, Bytes m, int segments,
                              const AlphaBeta& port);
 // 2 depth a + m b: the switches add up (SHARP).

@@ -1,0 +1,136 @@
+#include "sim/collective_plan.h"
+
+#include <algorithm>
+
+#include "sim/stepped_plan.h"
+
+namespace orrery {
+namespace {
+
+// Adds two lists of uses, both in the order of resources.
+std::vector<ResourceUse> Sum(absl::Span<const ResourceUse> a,
+                             absl::Span<const ResourceUse> b) {
+  std::vector<ResourceUse> sum;
+  sum.reserve(a.size() + b.size());
+  size_t i = 0;
+  size_t j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (j == b.size() || (i < a.size() && a[i].resource < b[j].resource)) {
+      sum.push_back(a[i++]);
+    } else if (i == a.size() || b[j].resource < a[i].resource) {
+      sum.push_back(b[j++]);
+    } else {
+      sum.push_back({a[i].resource, a[i].weight + b[j].weight});
+      ++i;
+      ++j;
+    }
+  }
+  return sum;
+}
+
+std::vector<ResourceUse> Scaled(std::vector<ResourceUse> uses, double factor) {
+  for (ResourceUse& use : uses) use.weight *= factor;
+  return uses;
+}
+
+}  // namespace
+
+CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
+                               const ProtocolPair& protocols, Bytes bytes,
+                               const NetworkResources& resources)
+    : routed_(routed),
+      protocols_(protocols),
+      bytes_(static_cast<double>(bytes.value())),
+      resources_(resources) {
+  const Schedule& schedule = routed.schedule();
+  for (size_t phase = 0; phase < schedule.phases.size(); ++phase) {
+    std::vector<ResourceUse> uses;
+    for (const RoutedSchedule::Load& load : routed.loads(phase)) {
+      double weight = 0;
+      if (load.scale_up > 0) {
+        weight += load.scale_up / protocols.of(Tier::kScaleUp).efficiency;
+      }
+      if (load.scale_out > 0) {
+        weight += load.scale_out / protocols.of(Tier::kScaleOut).efficiency;
+      }
+      uses.push_back({load.resource, weight});
+    }
+    if (!schedule.phases[phase].streams) stages_.emplace_back();
+    Stage& stage = stages_.back();
+    stage.latency += routed.Latency(phase, protocols);
+    stage.uses = stage.uses.empty() ? std::move(uses) : Sum(stage.uses, uses);
+  }
+  for (Stage& stage : stages_) {
+    stage.wire = WireOf(stage.uses);
+    segment_uses_ = Sum(segment_uses_, stage.uses);
+  }
+  segment_wire_ = WireOf(segment_uses_);
+}
+
+double CollectivePlan::WireOf(absl::Span<const ResourceUse> uses) const {
+  double longest = 0;
+  for (const ResourceUse& use : uses) {
+    longest = std::max(
+        longest, use.weight * bytes_ / resources_.capacities()[use.resource]);
+  }
+  return longest;
+}
+
+double CollectivePlan::WireTime() const {
+  double wire = segment_wire_ * (routed_.schedule().segments - 1);
+  for (const Stage& stage : stages_) wire += stage.wire;
+  return wire;
+}
+
+Duration CollectivePlan::SoloTime(const CallOverhead& overhead) const {
+  Duration latency = overhead.base + overhead.alongside;
+  for (const Stage& stage : stages_) latency += stage.latency;
+  return latency + FromSeconds(WireTime());
+}
+
+PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
+  const int32_t segments = routed_.schedule().segments;
+  PlanSteps plan;
+  if (segments > 1) {
+    TransferStep all = {.latency = overhead.base + overhead.alongside,
+                        .work = bytes_,
+                        .uses = Scaled(segment_uses_, segments - 1)};
+    for (const Stage& stage : stages_) {
+      all.latency += stage.latency + FromSeconds(stage.wire);
+    }
+    plan.steps.push_back(std::move(all));
+  } else {
+    const double wire = WireTime();
+    for (const Stage& stage : stages_) {
+      const double part = wire > 0 ? stage.wire / wire : 0;
+      plan.steps.push_back(
+          {.latency = stage.latency +
+                      FromSeconds(ToSeconds(overhead.alongside) * part),
+           .work = bytes_,
+           .uses = stage.uses});
+    }
+    plan.steps[0].latency += overhead.base;
+    if (wire <= 0) plan.steps[0].latency += overhead.alongside;
+  }
+  for (TransferStep& step : plan.steps) {
+    if (step.work > 0) continue;
+    step.uses.clear();
+  }
+  return plan;
+}
+
+absl::StatusOr<PlanSteps> CollectivePlan::Steps(
+    Fidelity fidelity, const CallOverhead& overhead) const {
+  switch (fidelity) {
+    case Fidelity::kClosedForm:
+      return PlanSteps{{{.latency = SoloTime(overhead)}}, {}};
+    case Fidelity::kFluid:
+      return FluidSteps(overhead);
+    case Fidelity::kStepped:
+      break;
+  }
+  return SteppedPlan(routed_, protocols_, bytes_,
+                     overhead.base + overhead.alongside);
+}
+
+}  // namespace orrery

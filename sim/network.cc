@@ -1,0 +1,248 @@
+#include "sim/network.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "topology/build.h"
+
+namespace orrery {
+namespace {
+
+// In a fluid plan a segment costs nothing to simulate, and what filling a
+// pipeline costs is the protocol's fill latency; message by message each one
+// costs, and a few show the shape.
+constexpr int32_t kFluidSegments = 1024;
+constexpr int32_t kSteppedSegments = 16;
+
+ProtocolUse UseOf(CommunicationKind kind, CollectiveAlgorithm algorithm) {
+  if (algorithm == CollectiveAlgorithm::kSwitchMulticast ||
+      algorithm == CollectiveAlgorithm::kReductionTree) {
+    return ProtocolUse::kInSwitch;
+  }
+  return kind == CommunicationKind::kAllToAll ||
+                 kind == CommunicationKind::kPointToPoint
+             ? ProtocolUse::kPointToPoint
+             : ProtocolUse::kRingAndTree;
+}
+
+// Routing of the fabric that the machine's traffic mostly crosses.
+Routing RoutingOf(const System& system) {
+  if (system.scale_out()) return system.scale_out()->fabric.routing;
+  if (system.scale_up()) return system.scale_up()->fabric.routing;
+  return Routing::kSpray;
+}
+
+bool IslandSprays(const System& system) {
+  return system.scale_up() &&
+         std::holds_alternative<SwitchFabric>(system.scale_up()->fabric.kind);
+}
+
+}  // namespace
+
+Network::Network(const System& system, NetworkOptions options, Graph graph)
+    : calibration_(system.collectives()),
+      options_(std::move(options)),
+      graph_(std::make_unique<const Graph>(std::move(graph))),
+      resources_(std::make_unique<const NetworkResources>(
+          *graph_, IslandSprays(system))),
+      router_(std::make_unique<Router>(*graph_, RoutingOf(system))) {
+  if (system.scale_up()) {
+    const auto* island =
+        std::get_if<SwitchFabric>(&system.scale_up()->fabric.kind);
+    switch_reduces_ = island != nullptr && island->reduces;
+  }
+}
+
+absl::StatusOr<Network> Network::Make(const System& system,
+                                      NetworkOptions options) {
+  ASSIGN_OR_RETURN(Graph graph, BuildGraph(system));
+  return Network(system, std::move(options), std::move(graph));
+}
+
+std::vector<CollectiveAlgorithm> Network::Algorithms(
+    const CollectiveCall& call, const GroupPlacement& placement) const {
+  if (options_.algorithm) return {*options_.algorithm};
+  std::vector<CollectiveAlgorithm> algorithms;
+  std::vector<CollectiveAlgorithm> all =
+      Applicable(call.kind, placement.layout);
+  // In-network reduction only where the hardware has it.
+  std::erase_if(all, [&](CollectiveAlgorithm a) {
+    return UseOf(call.kind, a) == ProtocolUse::kInSwitch &&
+           (!switch_reduces_ || placement.island_switches.empty());
+  });
+  for (CollectiveAlgorithm a : all) {
+    const auto& known = calibration_.algorithms;
+    if (known.empty() ||
+        std::find(known.begin(), known.end(), NameOf(a)) != known.end()) {
+      algorithms.push_back(a);
+    }
+  }
+  // A library that has nothing for this kind is given what there is.
+  return algorithms.empty() ? all : algorithms;
+}
+
+const Network::Kept& Network::Routed(const CollectiveCall& call,
+                                     CollectiveAlgorithm algorithm,
+                                     const GroupPlacement& placement) {
+  std::unique_ptr<Kept>& kept = kept_[{call.kind, algorithm, placement.chips}];
+  if (kept != nullptr) return *kept;
+  kept = std::make_unique<Kept>();
+  const int32_t segments = options_.segments.value_or(
+      options_.fidelity == Fidelity::kStepped ? kSteppedSegments
+                                              : kFluidSegments);
+  absl::StatusOr<Schedule> schedule =
+      MakeSchedule(call.kind, algorithm, placement.layout, segments);
+  kept->why_not = schedule.status();
+  if (!schedule.ok()) return *kept;
+  kept->schedule = *std::move(schedule);
+  absl::StatusOr<RoutedSchedule> routed =
+      RoutedSchedule::Make(kept->schedule, placement, *resources_, *router_);
+  kept->why_not = routed.status();
+  if (routed.ok()) kept->routed = *std::move(routed);
+  return *kept;
+}
+
+std::vector<ProtocolPair> Network::Protocols(
+    CollectiveAlgorithm algorithm, const RoutedSchedule& routed) const {
+  const ProtocolUse use = UseOf(routed.schedule().kind, algorithm);
+  const bool up = routed.touches(Tier::kScaleUp);
+  const bool out = routed.touches(Tier::kScaleOut);
+  std::vector<ProtocolPair> pairs;
+  const auto wanted = [&](const Protocol* p) {
+    return !options_.protocol || p->name == *options_.protocol;
+  };
+  const auto ups = calibration_.For(Tier::kScaleUp, use);
+  const auto outs = calibration_.For(Tier::kScaleOut, use);
+  if (!out) {
+    for (const Protocol* p : ups) {
+      if (wanted(p)) pairs.push_back({p, nullptr});
+    }
+    return pairs;
+  }
+  for (const Protocol* q : outs) {
+    if (!wanted(q)) continue;
+    if (!up) {
+      pairs.push_back({nullptr, q});
+      continue;
+    }
+    for (const Protocol* p : ups) {
+      if (p->name == q->name) pairs.push_back({p, q});
+    }
+  }
+  return pairs;
+}
+
+CallOverhead Network::Overhead(const CollectiveCall& call,
+                               const ProtocolPair& protocols,
+                               const CollectivePlan& plan) const {
+  CallOverhead overhead;
+  double fill = 0;
+  for (const Protocol* p : {protocols.scale_up, protocols.scale_out}) {
+    if (p == nullptr) continue;
+    overhead.base = std::max(overhead.base, p->base_latency);
+    fill = std::max(fill, ToSeconds(p->fill_latency));
+  }
+  double alongside = 2 * std::sqrt(fill * plan.WireTime());
+  const bool has_own_part = call.kind != CommunicationKind::kPointToPoint &&
+                            call.kind != CommunicationKind::kBroadcast;
+  if (calibration_.local_bandwidth && has_own_part) {
+    alongside += static_cast<double>(call.bytes.value()) /
+                 static_cast<double>(call.chips.size()) /
+                 calibration_.local_bandwidth->value();
+  }
+  overhead.alongside = FromSeconds(alongside);
+  return overhead;
+}
+
+// Calls visit(algorithm, protocols, plan, overhead) for all that apply.
+template <class Visit>
+absl::Status Network::ForEachCandidate(const CollectiveCall& call,
+                                       Visit visit) {
+  GroupPlacement placement = PlaceGroup(*graph_, call.chips);
+  if (call.kind == CommunicationKind::kPointToPoint ||
+      call.kind == CommunicationKind::kBroadcast ||
+      call.kind == CommunicationKind::kReduce) {
+    placement.chips = call.chips;  // the first one is the source, or the root
+    placement.layout.island_size = 0;
+    placement.layout.grid.clear();
+  }
+  bool any = false;
+  absl::Status why_not;
+  for (CollectiveAlgorithm algorithm : Algorithms(call, placement)) {
+    const Kept& kept = Routed(call, algorithm, placement);
+    if (!kept.why_not.ok()) {
+      why_not = kept.why_not;
+      if (absl::IsFailedPrecondition(why_not) && !options_.algorithm &&
+          kept.schedule.switches == 0) {
+        return why_not;  // chips are cut off: no algorithm can help
+      }
+      continue;
+    }
+    for (const ProtocolPair& protocols : Protocols(algorithm, *kept.routed)) {
+      const CollectivePlan plan(*kept.routed, protocols, call.bytes,
+                                *resources_);
+      visit(algorithm, protocols, plan, Overhead(call, protocols, plan));
+      any = true;
+    }
+  }
+  if (any) return absl::OkStatus();
+  if (!why_not.ok()) return why_not;
+  return absl::InvalidArgumentError(fmt::format(
+      "{} over {} chips: no algorithm and protocol of {} applies{}",
+      NameOf(call.kind), call.chips.size(), calibration_.library,
+      options_.protocol ? fmt::format(" with protocol '{}'", *options_.protocol)
+                        : ""));
+}
+
+absl::StatusOr<PlannedCall> Network::Plan(const CollectiveCall& call) {
+  if (call.chips.size() < 2) {
+    return PlannedCall{CollectiveAlgorithm::kDirect, "", Duration(0),
+                       PlanSteps{{TransferStep{}}, {}}};
+  }
+  std::optional<PlannedCall> best;
+  absl::Status failure;
+  RETURN_IF_ERROR(ForEachCandidate(
+      call, [&](CollectiveAlgorithm algorithm, const ProtocolPair& protocols,
+                const CollectivePlan& plan, const CallOverhead& overhead) {
+        const Duration solo = plan.SoloTime(overhead);
+        if (best && best->solo <= solo) return;
+        absl::StatusOr<PlanSteps> steps =
+            plan.Steps(options_.fidelity, overhead);
+        if (!steps.ok()) {
+          failure = steps.status();
+          return;
+        }
+        const Protocol* named = protocols.scale_out != nullptr
+                                    ? protocols.scale_out
+                                    : protocols.scale_up;
+        best = PlannedCall{algorithm, named->name, solo, *std::move(steps)};
+      }));
+  if (!best) return failure;
+  return *std::move(best);
+}
+
+absl::StatusOr<std::vector<Candidate>> Network::Candidates(
+    const CollectiveCall& call) {
+  std::vector<Candidate> candidates;
+  if (call.chips.size() < 2) return candidates;
+  RETURN_IF_ERROR(ForEachCandidate(
+      call, [&](CollectiveAlgorithm algorithm, const ProtocolPair& protocols,
+                const CollectivePlan& plan, const CallOverhead& overhead) {
+        const Protocol* named = protocols.scale_out != nullptr
+                                    ? protocols.scale_out
+                                    : protocols.scale_up;
+        candidates.push_back({algorithm, named->name, plan.SoloTime(overhead)});
+      }));
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.solo < b.solo; });
+  return candidates;
+}
+
+}  // namespace orrery

@@ -1,0 +1,76 @@
+#pragma once
+// RoutedSchedule: a collective's steps placed on the machine.
+//
+// Each message of the schedule gets its chips, its route over the links and the
+// tier it crosses; each phase what it puts on the resources and how long its
+// messages take to get going. Fluid and closed-form plans are read off the
+// phases, stepped plans off the messages.
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
+#include <vector>
+
+#include "sim/network_resources.h"
+#include "topology/collective.h"
+#include "topology/group_placement.h"
+#include "topology/network_calibration.h"
+#include "topology/route.h"
+
+namespace orrery {
+
+// A protocol for each tier that a call touches; null where it touches none.
+struct ProtocolPair {
+  const Protocol* scale_up = nullptr;
+  const Protocol* scale_out = nullptr;
+  const Protocol& of(Tier tier) const;
+};
+
+class RoutedSchedule {
+ public:
+  // One way between two participants; messages that agree share it.
+  struct Way {
+    Tier tier;
+    Duration latency;  // of the links
+    // Shares on resources, in the order of ids.
+    std::vector<ResourceUse> uses;
+  };
+  // What one segment of one phase puts on a resource: the call's bytes times
+  // this, per tier, before any protocol's efficiency.
+  struct Load {
+    ResourceId resource;
+    double scale_up;
+    double scale_out;
+  };
+
+  // Fails if a pair is cut off or a switch is needed that is not there.
+  // `schedule` and `graph` must outlive the result.
+  static absl::StatusOr<RoutedSchedule> Make(const Schedule& schedule,
+                                             const GroupPlacement& placement,
+                                             const NetworkResources& resources,
+                                             Router& router);
+
+  const Schedule& schedule() const { return *schedule_; }
+  const Way& way(size_t message) const {
+    return ways_[static_cast<size_t>(way_of_[message])];
+  }
+  absl::Span<const Load> loads(size_t phase) const { return loads_[phase]; }
+  bool touches(Tier tier) const;
+
+  // How long phase `phase` of one segment waits before bytes flow: of a round,
+  // the slowest message once, or in the mean as often as it repeats.
+  Duration Latency(size_t phase, const ProtocolPair& protocols) const;
+
+ private:
+  RoutedSchedule() = default;
+
+  const Schedule* schedule_ = nullptr;
+  std::vector<Way> ways_;
+  std::vector<int32_t> way_of_;  // by message
+  std::vector<std::vector<Load>> loads_;
+};
+
+// The latency of one message: the library's step, or the links' own if longer.
+Duration StepLatency(const RoutedSchedule::Way& way,
+                     const ProtocolPair& protocols);
+
+}  // namespace orrery

@@ -1,0 +1,27 @@
+#pragma once
+// Transfer plans by themselves, without a program: when does each end?
+//
+// For tables of collectives and for tests; the engine runs plans in the same
+// way inside a program.
+#include <absl/types/span.h>
+
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "sim/collective_plan.h"
+#include "sim/transfer_plan.h"
+
+namespace orrery {
+
+struct StartedPlan {
+  PlanSteps plan;
+  Time start{};
+};
+
+// When each plan ends, all of them sharing resources of the given capacities
+// (bytes per second).
+std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
+                           absl::Span<const StartedPlan> plans);
+
+}  // namespace orrery
