@@ -71,11 +71,6 @@ void FairShareSolver::Prepare(const FairShareProblem& problem) {
     limits_.push_back(
         {resource.remaining / resource.load, static_cast<int32_t>(r)});
   }
-  for (size_t i = 0; i < activities; ++i) {
-    if (std::isinf(problem.rate_caps[i])) continue;
-    limits_.push_back({problem.rate_caps[i] * problem.penalties[i],
-                       static_cast<int32_t>(resources_.size() + i)});
-  }
   std::make_heap(limits_.begin(), limits_.end(), std::greater<>());
   rates_.assign(activities, 0.0);
   stopped_.assign(activities, false);
@@ -93,46 +88,64 @@ void FairShareSolver::Stop(const FairShareProblem& problem, size_t activity,
   }
 }
 
+bool FairShareSolver::StopCapped(const FairShareProblem& problem,
+                                 const Resource& resource, double level) {
+  bool any = false;
+  for (int32_t u = 0, left = resource.growing; left > 0; ++u) {
+    const auto activity = static_cast<size_t>(
+        users_[static_cast<size_t>(resource.users_begin + u)]);
+    if (stopped_[activity]) continue;
+    --left;
+    if (problem.rate_caps[activity] * problem.penalties[activity] > level) {
+      continue;
+    }
+    Stop(problem, activity, problem.rate_caps[activity]);
+    any = true;
+  }
+  return any;
+}
+
 absl::Span<const double> FairShareSolver::Solve(
     const FairShareProblem& problem) {
   Prepare(problem);
-  const size_t resource_count = resources_.size();
-  size_t left = problem.activities();
   double reached = 0;
-  while (left > 0) {
-    CHECK(!limits_.empty()) << "an activity without any limit";
+  while (!limits_.empty()) {
     std::pop_heap(limits_.begin(), limits_.end(), std::greater<>());
-    const Limit limit = limits_.back();
-    limits_.pop_back();
-    const auto id = static_cast<size_t>(limit.id);
-    if (id >= resource_count) {
-      const size_t activity = id - resource_count;
-      if (stopped_[activity]) continue;
-      reached = std::max(reached, limit.level);
-      Stop(problem, activity, problem.rate_caps[activity]);
-      --left;
+    Limit& limit = limits_.back();
+    const Resource resource = resources_[static_cast<size_t>(limit.resource)];
+    if (resource.growing == 0) {
+      limits_.pop_back();
       continue;
     }
-    const Resource resource = resources_[id];
-    if (resource.growing == 0) continue;
+    // Others may have been stopped since, by lower levels or by their caps:
+    // then its turn comes later. A cap below this level, the lowest of all, is
+    // met before any resource that its activity uses is full.
     const double level = resource.remaining / resource.load;
-    if (level > limit.level) {
-      // Others were stopped before it filled up; its turn comes later.
-      limits_.push_back({level, limit.id});
-      std::push_heap(limits_.begin(), limits_.end(), std::greater<>());
+    if (level > limit.level || StopCapped(problem, resource, level)) {
+      const Resource& now = resources_[static_cast<size_t>(limit.resource)];
+      if (now.growing == 0) {
+        limits_.pop_back();
+      } else {
+        limit.level = std::max(limit.level, now.remaining / now.load);
+        std::push_heap(limits_.begin(), limits_.end(), std::greater<>());
+      }
       continue;
     }
-    reached = std::max(reached, limit.level);
-    const auto begin = static_cast<size_t>(resource.users_begin);
-    for (size_t u = begin;; ++u) {
-      const auto activity = static_cast<size_t>(users_[u]);
+    limits_.pop_back();
+    reached = std::max(reached, level);
+    for (int32_t u = 0, left = resource.growing; left > 0; ++u) {
+      const auto activity = static_cast<size_t>(
+          users_[static_cast<size_t>(resource.users_begin + u)]);
       if (stopped_[activity]) continue;
-      Stop(problem, activity,
-           std::min(reached / problem.penalties[activity],
-                    problem.rate_caps[activity]));
+      Stop(problem, activity, reached / problem.penalties[activity]);
       --left;
-      if (resources_[id].growing == 0) break;
     }
+  }
+  // Whoever is left never met a full resource.
+  for (size_t i = 0; i < problem.activities(); ++i) {
+    if (stopped_[i]) continue;
+    CHECK(std::isfinite(problem.rate_caps[i])) << "an activity without a limit";
+    rates_[i] = problem.rate_caps[i];
   }
   return rates_;
 }

@@ -61,12 +61,12 @@ class FairShareSolver {
   absl::Span<const double> Solve(const FairShareProblem& problem);
 
  private:
-  // The level (rate * penalty) at which a resource fills up or a cap is met.
+  // The level (rate * penalty) at which a resource fills up, or a lower bound.
   struct Limit {
     double level;
-    int32_t id;  // resources first, then the caps of activities
+    int32_t resource;
     friend bool operator>(const Limit& a, const Limit& b) {
-      return a.level != b.level ? a.level > b.level : a.id > b.id;
+      return a.level != b.level ? a.level > b.level : a.resource > b.resource;
     }
   };
   struct Resource {
@@ -78,12 +78,15 @@ class FairShareSolver {
 
   void Prepare(const FairShareProblem& problem);
   void Stop(const FairShareProblem& problem, size_t activity, double rate);
+  // Stops the users of a resource whose caps are met at `level`, if any.
+  bool StopCapped(const FairShareProblem& problem, const Resource& resource,
+                  double level);
 
   std::vector<Resource> resources_;
   std::vector<int32_t> users_;
   std::vector<Limit> limits_;
   std::vector<double> rates_;
-  std::vector<bool> stopped_;
+  std::vector<char> stopped_;  // as bool
 };
 
 }  // namespace orrery

@@ -16,6 +16,9 @@ constexpr double kPerPicosecond = 1e-12;
 constexpr size_t kMaxRememberedActivities = 64;
 constexpr size_t kMaxRemembered = 4096;
 
+// Sorting n ids costs about as much as looking at this many times n.
+constexpr size_t kSortBelow = 16;
+
 template <class T>
 void AppendBytes(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -116,13 +119,13 @@ void Sharing::SetRate(ActivityId id, double rate, Time now) {
 absl::Span<const Sharing::Completion> Sharing::Resolve(Time now) {
   completions_.clear();
   if (!dirty_.empty()) {
-    ++visit_;
+    resolve_began_ = visit_;
     std::sort(dirty_.begin(), dirty_.end());
     for (const ResourceId id : dirty_) {
       resources_[id].is_dirty = false;
       // A resource that has ceased to limit no longer connects its users.
       for (const ActivityId user : resources_[id].users) {
-        if (activities_[user].visited == visit_) continue;
+        if (activities_[user].visited > resolve_began_) continue;
         CollectComponent(user);
         SolveComponent(now);
       }
@@ -142,6 +145,7 @@ absl::Span<const Sharing::Completion> Sharing::Resolve(Time now) {
 }
 
 void Sharing::CollectComponent(ActivityId seed) {
+  ++visit_;
   component_.clear();
   component_resources_.clear();
   component_.push_back(seed);
@@ -159,7 +163,16 @@ void Sharing::CollectComponent(ActivityId seed) {
       }
     }
   }
-  std::sort(component_.begin(), component_.end());
+  // In the order of ids. A component that is a good part of everything is found
+  // faster by its marks than by sorting.
+  if (component_.size() > activities_.size() / kSortBelow) {
+    component_.clear();
+    for (const ActivityId id : activities_.ids()) {
+      if (activities_[id].visited == visit_) component_.push_back(id);
+    }
+  } else {
+    std::sort(component_.begin(), component_.end());
+  }
   std::sort(component_resources_.begin(), component_resources_.end());
 }
 

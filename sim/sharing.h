@@ -90,7 +90,7 @@ class Sharing {
     double penalty = 1;
     absl::Span<const ResourceUse> uses;
     Time updated{};
-    uint32_t visited = 0;
+    uint64_t visited = 0;
     bool is_new = false;
   };
   struct Resource {
@@ -98,7 +98,7 @@ class Sharing {
     double demand = 0;  // sum of weight * full rate: may exceed the capacity
     double carried = 0;
     std::vector<ActivityId> users;
-    uint32_t visited = 0;
+    uint64_t visited = 0;
     int32_t place = 0;  // in the problem being solved
     bool is_dirty = false;
     bool CanLimit() const { return demand > capacity; }
@@ -117,7 +117,10 @@ class Sharing {
   std::vector<ResourceId> dirty_;
   std::vector<ActivityId> fresh_;  // started at full rate
   std::vector<Completion> completions_;
-  uint32_t visit_ = 0;
+  // Every component has its own mark; those of this Resolve are above the
+  // other.
+  uint64_t visit_ = 0;
+  uint64_t resolve_began_ = 0;
 
   // Working memory of one component.
   std::vector<ActivityId> component_;
