@@ -87,10 +87,7 @@ class EngineRun {
         return EndKernel(event.index());
       case EventPhase::kTransfer:
         return runner_.OnEvent(event.index(), now_);
-      case EventPhase::kTimer:
-        break;
     }
-    CHECK(false) << "no timers are set";
   }
 
   void StartTouched() {

@@ -31,9 +31,9 @@
 
 namespace orrery {
 
-// Within one instant kernels end, then transfers move on, then timers ring.
-enum class EventPhase : uint8_t { kKernel, kTransfer, kTimer };
-inline constexpr int kEventPhases = 3;
+// Within one instant kernels end, then transfers move on.
+enum class EventPhase : uint8_t { kKernel, kTransfer };
+inline constexpr int kEventPhases = 2;
 
 class Event {
  public:

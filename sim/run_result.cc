@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -17,17 +18,40 @@ namespace {
 constexpr size_t kBytesPerStream = sizeof(StreamState) + 16 + 8 + 24;
 constexpr size_t kBytesPerRank =
     sizeof(RankState) + sizeof(MemoryTracker) + sizeof(RankResult);
-// Arrived members; a slot, an activity and an event of its transfer.
-constexpr size_t kBytesPerGroup = 160;
+constexpr size_t kBytesPerResource = 80;
+// Arrived members of a group.
+constexpr size_t kBytesPerGroup = 4;
+// A slot, an activity, its place among the users of resources, an event.
+constexpr size_t kBytesPerStep = 200;
+
+// Steps of a group's calls that may run at the same time.
+size_t ConcurrentSteps(const Program& program, const Transfers& transfers,
+                       GroupId id) {
+  const ProgramGroup& group = program.groups()[id];
+  int32_t most = 1;
+  for (int32_t i = 0; i < group.call_count; ++i) {
+    const auto call =
+        static_cast<CallId>(static_cast<int32_t>(group.first_call) + i);
+    const PlanId plan = transfers.plan_of_call[call];
+    if (transfers.plans.is_chain(plan)) continue;
+    most = std::max(most, transfers.plans.step_count(plan));
+  }
+  return static_cast<size_t>(most);
+}
 
 }  // namespace
 
-Bytes StateBytes(const Program& program) {
+Bytes StateBytes(const Program& program, const Transfers& transfers) {
   const size_t streams = program.ranks().size()
                          << std::bit_width(program.streams().size() - 1);
-  return Bytes(static_cast<int64_t>(streams * kBytesPerStream +
-                                    program.ranks().size() * kBytesPerRank +
-                                    program.groups().size() * kBytesPerGroup));
+  size_t bytes = streams * kBytesPerStream +
+                 program.ranks().size() * kBytesPerRank +
+                 transfers.capacities.size() * kBytesPerResource;
+  for (const GroupId group : program.groups().ids()) {
+    bytes += kBytesPerGroup +
+             kBytesPerStep * ConcurrentSteps(program, transfers, group);
+  }
+  return Bytes(static_cast<int64_t>(bytes));
 }
 
 absl::Status CheckRun(const Program& program, const Transfers& transfers,
@@ -40,14 +64,6 @@ absl::Status CheckRun(const Program& program, const Transfers& transfers,
         "number",
         program.ranks().size(), program.streams().size(), streams,
         Event::kMaxIndex));
-  }
-  if (const Bytes needed = StateBytes(program); needed > options.max_state) {
-    return absl::ResourceExhaustedError(fmt::format(
-        "{} ranks of {} streams in {} groups need {} of engine state, more "
-        "than the {} allowed; fold symmetric ranks or raise the limit",
-        program.ranks().size(), program.streams().size(),
-        program.groups().size(), ToBinaryText(needed, 4),
-        ToBinaryText(options.max_state, 4)));
   }
   if (transfers.plan_of_call.size() != program.calls().size()) {
     return absl::InvalidArgumentError(
@@ -76,6 +92,15 @@ absl::Status CheckRun(const Program& program, const Transfers& transfers,
           "resource {} has capacity {}; it must be positive and finite",
           Index(id), capacity));
     }
+  }
+  if (const Bytes needed = StateBytes(program, transfers);
+      needed > options.max_state) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "{} ranks of {} streams in {} groups need {} of engine state, more "
+        "than the {} allowed; fold symmetric ranks or raise the limit",
+        program.ranks().size(), program.streams().size(),
+        program.groups().size(), ToBinaryText(needed, 4),
+        ToBinaryText(options.max_state, 4)));
   }
   return absl::OkStatus();
 }

@@ -36,8 +36,8 @@ struct RunResult {
   IdVector<ResourceId, double> carried;  // units over each resource
 };
 
-// What the engine's own state takes for this program.
-Bytes StateBytes(const Program& program);
+// What the engine's own state takes at most for this program.
+Bytes StateBytes(const Program& program, const Transfers& transfers);
 
 // OK if the program can be run: sizes within range and memory, a plan for every
 // call, a capacity for every resource.

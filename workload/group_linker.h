@@ -23,6 +23,7 @@ namespace orrery {
 struct Attachment {
   RankId rank;
   SlotId slot;
+  friend auto operator<=>(const Attachment&, const Attachment&) = default;
 };
 
 class GroupLinker {

@@ -1,13 +1,13 @@
 #include "workload/program_builder.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -33,20 +33,17 @@ absl::Status Summary(const Violations& violations) {
   return first.ToStatus();
 }
 
-// The order of `keys`, and the place of each key in that order.
-struct Order {
-  std::vector<size_t> sorted;
-  std::vector<size_t> place;
-};
+// Sorts by key; see ProgramBuilder::Order.
 template <class Key>
-Order SortBy(const std::vector<Key>& keys) {
-  Order order{std::vector<size_t>(keys.size()),
-              std::vector<size_t>(keys.size())};
-  std::iota(order.sorted.begin(), order.sorted.end(), size_t{0});
-  std::stable_sort(order.sorted.begin(), order.sorted.end(),
+std::pair<std::vector<size_t>, std::vector<size_t>> SortBy(
+    const std::vector<Key>& keys) {
+  std::vector<size_t> sorted(keys.size());
+  std::vector<size_t> place(keys.size());
+  std::iota(sorted.begin(), sorted.end(), size_t{0});
+  std::stable_sort(sorted.begin(), sorted.end(),
                    [&](size_t a, size_t b) { return keys[a] < keys[b]; });
-  for (size_t i = 0; i < keys.size(); ++i) order.place[order.sorted[i]] = i;
-  return order;
+  for (size_t i = 0; i < keys.size(); ++i) place[sorted[i]] = i;
+  return {std::move(sorted), std::move(place)};
 }
 
 }  // namespace
@@ -85,46 +82,56 @@ void ProgramBuilder::Bind(RankRef rank, SlotRef slot, GroupRef group) {
 }
 
 absl::StatusOr<Program> ProgramBuilder::Build() && {
-  Violations violations;
   Program program;
   program.streams_ = IdVector<StreamId, Stream>(streams_);
+  InternNames(program);
+  // Each part needs the ones before it to be right.
+  for (const auto part :
+       {&ProgramBuilder::CompileRoles, &ProgramBuilder::PlaceRanks,
+        &ProgramBuilder::BindSlots, &ProgramBuilder::LinkGroups}) {
+    Violations violations;
+    (this->*part)(program, violations);
+    if (!violations.empty()) return Summary(violations);
+  }
+  return program;
+}
 
-  // Names, sorted.
-  std::map<std::string, NameId> sorted_names;
+void ProgramBuilder::InternNames(Program& program) {
+  std::set<std::string> names;
   for (const auto& role : roles_) {
     for (const auto& stream : role->streams_) {
-      for (const auto& task : stream) sorted_names[task.name];
+      for (const auto& task : stream) names.insert(task.name);
     }
   }
-  for (const PendingGroup& group : groups_) sorted_names[group.family];
-  NameIndex names;
-  for (auto& [name, id] : sorted_names) {
-    names[name] = program.names_.Add(name);
+  for (const PendingGroup& group : groups_) names.insert(group.family);
+  for (const std::string& name : names) {
+    names_[name] = program.names_.Add(name);
   }
+}
 
-  // Roles, by name.
-  std::vector<std::string> role_names;
-  for (const auto& role : roles_) role_names.push_back(role->name_);
-  const Order roles = SortBy(role_names);
-  for (size_t i = 0; i < roles.sorted.size(); ++i) {
-    const RoleBuilder& source = *roles_[roles.sorted[i]];
-    if (i > 0 && source.name_ == roles_[roles.sorted[i - 1]]->name_) {
+void ProgramBuilder::CompileRoles(Program& program, Violations& violations) {
+  std::vector<std::string> names;
+  for (const auto& role : roles_) names.push_back(role->name_);
+  std::tie(role_order_.sorted, role_order_.place) = SortBy(names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const RoleBuilder& source = *roles_[role_order_.sorted[i]];
+    if (i > 0 && source.name_ == names[role_order_.sorted[i - 1]]) {
       violations.Add(fmt::format("two roles are named '{}'", source.name_));
     }
     std::optional<Role> role =
-        RoleCompiler(streams_, source, names).Compile(violations);
+        RoleCompiler(streams_, source, names_).Compile(violations);
     if (role.has_value()) program.roles_.Add(*std::move(role));
   }
-  if (!violations.empty()) return Summary(violations);
+}
 
-  // Ranks, by number.
+void ProgramBuilder::PlaceRanks(Program& program, Violations& violations) {
   std::vector<int32_t> numbers;
   for (const PendingRank& rank : ranks_) numbers.push_back(rank.number);
-  const Order ranks = SortBy(numbers);
+  std::tie(rank_order_.sorted, rank_order_.place) = SortBy(numbers);
   int64_t slots = 0;
-  for (size_t i = 0; i < ranks.sorted.size(); ++i) {
-    const PendingRank& rank = ranks_[ranks.sorted[i]];
-    if (i > 0 && rank.number == ranks_[ranks.sorted[i - 1]].number) {
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    const PendingRank& rank = ranks_[rank_order_.sorted[i]];
+    if (i > 0 && rank.number == numbers[rank_order_.sorted[i - 1]]) {
       violations.Add(fmt::format("two ranks have the number {}", rank.number));
     }
     if (rank.multiplicity < 1 || !(rank.slowness > 0) ||
@@ -135,42 +142,45 @@ absl::StatusOr<Program> ProgramBuilder::Build() && {
           rank.number, rank.multiplicity, rank.slowness));
     }
     const auto role =
-        static_cast<RoleId>(roles.place[static_cast<size_t>(rank.role)]);
+        static_cast<RoleId>(role_order_.place[static_cast<size_t>(rank.role)]);
     program.ranks_.Add(
         {rank.number, role, rank.multiplicity, rank.slowness, slots});
     slots += static_cast<int64_t>(program.roles_[role].slots().size());
     program.task_count_ += program.roles_[role].task_count();
   }
+  slot_count_ = static_cast<size_t>(slots);
+}
 
-  // Groups, by family and index, and what is bound to them.
-  std::vector<std::tuple<std::string, int64_t>> keys;
+void ProgramBuilder::BindSlots(Program& program, Violations& violations) {
+  std::vector<std::pair<std::string, int64_t>> keys;
   for (const PendingGroup& group : groups_) {
     keys.push_back({group.family, group.index});
   }
-  const Order groups = SortBy(keys);
-  std::vector<std::optional<GroupId>> bound(static_cast<size_t>(slots));
-  std::vector<std::vector<Attachment>> members(groups_.size());
+  std::tie(group_order_.sorted, group_order_.place) = SortBy(keys);
+  std::vector<std::optional<GroupId>> bound(slot_count_);
+  const auto place_of = [&](RankId rank, SlotId slot) -> auto& {
+    return bound[static_cast<size_t>(program.ranks_[rank].slots_begin) +
+                 Index(slot)];
+  };
+  members_.resize(groups_.size());
   for (const Binding& binding : bindings_) {
-    const auto rank = static_cast<RankId>(ranks.place[Index(binding.rank)]);
-    const size_t group = groups.place[Index(binding.group)];
+    const auto rank =
+        static_cast<RankId>(rank_order_.place[Index(binding.rank)]);
+    const size_t group = group_order_.place[Index(binding.group)];
     const auto slot = static_cast<SlotId>(binding.slot);
-    std::optional<GroupId>& place =
-        bound[static_cast<size_t>(program.ranks_[rank].slots_begin) +
-              Index(slot)];
+    std::optional<GroupId>& place = place_of(rank, slot);
     if (place.has_value()) {
       violations.Add(fmt::format("rank {}: slot '{}' is bound twice",
                                  program.ranks_[rank].number,
                                  program.role_of(rank).slots()[slot].name));
     }
     place = static_cast<GroupId>(group);
-    members[group].push_back({rank, slot});
+    members_[group].push_back({rank, slot});
   }
   for (const RankId rank : program.ranks_.ids()) {
     const Role& role = program.role_of(rank);
     for (const SlotId slot : role.slots().ids()) {
-      const std::optional<GroupId>& group =
-          bound[static_cast<size_t>(program.ranks_[rank].slots_begin) +
-                Index(slot)];
+      const std::optional<GroupId>& group = place_of(rank, slot);
       if (!group.has_value()) {
         violations.Add(fmt::format(
             "rank {}: slot '{}' of role '{}' is bound to no group",
@@ -179,20 +189,18 @@ absl::StatusOr<Program> ProgramBuilder::Build() && {
       program.slot_groups_.push_back(group.value_or(GroupId{}));
     }
   }
-  if (!violations.empty()) return Summary(violations);
+}
 
+void ProgramBuilder::LinkGroups(Program& program, Violations& violations) {
   GroupLinker linker(program.roles_, program.ranks_, program.names_);
-  for (size_t i = 0; i < groups.sorted.size(); ++i) {
-    const PendingGroup& source = groups_[groups.sorted[i]];
-    if (i > 0 && keys[groups.sorted[i]] == keys[groups.sorted[i - 1]]) {
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const PendingGroup& source = groups_[group_order_.sorted[i]];
+    if (i > 0 && source == groups_[group_order_.sorted[i - 1]]) {
       violations.Add(fmt::format("two groups are named {}[{}]", source.family,
                                  source.index));
     }
-    std::vector<Attachment>& attached = members[i];
-    std::sort(attached.begin(), attached.end(),
-              [](const Attachment& a, const Attachment& b) {
-                return std::tie(a.rank, a.slot) < std::tie(b.rank, b.slot);
-              });
+    std::vector<Attachment>& attached = members_[i];
+    std::sort(attached.begin(), attached.end());
     if (const auto wrong = linker.Disagreement(attached); wrong.has_value()) {
       violations.Add(
           fmt::format("group {}[{}]: {}", source.family, source.index, *wrong));
@@ -206,21 +214,17 @@ absl::StatusOr<Program> ProgramBuilder::Build() && {
     }
     const RoleSlot& slot = slot_of(attached.front());
     const GroupId id = program.groups_.Add(
-        {.family = names.at(source.family),
+        {.family = names_.at(source.family),
          .index = source.index,
          .first_call = static_cast<CallId>(program.calls_.size()),
          .call_count = static_cast<int32_t>(slot.calls.size()),
          .members_begin = static_cast<int64_t>(program.members_.size()),
          .member_count = static_cast<int32_t>(attached.size())});
-    for (const Communication& what : slot.calls) {
-      program.calls_.Add({id, what});
-    }
+    for (const Communication& what : slot.calls) program.calls_.Add({id, what});
     for (const Attachment& a : attached) {
       program.members_.push_back({a.rank, slot_of(a).stream});
     }
   }
-  if (!violations.empty()) return Summary(violations);
-  return program;
 }
 
 }  // namespace orrery

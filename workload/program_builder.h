@@ -21,6 +21,7 @@
 // make; sends nobody receives and receives nobody sends; memory released that
 // was never allocated; numbers out of range. Deadlocks between ranks depend on
 // the order of streams and are found by the engine.
+#include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
@@ -30,6 +31,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
+#include "workload/group_linker.h"
 #include "workload/program.h"
 
 namespace orrery {
@@ -122,7 +125,6 @@ class ProgramBuilder {
   absl::StatusOr<Program> Build() &&;
 
  private:
-  friend class GroupLinker;
   struct PendingRank {
     int32_t number;
     int32_t role;
@@ -132,18 +134,40 @@ class ProgramBuilder {
   struct PendingGroup {
     std::string family;
     int64_t index;
+    friend bool operator==(const PendingGroup&, const PendingGroup&) = default;
   };
   struct Binding {
     RankRef rank;
     SlotRef slot;
     GroupRef group;
   };
+  // Things in the order of their content: `sorted` holds where each was added,
+  // `place` its place in this order.
+  struct Order {
+    std::vector<size_t> sorted;
+    std::vector<size_t> place;
+  };
+
+  // The parts of Build, in turn.
+  void InternNames(Program& program);
+  void CompileRoles(Program& program, Violations& violations);
+  void PlaceRanks(Program& program, Violations& violations);
+  void BindSlots(Program& program, Violations& violations);
+  void LinkGroups(Program& program, Violations& violations);
 
   std::vector<Stream> streams_;
   std::deque<std::unique_ptr<RoleBuilder>> roles_;
   std::vector<PendingRank> ranks_;
   std::vector<PendingGroup> groups_;
   std::vector<Binding> bindings_;
+
+  // Known in the course of Build.
+  absl::flat_hash_map<std::string, NameId> names_;
+  Order role_order_;
+  Order rank_order_;
+  Order group_order_;
+  size_t slot_count_ = 0;
+  std::vector<std::vector<Attachment>> members_;  // per group, in its order
 };
 
 }  // namespace orrery

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "base/check.h"
 #include "workload/dependency_reduction.h"
@@ -43,6 +43,10 @@ std::string RoleCompiler::Describe(TaskId task) const {
 std::optional<Role> RoleCompiler::Compile(Violations& violations) {
   Violations found;
   role_.name_ = source_.name_;
+  if (!FitsIds(found)) {
+    violations.Add(found.ToStatus(), fmt::format("role '{}'", source_.name_));
+    return std::nullopt;
+  }
   role_.initial_memory_ = source_.initial_memory_;
   for (const RoleBuilder::PendingSlot& slot : source_.slots_) {
     role_.slots_.Add({.name = slot.name, .stream = slot.stream});
@@ -60,6 +64,24 @@ std::optional<Role> RoleCompiler::Compile(Violations& violations) {
   }
   if (!found.empty()) return std::nullopt;
   return std::move(role_);
+}
+
+bool RoleCompiler::FitsIds(Violations& violations) const {
+  constexpr size_t kMaxTasks = std::numeric_limits<int32_t>::max();
+  constexpr size_t kMaxSlots = std::numeric_limits<decltype(Task::slot)>::max();
+  size_t tasks = 0;
+  for (const std::vector<Pending>& stream : source_.streams_) {
+    tasks += stream.size();
+  }
+  if (tasks > kMaxTasks) {
+    violations.Add(fmt::format("{} tasks are more than the {} a role can have",
+                               tasks, kMaxTasks));
+  }
+  if (source_.slots_.size() > kMaxSlots) {
+    violations.Add(fmt::format("{} slots are more than the {} a role can have",
+                               source_.slots_.size(), kMaxSlots));
+  }
+  return violations.empty();
 }
 
 void RoleCompiler::LayOutStreams() {

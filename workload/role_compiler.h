@@ -35,6 +35,8 @@ class RoleCompiler {
         ref.position);
   }
   std::string Describe(TaskId task) const;
+  // Before anything is allocated.
+  bool FitsIds(Violations& violations) const;
   void LayOutStreams();
   void CompileTask(const Pending& task, Violations& violations);
   void CompileKernel(const Pending& task, Task& compiled,

@@ -305,6 +305,17 @@ TEST(ProgramBuilder, RefusesRanksOfTheSameNumberAndBadFactors) {
                              HasSubstr("slowness -1"))));
 }
 
+TEST(ProgramBuilder, RefusesMoreSlotsThanATaskCanName) {
+  ProgramBuilder builder = NewBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  for (int i = 0; i < 70'000; ++i) role.AddSlot("slot", kTensor);
+  builder.AddRank(0, role);
+  EXPECT_THAT(std::move(builder).Build(),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("role 'worker': 70000 slots are more than the "
+                                 "65535 a role can have")));
+}
+
 // A thousand mistakes are not a thousand lines.
 TEST(ProgramBuilder, SummarisesManyMistakes) {
   ProgramBuilder builder = NewBuilder();
