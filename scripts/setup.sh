@@ -3,6 +3,7 @@
 #   install_missing package...   Debian packages, by apt, if not there yet
 #   build PRESET [target...]     configure once, then build
 #   fetch_trace_processor        Perfetto's trace processor, for its tests
+#   fetch_browser                Chromium and a Perfetto UI, for theirs
 #
 # Quiet and quick when there is nothing to do.
 
@@ -104,4 +105,18 @@ fetch_trace_processor() {
     rm -f "$trace_processor"
     die "$trace_processor is not the file it should be; it is removed, try again"
   }
+}
+
+# Pinned by the lock file; kept out of the sources.
+fetch_browser() {
+  command -v chromium >/dev/null || install_missing chromium
+  local from=tests/browser to=build/browser
+  cmp -s "$from/package-lock.json" "$to/installed" && return
+  command -v npm >/dev/null || install_missing npm
+  say "fetching the packages of $from from npm"
+  mkdir -p "$to"
+  cp "$from"/package.json "$from"/package-lock.json "$from"/.npmrc "$to"
+  (cd "$to" && npm ci --silent --ignore-scripts --no-audit --no-fund) ||
+    die "could not fetch the packages of $from from npm; is there a network?"
+  cp "$from/package-lock.json" "$to/installed"
 }
