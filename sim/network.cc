@@ -38,6 +38,13 @@ Routing RoutingOf(const System& system) {
   return Routing::kSpray;
 }
 
+// Protocols of a call's tiers go by one name.
+const std::string& ProtocolName(const ProtocolPair& protocols) {
+  return (protocols.scale_out != nullptr ? protocols.scale_out
+                                         : protocols.scale_up)
+      ->name;
+}
+
 bool IslandSprays(const System& system) {
   return system.scale_up() &&
          std::holds_alternative<SwitchFabric>(system.scale_up()->fabric.kind);
@@ -87,17 +94,17 @@ std::vector<CollectiveAlgorithm> Network::Algorithms(
   return algorithms.empty() ? all : algorithms;
 }
 
-const Network::Kept& Network::Routed(const CollectiveCall& call,
+const Network::Kept& Network::Routed(CommunicationKind kind,
                                      CollectiveAlgorithm algorithm,
                                      const GroupPlacement& placement) {
-  std::unique_ptr<Kept>& kept = kept_[{call.kind, algorithm, placement.chips}];
+  std::unique_ptr<Kept>& kept = kept_[{kind, algorithm, placement.chips}];
   if (kept != nullptr) return *kept;
   kept = std::make_unique<Kept>();
   const int32_t segments = options_.segments.value_or(
       options_.fidelity == Fidelity::kStepped ? kSteppedSegments
                                               : kFluidSegments);
   absl::StatusOr<Schedule> schedule =
-      MakeSchedule(call.kind, algorithm, placement.layout, segments);
+      MakeSchedule(kind, algorithm, placement.layout, segments);
   kept->why_not = schedule.status();
   if (!schedule.ok()) return *kept;
   kept->schedule = *std::move(schedule);
@@ -160,22 +167,29 @@ CallOverhead Network::Overhead(const CollectiveCall& call,
   return overhead;
 }
 
+GroupPlacement Network::Placed(CommunicationKind kind,
+                               absl::Span<const VertexId> chips) const {
+  GroupPlacement placement = PlaceGroup(*graph_, chips);
+  if (kind == CommunicationKind::kPointToPoint ||
+      kind == CommunicationKind::kBroadcast ||
+      kind == CommunicationKind::kReduce) {
+    // The first one is the source, or the root.
+    placement.chips.assign(chips.begin(), chips.end());
+    placement.layout.island_size = 0;
+    placement.layout.grid.clear();
+  }
+  return placement;
+}
+
 // Calls visit(algorithm, protocols, plan, overhead) for all that apply.
 template <class Visit>
 absl::Status Network::ForEachCandidate(const CollectiveCall& call,
                                        Visit visit) {
-  GroupPlacement placement = PlaceGroup(*graph_, call.chips);
-  if (call.kind == CommunicationKind::kPointToPoint ||
-      call.kind == CommunicationKind::kBroadcast ||
-      call.kind == CommunicationKind::kReduce) {
-    placement.chips = call.chips;  // the first one is the source, or the root
-    placement.layout.island_size = 0;
-    placement.layout.grid.clear();
-  }
+  const GroupPlacement placement = Placed(call.kind, call.chips);
   bool any = false;
   absl::Status why_not;
   for (CollectiveAlgorithm algorithm : Algorithms(call, placement)) {
-    const Kept& kept = Routed(call, algorithm, placement);
+    const Kept& kept = Routed(call.kind, algorithm, placement);
     if (!kept.why_not.ok()) {
       why_not = kept.why_not;
       if (absl::IsFailedPrecondition(why_not) && !options_.algorithm &&
@@ -205,26 +219,49 @@ absl::StatusOr<PlannedCall> Network::Plan(const CollectiveCall& call) {
     return PlannedCall{CollectiveAlgorithm::kDirect, "", Duration(0),
                        PlanSteps{{TransferStep{}}, {}}};
   }
-  std::optional<PlannedCall> best;
-  absl::Status failure;
+  struct Choice {
+    CollectiveAlgorithm algorithm;
+    ProtocolPair protocols;
+    CallOverhead overhead;
+    Duration solo;
+  };
+  std::optional<Choice> best;
   RETURN_IF_ERROR(ForEachCandidate(
       call, [&](CollectiveAlgorithm algorithm, const ProtocolPair& protocols,
                 const CollectivePlan& plan, const CallOverhead& overhead) {
         const Duration solo = plan.SoloTime(overhead);
         if (best && best->solo <= solo) return;
-        absl::StatusOr<PlanSteps> steps =
-            plan.Steps(options_.fidelity, overhead);
-        if (!steps.ok()) {
-          failure = steps.status();
-          return;
-        }
-        const Protocol* named = protocols.scale_out != nullptr
-                                    ? protocols.scale_out
-                                    : protocols.scale_up;
-        best = PlannedCall{algorithm, named->name, solo, *std::move(steps)};
+        best = {algorithm, protocols, overhead, solo};
       }));
-  if (!best) return failure;
-  return *std::move(best);
+  ASSIGN_OR_RETURN(
+      PlanSteps steps,
+      StepsWithTwins(call, best->algorithm, best->protocols, best->overhead));
+  return PlannedCall{best->algorithm, ProtocolName(best->protocols), best->solo,
+                     std::move(steps)};
+}
+
+absl::StatusOr<PlanSteps> Network::StepsWithTwins(
+    const CollectiveCall& call, CollectiveAlgorithm algorithm,
+    const ProtocolPair& protocols, const CallOverhead& overhead) {
+  const RoutedSchedule& own =
+      *Routed(call.kind, algorithm, Placed(call.kind, call.chips)).routed;
+  if (call.twins.empty() || options_.fidelity == Fidelity::kClosedForm) {
+    return CollectivePlan(own, protocols, call.bytes, *resources_)
+        .Steps(options_.fidelity, overhead);
+  }
+  if (options_.fidelity == Fidelity::kStepped) {
+    return absl::InvalidArgumentError(
+        "message by message every group must be simulated; use fidelity FLUID "
+        "or --fold=off");
+  }
+  RoutedSchedule all = own;
+  for (const std::vector<VertexId>& twin : call.twins) {
+    const Kept& kept = Routed(call.kind, algorithm, Placed(call.kind, twin));
+    RETURN_IF_ERROR(kept.why_not);
+    all.AddLoadsOf(*kept.routed);
+  }
+  return CollectivePlan(all, protocols, call.bytes, *resources_)
+      .Steps(options_.fidelity, overhead);
 }
 
 absl::StatusOr<std::vector<Candidate>> Network::Candidates(
@@ -234,10 +271,8 @@ absl::StatusOr<std::vector<Candidate>> Network::Candidates(
   RETURN_IF_ERROR(ForEachCandidate(
       call, [&](CollectiveAlgorithm algorithm, const ProtocolPair& protocols,
                 const CollectivePlan& plan, const CallOverhead& overhead) {
-        const Protocol* named = protocols.scale_out != nullptr
-                                    ? protocols.scale_out
-                                    : protocols.scale_up;
-        candidates.push_back({algorithm, named->name, plan.SoloTime(overhead)});
+        candidates.push_back(
+            {algorithm, ProtocolName(protocols), plan.SoloTime(overhead)});
       }));
   std::stable_sort(
       candidates.begin(), candidates.end(),

@@ -48,6 +48,9 @@ struct CollectiveCall {
   // Of a point-to-point transfer the sender, then the receiver; of a broadcast
   // or reduce the root first.
   std::vector<VertexId> chips;
+  // Other groups that do the same at the same time and that this call stands
+  // for: their load is on the links too.
+  std::vector<std::vector<VertexId>> twins = {};
 };
 
 struct PlannedCall {
@@ -91,7 +94,9 @@ class Network {
 
   Network(const System& system, NetworkOptions options, Graph graph);
 
-  const Kept& Routed(const CollectiveCall& call, CollectiveAlgorithm algorithm,
+  GroupPlacement Placed(CommunicationKind kind,
+                        absl::Span<const VertexId> chips) const;
+  const Kept& Routed(CommunicationKind kind, CollectiveAlgorithm algorithm,
                      const GroupPlacement& placement);
   std::vector<CollectiveAlgorithm> Algorithms(
       const CollectiveCall& call, const GroupPlacement& placement) const;
@@ -102,6 +107,11 @@ class Network {
                         const CollectivePlan& plan) const;
   template <class Visit>
   absl::Status ForEachCandidate(const CollectiveCall& call, Visit visit);
+  // The steps of a chosen algorithm with the load of all twins.
+  absl::StatusOr<PlanSteps> StepsWithTwins(const CollectiveCall& call,
+                                           CollectiveAlgorithm algorithm,
+                                           const ProtocolPair& protocols,
+                                           const CallOverhead& overhead);
 
   NetworkCalibration calibration_;
   bool switch_reduces_ = false;

@@ -182,6 +182,30 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
   return routed;
 }
 
+void RoutedSchedule::AddLoadsOf(const RoutedSchedule& other) {
+  CHECK_EQ(loads_.size(), other.loads_.size());
+  for (size_t phase = 0; phase < loads_.size(); ++phase) {
+    std::vector<Load> sum;
+    sum.reserve(loads_[phase].size() + other.loads_[phase].size());
+    auto a = loads_[phase].begin();
+    auto b = other.loads_[phase].begin();
+    while (a != loads_[phase].end() || b != other.loads_[phase].end()) {
+      if (b == other.loads_[phase].end() ||
+          (a != loads_[phase].end() && a->resource < b->resource)) {
+        sum.push_back(*a++);
+      } else if (a == loads_[phase].end() || b->resource < a->resource) {
+        sum.push_back(*b++);
+      } else {
+        sum.push_back({a->resource, a->scale_up + b->scale_up,
+                       a->scale_out + b->scale_out});
+        ++a;
+        ++b;
+      }
+    }
+    loads_[phase] = std::move(sum);
+  }
+}
+
 bool RoutedSchedule::touches(Tier tier) const {
   return std::any_of(ways_.begin(), ways_.end(),
                      [&](const Way& way) { return way.tier == tier; });

@@ -49,6 +49,10 @@ class RoutedSchedule {
                                              const NetworkResources& resources,
                                              Router& router);
 
+  // The loads of another group that runs the same schedule at the same time are
+  // added to this one's; its own messages stay. Requires: the same phases.
+  void AddLoadsOf(const RoutedSchedule& other);
+
   const Schedule& schedule() const { return *schedule_; }
   const Way& way(size_t message) const {
     return ways_[static_cast<size_t>(way_of_[message])];

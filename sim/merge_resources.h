@@ -1,0 +1,21 @@
+#pragma once
+// Resources that no plan tells apart, merged into one.
+//
+// Two resources that every step of every plan loads alike, in proportion to
+// their capacities, fill up together: one of them is as good as both. Resources
+// that nothing uses are dropped.
+#include <absl/types/span.h>
+
+#include "base/ids.h"
+#include "sim/collective_plan.h"
+#include "sim/transfer_plan.h"
+
+namespace orrery {
+
+// Rewrites the uses in `plans` and returns the capacities of what is left.
+// Loads are taken as alike if they agree to about nine digits.
+IdVector<ResourceId, double> MergeResources(
+    const IdVector<ResourceId, double>& capacities,
+    absl::Span<PlanSteps> plans);
+
+}  // namespace orrery

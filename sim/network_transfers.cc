@@ -1,0 +1,60 @@
+#include "sim/network_transfers.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "sim/merge_resources.h"
+
+namespace orrery {
+namespace {
+
+std::vector<VertexId> Chips(const std::vector<int>& ranks) {
+  std::vector<VertexId> chips;
+  chips.reserve(ranks.size());
+  for (int rank : ranks) chips.push_back(static_cast<VertexId>(rank));
+  return chips;
+}
+
+CollectiveCall CallOf(const Call& call, const StepGroup& group) {
+  CollectiveCall result = {call.what.kind, call.what.bytes,
+                           Chips(group.members)};
+  for (size_t i = 1; i < group.together.size(); ++i) {
+    result.twins.push_back(Chips(group.together[i]));
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
+                                        Network& network) {
+  return PlanTransfers(step.program, step.groups, network);
+}
+
+absl::StatusOr<Transfers> PlanTransfers(
+    const Program& program, const IdVector<GroupId, StepGroup>& groups,
+    Network& network) {
+  CHECK_EQ(groups.size(), program.groups().size());
+  std::vector<PlanSteps> plans;
+  plans.reserve(program.calls().size());
+  for (CallId id : program.calls().ids()) {
+    const Call& call = program.calls()[id];
+    ASSIGN_OR_RETURN(PlannedCall planned,
+                     network.Plan(CallOf(call, groups[call.group])));
+    plans.push_back(std::move(planned.plan));
+  }
+  Transfers transfers;
+  transfers.capacities =
+      MergeResources(network.resources().capacities(), absl::MakeSpan(plans));
+  for (const PlanSteps& plan : plans) {
+    transfers.plan_of_call.Add(
+        plan.orders.empty()
+            ? transfers.plans.AddChain(plan.steps)
+            : transfers.plans.AddGraph(plan.steps, plan.orders));
+  }
+  return transfers;
+}
+
+}  // namespace orrery
