@@ -30,8 +30,10 @@ const RULES = {
           rows between unbounded preceding and 1 preceding) as busy_until
       from slice)
     where ts < busy_until`,
+  // Tracks of threads, as JSON has them, are named by their thread.
   'a track has no name': `
-    select id from track where coalesce(name, '') = '' and (
+    select id from track where coalesce(name, '') = '' and
+      type not glob 'thread_*' and (
       id in (select track_id from slice) or
       id in (select track_id from counter))`,
   'a counter has a value that is no number': `

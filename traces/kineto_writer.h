@@ -1,0 +1,77 @@
+#pragma once
+// KinetoWriter: what one rank's device did, as PyTorch's profiler would have
+// written it (Kineto's Chrome-style JSON), for tools that read such files:
+// Holistic Trace Analysis, TensorBoard, the Perfetto UI.
+//
+// One file per rank. Only device events are written and no profiler steps,
+// which is one of the two forms those tools accept. Times are microseconds with
+// three decimals, instants rounded down to nanoseconds. Streams become the
+// device's threads.
+//
+//   ASSIGN_OR_RETURN(KinetoWriter writer,
+//                    KinetoWriter::Create(path, {.rank = 0, .world_size = 8}));
+//   writer.NameStream(0, "compute");
+//   writer.Add({.name = "mlp_up", .stream = 0, .start = ..., .end = ...});
+//   RETURN_IF_ERROR(writer.Finish());
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/file_writer.h"
+#include "base/units.h"
+
+namespace orrery {
+
+struct KinetoRank {
+  int64_t rank = 0;
+  int64_t world_size = 1;
+  std::string device_name = {};
+};
+
+// A collective in the words of PyTorch's profiler.
+struct KinetoCollective {
+  std::string name;  // "allreduce"
+  std::string group;
+  int64_t group_size = 1;
+  Bytes bytes;
+};
+
+struct KinetoEvent {
+  std::string name;
+  int stream = 0;
+  Time start{};
+  Time end{};
+  std::optional<KinetoCollective> collective = std::nullopt;
+};
+
+class KinetoWriter {
+ public:
+  static absl::StatusOr<KinetoWriter> Create(const std::string& path,
+                                             const KinetoRank& rank);
+
+  void NameStream(int stream, const std::string& name);
+  void Add(const KinetoEvent& event);
+
+  // The first error in writing, if any.
+  const absl::Status& status() const { return status_; }
+  // Puts the file in place; the first error, if any.
+  absl::Status Finish();
+
+ private:
+  KinetoWriter(FileWriter file, int64_t rank);
+  void AddLine(absl::string_view line);
+  void Flush();
+
+  FileWriter file_;
+  int64_t device_;
+  int64_t correlation_ = 0;
+  bool is_first_ = true;
+  std::string pending_;
+  absl::Status status_;
+};
+
+}  // namespace orrery
