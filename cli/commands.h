@@ -6,6 +6,7 @@
 
 namespace orrery {
 
+Command CalibrateCommand();
 Command ImportCommand();
 Command ListCommand();
 Command ShowCommand();
@@ -14,8 +15,8 @@ Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {ShowCommand(), ListCommand(), ImportCommand(), ValidateCommand(),
-          ViewCommand()};
+  return {ShowCommand(),     ListCommand(),      ImportCommand(),
+          ValidateCommand(), CalibrateCommand(), ViewCommand()};
 }
 
 }  // namespace orrery

@@ -90,12 +90,13 @@ Parts QueryTiles(const FusedAttention& a, const KernelChip& chip) {
   const double tiles_per_head = std::ceil(queries / static_cast<double>(rows));
   const double tiles = heads * tiles_per_head;
   const double even = heads * blocks.total / chip.units;
-  // Equal tiles come in whole rounds; unequal ones fill the gaps, but the
-  // longest has to be worked through by one unit.
+  // Equal tiles come in whole rounds. Unequal ones fill the gaps, but when the
+  // others are done some are, on the mean, half through a long one.
   const double rounds = std::ceil(tiles / chip.units);
   const bool unequal = a.mask == Mask::kCausal && tiles_per_head > 1;
   const double scores =
-      unequal ? std::max(even, blocks.longest) : rounds * blocks.longest;
+      unequal ? std::max(blocks.longest, even + blocks.longest / 2)
+              : rounds * blocks.longest;
   const Parts per_score = PerScore(a, chip);
   return {scores * per_score.matrix, scores * per_score.vector,
           rounds * per_score.overhead};
@@ -112,7 +113,7 @@ Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
                         blocks * c.attention_columns / chip.units;
   const Parts per_score = PerScore(a, chip);
   // A unit has at least one block to do.
-  const double least = rows * c.attention_columns;
+  const double least = c.attention_min_rows * c.attention_columns;
   const double share = std::max(scores, least);
   return {share * per_score.matrix, share * per_score.vector,
           per_score.overhead};

@@ -4,7 +4,7 @@
 // Two ways to spread the work over the units, of which the better is taken:
 // - tiles of queries (prefill, training): each works through the keys it sees,
 //   in whole blocks, so a causal mask saves less than half; tiles of a causal
-//   head differ in length, and the longest ones are started first;
+//   head differ in length, and the last of them end apart;
 // - split keys (decode): the queries of a key-value head form one tile, its
 //   keys are spread over all units and the parts are merged at the end.
 //

@@ -36,8 +36,8 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
       g.weight_gradient ? rows.total / std::max(1.0, rows.active) : k;
   const double steps = std::ceil(reduction / step);
   const double overhead = c.tile_overhead_cycles * chip.cycle;
-  const double loop =
-      steps * 2.0 * tile.rows * tile.columns * step / chip.UnitRate(g.operand);
+  const double rate = chip.UnitRate(g.operand) * c.grouped_efficiency;
+  const double loop = steps * 2.0 * tile.rows * tile.columns * step / rate;
   const double matrix = std::ceil(tiles / chip.units) * (loop + overhead);
   const double latency = std::ceil(tiles / (chip.units * tile.resident)) *
                          (steps * c.step_cycles * chip.cycle + overhead);

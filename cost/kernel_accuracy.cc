@@ -20,6 +20,7 @@ double BarOf(KernelClass kernel_class) {
     case KernelClass::kGroupedGemm:
       return 0.10;
     case KernelClass::kAttention:
+    case KernelClass::kPrefillAttention:
       return 0.10;
     case KernelClass::kDecodeAttention:
     case KernelClass::kMemoryBound:
@@ -27,11 +28,6 @@ double BarOf(KernelClass kernel_class) {
   }
   CHECK(false) << "no such class";
   return 0;
-}
-
-bool IsLargeProduct(const KernelMeasurement& row) {
-  return row.kernel_class == KernelClass::kGemm &&
-         MatrixFlops(row.ops.back()).value() > kLargeProduct;
 }
 
 // Groups sort by chip, then class, then the narrower ones after the whole.
@@ -93,6 +89,11 @@ std::vector<AccuracyGroup> SummariseAccuracy(
     result.push_back(Summarise(key, members));
   }
   return result;
+}
+
+bool IsLargeProduct(const KernelMeasurement& row) {
+  return row.kernel_class == KernelClass::kGemm &&
+         MatrixFlops(row.ops.back()).value() > kLargeProduct;
 }
 
 double Percentile(std::vector<double> values, double share) {

@@ -44,6 +44,9 @@ struct AccuracyGroup {
 std::vector<AccuracyGroup> SummariseAccuracy(
     absl::Span<const KernelPrediction> predictions);
 
+// A matrix product of more than 1 TFLOP.
+bool IsLargeProduct(const KernelMeasurement& row);
+
 // The value below which `share` of the sorted values lie: the nearest rank.
 double Percentile(std::vector<double> values, double share);
 

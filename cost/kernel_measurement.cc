@@ -127,6 +127,8 @@ std::string_view Name(KernelClass kernel_class) {
       return "grouped gemm";
     case KernelClass::kAttention:
       return "flash attention";
+    case KernelClass::kPrefillAttention:
+      return "prefill attention";
     case KernelClass::kDecodeAttention:
       return "decode attention";
     case KernelClass::kMemoryBound:

@@ -24,7 +24,8 @@ namespace orrery {
 enum class KernelClass : uint8_t {
   kGemm,
   kGroupedGemm,
-  kAttention,  // training and prefill
+  kAttention,         // the kernel alone, forward or both
+  kPrefillAttention,  // with rotary and cache write
   kDecodeAttention,
   kMemoryBound,  // pointwise, norms, softmax, streams
 };

@@ -165,8 +165,9 @@ absl::Status ReadAttention(const CsvTable::Row& row, DType dtype,
         "column 'direction' must be fwd, fwd+bwd, prefill or decode, got '{}'",
         direction));
   }
-  out.kernel_class = direction == "decode" ? KernelClass::kDecodeAttention
-                                           : KernelClass::kAttention;
+  out.kernel_class = direction == "decode"    ? KernelClass::kDecodeAttention
+                     : direction == "prefill" ? KernelClass::kPrefillAttention
+                                              : KernelClass::kAttention;
   return absl::OkStatus();
 }
 

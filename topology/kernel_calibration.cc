@@ -47,6 +47,7 @@ KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
       .softmax_exposed = fields.Share("softmax_exposed"),
       .attention_combine = fields.NonNegative<Duration>("attention_combine"),
       .grouped_launch = fields.NonNegative<Duration>("grouped_launch"),
+      .grouped_efficiency = fields.Efficiency("grouped_efficiency"),
       .norm_row_limit = fields.Count("norm_row_limit", 1, kMaxRow),
       .softmax_row_limit = fields.Count("softmax_row_limit", 1, kMaxRow),
       .quantize_efficiency = fields.Efficiency("quantize_efficiency"),

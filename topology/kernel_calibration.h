@@ -50,6 +50,7 @@ struct KernelCalibration {
   Duration attention_combine;
 
   Duration grouped_launch;
+  double grouped_efficiency;
   int norm_row_limit;
   int softmax_row_limit;
   double quantize_efficiency;

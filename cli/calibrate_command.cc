@@ -1,0 +1,180 @@
+// orrery calibrate: fit a chip's constants to measured kernels.
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/catalog.h"
+#include "catalog/override.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/preset_text.h"
+#include "cli/validation_data.h"
+#include "cost/kernel_fit.h"
+#include "proto/chip.pb.h"
+#include "topology/chip.h"
+
+namespace orrery {
+namespace {
+
+// What is fitted: a field of the chip, the unit it is written in, its range,
+// and the class of kernels without which it would stand for something else.
+struct Fitted {
+  absl::string_view path;
+  absl::string_view unit;
+  double low;
+  double high;
+  std::optional<KernelClass> needs = std::nullopt;
+};
+constexpr Fitted kFitted[] = {
+    {"calibration.matrix_efficiency", "", 0.85, 0.99},
+    {"calibration.memory_efficiency", "", 0.6, 0.93},
+    {"calibration.launch", " us", 1, 10},
+    {"calibration.kernels.precision[FP8].efficiency", "", 0.5, 1},
+    {"calibration.kernels.step_cycles", "", 50, 500},
+    {"calibration.kernels.overlap_exponent", "", 1.2, 8},
+    {"calibration.kernels.cache_efficiency", "", 0.6, 1},
+    {"calibration.kernels.attention_efficiency", "", 0.5, 1},
+    {"calibration.kernels.softmax_exposed", "", 0.05, 1},
+    {"calibration.kernels.attention_combine", " us", 0.5, 20,
+     KernelClass::kDecodeAttention},
+    {"calibration.kernels.grouped_launch", " us", 0.5, 20,
+     KernelClass::kGroupedGemm},
+    {"calibration.kernels.grouped_efficiency", "", 0.7, 1,
+     KernelClass::kGroupedGemm},
+    {"calibration.kernels.quantize_efficiency", "", 0.2, 1},
+    {"calibration.kernels.quantize_launch", " us", 0.5, 20},
+};
+
+std::string ValueText(double value, absl::string_view unit) {
+  return fmt::format("{:g}{}", value, unit);
+}
+
+// The number in front of a field's unit, or nothing if the field is not set.
+std::optional<double> Current(const pb::Chip& chip, absl::string_view path) {
+  const absl::StatusOr<std::string> text = FieldText(path, chip);
+  double value = 0;
+  if (!text.ok()) return std::nullopt;
+  const std::vector<std::string> words = absl::StrSplit(*text, ' ');
+  if (!absl::SimpleAtod(words[0], &value)) return std::nullopt;
+  return value;
+}
+
+bool HasClass(absl::Span<const KernelMeasurement* const> rows,
+              KernelClass kernel_class) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const KernelMeasurement* row) {
+                       return row->kernel_class == kernel_class;
+                     });
+}
+
+std::string UnitOf(absl::string_view path) {
+  for (const Fitted& fitted : kFitted) {
+    if (fitted.path == path) return std::string(fitted.unit);
+  }
+  return "";
+}
+
+absl::StatusOr<KernelTimer> TimerWith(const pb::Chip& proto,
+                                      absl::Span<const FitConstant> constants) {
+  pb::Chip changed = proto;
+  for (const FitConstant& constant : constants) {
+    RETURN_IF_ERROR(ApplyOverride(
+        {constant.name, ValueText(constant.value, UnitOf(constant.name))},
+        &changed));
+  }
+  ASSIGN_OR_RETURN(const Chip chip, Chip::FromProto(changed));
+  return KernelTimer::Create(chip);
+}
+
+absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
+  const std::string& name = arguments.positional()[0];
+  ASSIGN_OR_RETURN(const pb::Chip proto, Catalog().Chip(name));
+  std::string text(ValidationText("kernels.csv"));
+  if (arguments.positional().size() > 1) {
+    ASSIGN_OR_RETURN(text, ReadFile(arguments.positional()[1]));
+  }
+  ASSIGN_OR_RETURN(const CsvTable table, CsvTable::Parse(text));
+  ASSIGN_OR_RETURN(const CsvTable harnesses,
+                   CsvTable::Parse(ValidationText("harnesses.csv")));
+  const KernelMeasurements measurements =
+      ReadKernelMeasurements(table, harnesses);
+  const std::vector<const KernelMeasurement*> rows =
+      RowsToFit(measurements.rows, name);
+  if (rows.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("no measured kernel of chip '{}' in the table", name));
+  }
+  std::vector<FitConstant> candidates;
+  for (const Fitted& fitted : kFitted) {
+    const std::optional<double> value = Current(proto, fitted.path);
+    if (!value.has_value()) continue;
+    if (fitted.needs.has_value() && !HasClass(rows, *fitted.needs)) continue;
+    candidates.push_back(
+        {std::string(fitted.path), *value, fitted.low, fitted.high});
+  }
+  RETURN_IF_ERROR(TimerWith(proto, candidates).status());
+  const auto loss = [&](absl::Span<const FitConstant> trial) {
+    return FitLoss(rows, *TimerWith(proto, trial));
+  };
+  const std::vector<FitConstant> constants = WithEffect(candidates, loss);
+  const FitResult fit = FitConstants(constants, loss);
+
+  std::vector<std::string> ids;
+  for (const KernelMeasurement* row : rows) ids.push_back(row->id);
+  std::string out = fmt::format("# {} rows of {} fitted: {}\n", rows.size(),
+                                name, absl::StrJoin(ids, " "));
+  std::vector<Override> changes;
+  for (size_t i = 0; i < fit.constants.size(); ++i) {
+    const std::string unit = UnitOf(constants[i].name);
+    changes.push_back(
+        {constants[i].name, ValueText(fit.constants[i].value, unit)});
+    out +=
+        fmt::format("{} = {}   # was {}\n", changes.back().path,
+                    changes.back().value, ValueText(constants[i].value, unit));
+  }
+  out += fmt::format(
+      "# mean error per class {:.2f} % -> {:.2f} %, {} evaluations\n",
+      100 * fit.loss_before, 100 * fit.loss_after, fit.evaluations);
+  if (const auto file = arguments.Get("write")) {
+    ASSIGN_OR_RETURN(const std::string preset, ReadFile(*file));
+    ASSIGN_OR_RETURN(const std::string changed,
+                     WithCalibration(preset, changes, ids));
+    RETURN_IF_ERROR(WriteFile(*file, changed));
+  }
+  return Print(out);
+}
+
+}  // namespace
+
+Command CalibrateCommand() {
+  return {.name = "calibrate",
+          .operands = "CHIP [FILE]",
+          .min_operands = 1,
+          .max_operands = 2,
+          .summary = "Fit a chip's constants to measured kernels.",
+          .details =
+              "Fits the few free constants of a chip preset on every third "
+              "row of each source and\nkind, and prints them with the rows' "
+              "ids; the other rows stay out, for 'orrery\nvalidate kernels' "
+              "to judge. FILE is your own table, as for validate.\n\n"
+              "  orrery calibrate h100_sxm\n"
+              "  orrery calibrate h100_sxm --write "
+              "catalog/chips/h100_sxm.textproto",
+          .flags = {{.name = "write",
+                     .value = "PRESET",
+                     .help = "put the constants and the ids into this preset "
+                             "file"}},
+          .run = Calibrate};
+}
+
+}  // namespace orrery
