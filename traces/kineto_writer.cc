@@ -10,6 +10,10 @@ namespace {
 
 constexpr size_t kFlushAt = 1 << 20;
 
+// Streams are numbered from here, beyond any rank: viewers take a thread with
+// the number of its process for the process's first one and mix them up.
+constexpr int kFirstStream = 1'000'000;
+
 // A JSON string with its quotes.
 std::string Quoted(absl::string_view text) {
   std::string out = "\"";
@@ -26,11 +30,9 @@ std::string Quoted(absl::string_view text) {
   return out + '"';
 }
 
-// Nanoseconds as microseconds. Readers turn this into a binary fraction, scale
-// and cut off: half a nanosecond more makes them land on the right one, where
-// 12.345 would become 12344 and events that touch would overlap.
+// Nanoseconds as microseconds with three decimals.
 std::string Microseconds(int64_t nanoseconds) {
-  return fmt::format("{}.{:03}5", nanoseconds / 1000, nanoseconds % 1000);
+  return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
 }
 
 int64_t Nanoseconds(Time at) { return at.time_since_epoch().count() / 1000; }
@@ -76,6 +78,7 @@ void KinetoWriter::NameStream(int stream, const std::string& name) {
 
 void KinetoWriter::Add(const KinetoEvent& event) {
   const int64_t start = Nanoseconds(event.start);
+  const int stream = kFirstStream + event.stream;
   std::string collective;
   if (event.collective) {
     // Sizes are known in bytes: elements of one byte each.
@@ -91,8 +94,8 @@ void KinetoWriter::Add(const KinetoEvent& event) {
       "{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": {}, \"pid\": {}, "
       "\"tid\": {}, \"ts\": {}, \"dur\": {}, \"args\": {{\"device\": {}, "
       "\"stream\": {}, \"correlation\": {}{}}}}}",
-      Quoted(event.name), device_, event.stream, Microseconds(start),
-      Microseconds(Nanoseconds(event.end) - start), device_, event.stream,
+      Quoted(event.name), device_, stream, Microseconds(start),
+      Microseconds(Nanoseconds(event.end) - start), device_, stream,
       ++correlation_, collective));
 }
 
