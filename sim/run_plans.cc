@@ -10,8 +10,9 @@ std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
                            absl::Span<const StartedPlan> plans) {
   Transfers transfers;
   transfers.capacities = capacities;
+  // There are no kernels here; their events are the starts of plans.
   EventQueue queue;
-  queue.Grow(EventPhase::kTimer, plans.size());
+  queue.Grow(EventPhase::kKernel, plans.size());
   for (size_t i = 0; i < plans.size(); ++i) {
     const PlanSteps& plan = plans[i].plan;
     if (plan.orders.empty()) {
@@ -19,7 +20,7 @@ std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
     } else {
       transfers.plans.AddGraph(plan.steps, plan.orders);
     }
-    queue.Schedule({EventPhase::kTimer, static_cast<uint32_t>(i)},
+    queue.Schedule({EventPhase::kKernel, static_cast<uint32_t>(i)},
                    plans[i].start);
   }
   TransferRunner runner(transfers, queue);
@@ -28,7 +29,7 @@ std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
   while (!queue.empty()) {
     const Time now = queue.PopInstant(events);
     for (const Event& event : events) {
-      if (event.phase() == EventPhase::kTimer) {
+      if (event.phase() == EventPhase::kKernel) {
         runner.Start(static_cast<GroupId>(event.index()),
                      static_cast<PlanId>(event.index()), now);
       } else {

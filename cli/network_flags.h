@@ -1,0 +1,23 @@
+#pragma once
+// What commands about collectives ask in the same words: operations, fidelity,
+// algorithms.
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include <string>
+
+#include "sim/network.h"
+#include "topology/communication_kind.h"
+
+namespace orrery {
+
+// "all_reduce", "alltoall", "sendrecv" ...: our names and those of nccl-tests.
+absl::StatusOr<CommunicationKind> ParseOperation(absl::string_view name);
+absl::StatusOr<CollectiveAlgorithm> ParseAlgorithm(absl::string_view name);
+// "CLOSED_FORM", "FLUID" or "STEPPED".
+absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name);
+
+// nccl-tests' factor from algorithm to bus bandwidth.
+double BusFactor(CommunicationKind kind, int ranks);
+
+}  // namespace orrery
