@@ -8,15 +8,18 @@ namespace orrery {
 
 Command CalibrateCommand();
 Command ImportCommand();
+Command KernelCommand();
 Command ListCommand();
+Command RooflineCommand();
 Command ShowCommand();
 Command ValidateCommand();
 Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {ShowCommand(),     ListCommand(),      ImportCommand(),
-          ValidateCommand(), CalibrateCommand(), ViewCommand()};
+  return {ShowCommand(),      ListCommand(),     ImportCommand(),
+          KernelCommand(),    RooflineCommand(), ValidateCommand(),
+          CalibrateCommand(), ViewCommand()};
 }
 
 }  // namespace orrery

@@ -7,6 +7,8 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "cost/kernel_row_fields.h"
+#include "cost/op_size.h"
 
 namespace orrery {
 namespace {
@@ -19,37 +21,6 @@ constexpr double kCopyBytes = 33.5e6;
 constexpr double kGeluFlops = 10;
 constexpr double kNormFlops = 7;
 constexpr double kSoftmaxFlops = 7;
-
-absl::StatusOr<double> Positive(const CsvTable::Row& row, const char* column) {
-  const auto value = row.Number(column);
-  if (value.has_value() && *value > 0 && *value < 1e15) return *value;
-  return absl::InvalidArgumentError(
-      fmt::format("column '{}' must be a positive number, got '{}'", column,
-                  row.Get(column).value_or("")));
-}
-
-absl::StatusOr<int64_t> Size(const CsvTable::Row& row, const char* column) {
-  ASSIGN_OR_RETURN(const double value, Positive(row, column));
-  if (value == std::floor(value) && value <= 1e12) {
-    return static_cast<int64_t>(value);
-  }
-  return absl::InvalidArgumentError(
-      fmt::format("column '{}' must be a whole number up to 10^12, got '{}'",
-                  column, row.Get(column).value_or("")));
-}
-
-absl::StatusOr<DType> Format(const std::string& text) {
-  if (absl::StartsWith(text, "fp8")) return DType::kFp8;
-  if (absl::StartsWith(text, "bf") || text == "fp16/bf16") return DType::kBf16;
-  if (text == "fp16") return DType::kFp16;
-  if (text == "fp4") return DType::kFp4;
-  if (text == "fp32") return DType::kFp32;
-  if (text == "fp64") return DType::kFp64;
-  return absl::InvalidArgumentError(
-      fmt::format("column 'dtype' must be bf16, fp16, fp8, fp4, fp32 or fp64, "
-                  "got '{}'",
-                  text));
-}
 
 void Add(KernelRow& out, OpName name, const Work& work) {
   out.ops.push_back(Op{name, Pass::kForward, work});
@@ -65,12 +36,14 @@ Pointwise Rows(Pointwise::Kind kind, double rows, double row, double flops) {
 }
 
 absl::Status ReadGemm(const CsvTable::Row& row, DType dtype, KernelRow& out) {
-  ASSIGN_OR_RETURN(const int64_t m, Size(row, "m"));
-  ASSIGN_OR_RETURN(const int64_t n, Size(row, "n"));
-  ASSIGN_OR_RETURN(const int64_t k, Size(row, "k"));
+  ASSIGN_OR_RETURN(const int64_t m, SizeField(row, "m"));
+  ASSIGN_OR_RETURN(const int64_t n, SizeField(row, "n"));
+  ASSIGN_OR_RETURN(const int64_t k, SizeField(row, "k"));
   const DType output = dtype == DType::kFp8 ? DType::kBf16 : dtype;
   const std::string source = row.Get("source_id").value_or("");
   const std::string notes = row.Get("notes").value_or("");
+  RETURN_IF_ERROR(CheckSize(
+      {OpName::kProduct, Pass::kForward, Gemm{.m = m, .n = n, .k = k}}));
   // aiconfigurator times the cast of the activations along.
   if (dtype == DType::kFp8 && absl::StartsWith(source, "aic_")) {
     Add(out, OpName::kQuantize,
@@ -94,10 +67,10 @@ absl::Status ReadGemm(const CsvTable::Row& row, DType dtype, KernelRow& out) {
 
 absl::Status ReadGrouped(const CsvTable::Row& row, DType dtype,
                          KernelRow& out) {
-  ASSIGN_OR_RETURN(const int64_t groups, Size(row, "groups"));
-  ASSIGN_OR_RETURN(const double rows, Positive(row, "m"));
-  ASSIGN_OR_RETURN(const int64_t n, Size(row, "n"));
-  ASSIGN_OR_RETURN(const int64_t k, Size(row, "k"));
+  ASSIGN_OR_RETURN(const int64_t groups, SizeField(row, "groups"));
+  ASSIGN_OR_RETURN(const double rows, PositiveField(row, "m"));
+  ASSIGN_OR_RETURN(const int64_t n, SizeField(row, "n"));
+  ASSIGN_OR_RETURN(const int64_t k, SizeField(row, "k"));
   if (groups > 100'000) {
     return absl::InvalidArgumentError(
         fmt::format("column 'groups' is {}: too many", groups));
@@ -116,12 +89,12 @@ absl::Status ReadGrouped(const CsvTable::Row& row, DType dtype,
 absl::StatusOr<FusedAttention> ReadHeads(const CsvTable::Row& row,
                                          DType dtype) {
   FusedAttention a;
-  ASSIGN_OR_RETURN(a.batch, Size(row, "batch"));
-  ASSIGN_OR_RETURN(const int64_t heads, Size(row, "q_heads"));
-  ASSIGN_OR_RETURN(const int64_t kv_heads, Size(row, "kv_heads"));
-  ASSIGN_OR_RETURN(a.queries, Size(row, "seq_q"));
-  ASSIGN_OR_RETURN(a.keys, Size(row, "seq_kv"));
-  ASSIGN_OR_RETURN(const int64_t width, Size(row, "head_dim"));
+  ASSIGN_OR_RETURN(a.batch, SizeField(row, "batch"));
+  ASSIGN_OR_RETURN(const int64_t heads, SizeField(row, "q_heads"));
+  ASSIGN_OR_RETURN(const int64_t kv_heads, SizeField(row, "kv_heads"));
+  ASSIGN_OR_RETURN(a.queries, SizeField(row, "seq_q"));
+  ASSIGN_OR_RETURN(a.keys, SizeField(row, "seq_kv"));
+  ASSIGN_OR_RETURN(const int64_t width, SizeField(row, "head_dim"));
   if (heads > 100'000 || kv_heads > heads || width > 100'000 ||
       a.queries > a.keys) {
     return absl::InvalidArgumentError(
@@ -133,8 +106,9 @@ absl::StatusOr<FusedAttention> ReadHeads(const CsvTable::Row& row,
   a.value_dimension = a.head_dimension;
   a.operand = dtype;
   a.cache = dtype;
+  RETURN_IF_ERROR(CheckSize({OpName::kAttention, Pass::kForward, a}));
   if (const auto cache = row.Get("kv_dtype")) {
-    ASSIGN_OR_RETURN(a.cache, Format(*cache));
+    ASSIGN_OR_RETURN(a.cache, ParseFormat(*cache));
   }
   return a;
 }
@@ -175,10 +149,10 @@ absl::Status ReadAttention(const CsvTable::Row& row, DType dtype,
 // only.
 absl::Status ReadLatent(const CsvTable::Row& row, DType dtype, KernelRow& out) {
   constexpr int kRope = 64;
-  ASSIGN_OR_RETURN(const int64_t batch, Size(row, "batch"));
-  ASSIGN_OR_RETURN(const int64_t heads, Size(row, "q_heads"));
-  ASSIGN_OR_RETURN(const int64_t keys, Size(row, "seq_kv"));
-  ASSIGN_OR_RETURN(const int64_t width, Size(row, "head_dim"));
+  ASSIGN_OR_RETURN(const int64_t batch, SizeField(row, "batch"));
+  ASSIGN_OR_RETURN(const int64_t heads, SizeField(row, "q_heads"));
+  ASSIGN_OR_RETURN(const int64_t keys, SizeField(row, "seq_kv"));
+  ASSIGN_OR_RETURN(const int64_t width, SizeField(row, "head_dim"));
   if (heads > 100'000 || width <= kRope || width > 100'000) {
     return absl::InvalidArgumentError("q_heads or head_dim make no attention");
   }
@@ -199,8 +173,11 @@ absl::Status ReadLatent(const CsvTable::Row& row, DType dtype, KernelRow& out) {
 
 absl::Status ReadPointwise(const CsvTable::Row& row, const std::string& kernel,
                            KernelRow& out) {
-  ASSIGN_OR_RETURN(const double m, Positive(row, "m"));
-  ASSIGN_OR_RETURN(const double n, Positive(row, "n"));
+  ASSIGN_OR_RETURN(const double m, PositiveField(row, "m"));
+  ASSIGN_OR_RETURN(const double n, PositiveField(row, "n"));
+  if (m * n > 1e14) {
+    return absl::InvalidArgumentError("columns 'm' and 'n': too many elements");
+  }
   if (kernel == "softmax") {
     Add(out, OpName::kSoftmax,
         Rows(Pointwise::Kind::kSoftmax, m, n, kSoftmaxFlops));
@@ -218,7 +195,7 @@ absl::Status ReadPointwise(const CsvTable::Row& row, const std::string& kernel,
 // counts them.
 absl::Status ReadStream(const CsvTable::Row& row, const std::string& kernel,
                         KernelRow& out) {
-  ASSIGN_OR_RETURN(const double rate, Positive(row, "GBps"));
+  ASSIGN_OR_RETURN(const double rate, PositiveField(row, "GBps"));
   double array = 8 * kStreamElements;
   double read = 1;
   double written = 1;
@@ -283,7 +260,8 @@ absl::Status ReadLayerOp(const CsvTable::Row& row, const std::string& op,
 absl::StatusOr<KernelRow> ReadKernelRow(const CsvTable::Row& row) {
   KernelRow out;
   const std::string kernel = row.Get("kernel").value_or("");
-  ASSIGN_OR_RETURN(const DType dtype, Format(row.Get("dtype").value_or("")));
+  ASSIGN_OR_RETURN(const DType dtype,
+                   ParseFormat(row.Get("dtype").value_or("")));
   out.what = kernel;
   if (const auto direction = row.Get("direction")) out.what += " " + *direction;
   out.what += fmt::format(" {}", Name(dtype));
@@ -308,7 +286,8 @@ absl::StatusOr<KernelRow> ReadKernelRow(const CsvTable::Row& row) {
     return absl::InvalidArgumentError(
         fmt::format("kernel '{}' is not known", kernel));
   }
-  ASSIGN_OR_RETURN(const double microseconds, Positive(row, "time_us"));
+  for (const Op& op : out.ops) RETURN_IF_ERROR(CheckSize(op));
+  ASSIGN_OR_RETURN(const double microseconds, PositiveField(row, "time_us"));
   out.seconds = microseconds * 1e-6;
   return out;
 }

@@ -201,6 +201,8 @@ std::string_view Name(OpName name) {
                                                 "gradient_norm",
                                                 "gradient_scale",
                                                 "optimizer",
+                                                "product",
+                                                "grouped_product",
                                                 "pointwise"};
   static_assert(std::size(kNames) ==
                 static_cast<size_t>(OpName::kPointwise) + 1);

@@ -60,6 +60,9 @@ enum class OpName : uint8_t {
   kGradientNorm,
   kGradientScale,
   kOptimizer,
+  // Without a place in a model.
+  kProduct,
+  kGroupedProduct,
   kPointwise,
 };
 // "mlp_up": for tables, traces and JSON.
