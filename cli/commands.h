@@ -12,12 +12,14 @@ Command KernelCommand();
 Command ListCommand();
 Command RooflineCommand();
 Command ShowCommand();
+Command SimulateCommand();
 Command ValidateCommand();
 Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {ShowCommand(),      ListCommand(),     ImportCommand(),
+  return {SimulateCommand(),
+          ShowCommand(),      ListCommand(),     ImportCommand(),
           KernelCommand(),    RooflineCommand(), ValidateCommand(),
           CalibrateCommand(), ViewCommand()};
 }

@@ -33,11 +33,17 @@ absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request) {
   RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kDirect, request));
   const int32_t p = request.layout.ranks;
   if (request.kind == Kind::kPointToPoint) {
-    ScheduleBuilder builder(request.kind, p, 1);
+    // Two: from the first to the second. More: each one to the next, as a step
+    // around a ring, everyone with bytes of their own.
+    const int32_t senders = p > 2 ? p : 1;
+    ScheduleBuilder builder(request.kind, p, senders);
+    builder.schedule().chunk_share = {1.0};
     builder.BeginPhase();
     builder.BeginRound();
-    const ChunkRange all = {};
-    builder.Send(0, 1, {&all, 1}, false);
+    for (int32_t rank = 0; rank < senders; ++rank) {
+      const ChunkRange own = {.begin = rank};
+      builder.Send(rank, (rank + 1) % p, {&own, 1}, false);
+    }
     return std::move(builder).Build();
   }
   if (request.kind == Kind::kAllToAll) {

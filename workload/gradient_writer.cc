@@ -146,10 +146,10 @@ TaskRef GradientWriter::AddOptimizer(const std::vector<TaskRef>& after,
   std::vector<TaskRef> waiting = after;
   TaskRef last{};
   for (const Op& op : OptimizerOps(shape)) {
-    const TimedOp timed = context_.timer(op);
+    const KernelWork timed = context_.timer(op);
     optimizer_work_.Add(timed);
     last = role_.AddKernel(kComputeStream, std::string(Name(op.name)),
-                           timed.kernel);
+                           timed);
     role_.SetMark(last, {.phase = WorkPhase::kOptimizer});
     for (const TaskRef& before : waiting) role_.AddDependency(before, last);
     waiting.clear();

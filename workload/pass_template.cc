@@ -7,11 +7,13 @@
 
 namespace orrery {
 
-void WorkSplit::Add(const TimedOp& op, bool is_recomputed) {
-  launch += op.launch;
-  (op.memory_bound ? memory_bound : compute) += op.kernel.duration - op.launch;
-  flops += op.flops;
-  if (is_recomputed) recomputed += op.flops;
+void WorkSplit::Add(const KernelWork& kernel, bool is_recomputed) {
+  const KernelFacts& facts = kernel.facts;
+  launch += facts.launch;
+  memory_bound += facts.memory_bound;
+  compute += kernel.duration - facts.launch - facts.memory_bound;
+  flops += facts.flops;
+  if (is_recomputed) recomputed += facts.flops;
 }
 
 WorkSplit& WorkSplit::operator+=(const WorkSplit& other) {

@@ -25,14 +25,8 @@
 
 namespace orrery {
 
-// One op as the machine runs it.
-struct TimedOp {
-  KernelWork kernel;
-  Duration launch{};  // part of the duration that is not work
-  bool memory_bound = false;
-  Flops flops{};  // of the matrix units, as executed
-};
-using OpTimer = absl::FunctionRef<TimedOp(const Op&)>;
+// The time of one op, with its facts.
+using OpTimer = absl::FunctionRef<KernelWork(const Op&)>;
 
 // Where time goes when nothing is in the way.
 struct WorkSplit {
@@ -42,7 +36,7 @@ struct WorkSplit {
   Flops flops{};
   Flops recomputed{};
   Duration total() const { return compute + memory_bound + launch; }
-  void Add(const TimedOp& op, bool is_recomputed = false);
+  void Add(const KernelWork& kernel, bool is_recomputed = false);
   WorkSplit& operator+=(const WorkSplit& other);
 };
 

@@ -37,7 +37,26 @@ KernelWork Together(const KernelWork& a, const KernelWork& b) {
   };
   return {.duration = a.duration + b.duration,
           .demand = {.compute = mean(a.demand.compute, b.demand.compute),
-                     .memory = mean(a.demand.memory, b.demand.memory)}};
+                     .memory = mean(a.demand.memory, b.demand.memory)},
+          .facts = {.launch = a.facts.launch + b.facts.launch,
+                    .memory_bound = a.facts.memory_bound + b.facts.memory_bound,
+                    .flops = a.facts.flops + b.facts.flops,
+                    .memory_traffic =
+                        a.facts.memory_traffic + b.facts.memory_traffic}};
+}
+
+// The i-th of so many pieces of a kernel; together they are the kernel.
+KernelWork Piece(const KernelWork& whole, int64_t i, int64_t pieces) {
+  const auto part = [&](auto value) {
+    return value * (i + 1) / pieces - value * i / pieces;
+  };
+  const KernelFacts& facts = whole.facts;
+  return {.duration = part(whole.duration),
+          .demand = whole.demand,
+          .facts = {.launch = part(facts.launch),
+                    .memory_bound = part(facts.memory_bound),
+                    .flops = facts.flops / static_cast<double>(pieces),
+                    .memory_traffic = part(facts.memory_traffic)}};
 }
 
 }  // namespace
@@ -67,11 +86,11 @@ void PassWriter::Await(PassTask& task, const Tasks& after) {
   }
 }
 
-int32_t PassWriter::NewKernel(const Op& op, const TimedOp& timed,
+int32_t PassWriter::NewKernel(const Op& op, const KernelWork& timed,
                               const Tasks& after) {
   PassTask task{.name = std::string(Name(op.name)),
                 .phase = phase_,
-                .kernel = timed.kernel};
+                .kernel = timed};
   Tasks needed;
   for (const int32_t before : after) {
     if (IsDone(before)) continue;
@@ -88,14 +107,14 @@ int32_t PassWriter::NewKernel(const Op& op, const TimedOp& timed,
   return static_cast<int32_t>(pass_.tasks.size()) - 1;
 }
 
-int32_t PassWriter::EmitKernel(const Op& op, const TimedOp& timed,
+int32_t PassWriter::EmitKernel(const Op& op, const KernelWork& timed,
                                const Tasks& after) {
   const bool grows = options_.merge && open_kernel_ != kInput &&
                      std::all_of(after.begin(), after.end(),
                                  [this](int32_t task) { return IsDone(task); });
   if (grows) {
     PassTask& task = pass_.tasks[static_cast<size_t>(open_kernel_)];
-    task.kernel = Together(task.kernel, timed.kernel);
+    task.kernel = Together(task.kernel, timed);
     const size_t dots = task.name.find("..");
     const std::string first = task.name.substr(0, dots);
     task.name = fmt::format("{}..{}", first, Name(op.name));
@@ -145,7 +164,7 @@ void PassWriter::Advance(const Step& step, int32_t task) {
 }
 
 void PassWriter::AddOp(const Step& step, const Tasks& after) {
-  const TimedOp timed = timer_(*step.op());
+  const KernelWork timed = timer_(*step.op());
   pass_.work.Add(timed, phase_ == WorkPhase::kRecompute);
   if (!split_next_ || step.beside_exchange) {
     Advance(step, EmitKernel(*step.op(), timed, after));
@@ -156,9 +175,7 @@ void PassWriter::AddOp(const Step& step, const Tasks& after) {
   const auto pieces = static_cast<int64_t>(blocks_.size());
   int32_t last = kInput;
   for (int64_t i = 0; i < pieces; ++i) {
-    TimedOp piece = timed;
-    piece.kernel.duration = timed.kernel.duration * (i + 1) / pieces -
-                            timed.kernel.duration * i / pieces;
+    const KernelWork piece = Piece(timed, i, pieces);
     Tasks inputs = after;
     inputs.push_back(blocks_.front());
     blocks_.pop_front();
@@ -171,7 +188,7 @@ void PassWriter::AddOp(const Step& step, const Tasks& after) {
 // A product whose result is exchanged piece by piece.
 void PassWriter::AddSplitOp(const Step& step, const Exchange& exchange,
                             const Tasks& after) {
-  const TimedOp timed = timer_(*step.op());
+  const KernelWork timed = timer_(*step.op());
   pass_.work.Add(timed, phase_ == WorkPhase::kRecompute);
   const int64_t pieces = options_.tensor_chunks;
   const bool gathered = split_next_;
@@ -179,9 +196,7 @@ void PassWriter::AddSplitOp(const Step& step, const Exchange& exchange,
   before_exchange_ = main_;
   int32_t last = kInput;
   for (int64_t i = 0; i < pieces; ++i) {
-    TimedOp piece = timed;
-    piece.kernel.duration = timed.kernel.duration * (i + 1) / pieces -
-                            timed.kernel.duration * i / pieces;
+    const KernelWork piece = Piece(timed, i, pieces);
     Tasks inputs = after;
     if (gathered && !blocks_.empty()) {
       inputs.push_back(blocks_.front());
@@ -274,7 +289,7 @@ void PassWriter::AddWeightOps(absl::Span<const Step> steps) {
     Tasks after = gradient_;
     after.insert(after.end(), weight_exchanges_.begin(),
                  weight_exchanges_.end());
-    const TimedOp timed = timer_(*step.op());
+    const KernelWork timed = timer_(*step.op());
     pass_.work.Add(timed);
     EmitKernel(*step.op(), timed, after);
   }

@@ -41,8 +41,8 @@ class PassWriter {
   void AddExchange(const Step& step);
   int32_t EmitExchange(const Exchange& exchange, const Tasks& after,
                        int64_t pieces = 1);
-  int32_t EmitKernel(const Op& op, const TimedOp& timed, const Tasks& after);
-  int32_t NewKernel(const Op& op, const TimedOp& timed, const Tasks& after);
+  int32_t EmitKernel(const Op& op, const KernelWork& timed, const Tasks& after);
+  int32_t NewKernel(const Op& op, const KernelWork& timed, const Tasks& after);
   bool IsChunked(const Exchange& exchange) const;
   bool IsDone(int32_t task) const;
   void Await(PassTask& task, const Tasks& after);

@@ -15,11 +15,11 @@ namespace {
 
 // A model without embedding cost worth mentioning would still have uneven
 // stages; here every op takes the same time per layer, and ends take nothing.
-TimedOp LayersOnly(const Op& op) {
-  TimedOp timed;
+KernelWork LayersOnly(const Op& op) {
+  KernelWork timed;
   switch (op.name) {
     case OpName::kMlpUp:
-      timed.kernel.duration = Duration(1000);
+      timed.duration = Duration(1000);
       break;
     default:
       break;

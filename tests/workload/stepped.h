@@ -13,14 +13,14 @@ namespace orrery {
 
 // One picosecond per megaFLOP and per 64 KiB, so that ops differ and sums stay
 // whole.
-inline TimedOp SimpleTime(const Op& op) {
+inline KernelWork SimpleTime(const Op& op) {
   const auto flops = static_cast<int64_t>(MatrixFlops(op).value() / 1e6);
   const int64_t bytes = CompulsoryBytes(op).value() / 65536;
-  TimedOp timed;
-  timed.kernel.duration = Duration(1 + flops + bytes);
-  timed.launch = Duration(1);
-  timed.flops = MatrixFlops(op);
-  return timed;
+  KernelWork work;
+  work.duration = Duration(1 + flops + bytes);
+  work.facts.launch = Duration(1);
+  work.facts.flops = MatrixFlops(op);
+  return work;
 }
 
 // How long a call takes, from what it is and how many really take part.

@@ -1,0 +1,73 @@
+// orrery simulate: run the engine on a scenario, print the report.
+#include <sys/resource.h>
+
+#include <chrono>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/report_text.h"
+#include "cli/scenario.h"
+#include "cli/training_options.h"
+#include "cli/training_report.h"
+
+namespace orrery {
+namespace {
+
+int64_t PeakRss() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  RETURN_IF_ERROR(RequireTraining(scenario));
+  ASSIGN_OR_RETURN(const TrainingOptions options,
+                   ReadTrainingOptions(arguments, scenario));
+  const auto begin = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(const TrainingRun run,
+                   RunTrainingStep(scenario.model, scenario.system,
+                                   *scenario.training, options));
+  const std::chrono::duration<double> wall =
+      std::chrono::steady_clock::now() - begin;
+  const pb::Report report =
+      TrainingReport(scenario, run, options,
+                     {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
+  const auto json = arguments.Get("json");
+  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
+  if (json != "-") RETURN_IF_ERROR(Print(ReportText(report)).status());
+  if (!run.bounds.Hold(run.result.end)) {
+    return absl::InternalError(fmt::format(
+        "the simulated step of {} is outside its bounds, {} to {}: a bug of "
+        "Orrery; please report the scenario",
+        SecondsText(report.step_time_s()),
+        SecondsText(report.bounds().lower_s()),
+        SecondsText(report.bounds().upper_s())));
+  }
+  return report.memory().fits() ? ExitCode::kDone : ExitCode::kNo;
+}
+
+}  // namespace
+
+Command SimulateCommand() {
+  return {.name = "simulate",
+          .operands = "SCENARIO",
+          .min_operands = 1,
+          .max_operands = 1,
+          .summary = "Simulate one step and say where its time goes.",
+          .details =
+              "Lowers one optimizer step to a task graph and replays it over "
+              "the machine's chips\nand links. Exit code 1 if the plan does "
+              "not fit into memory.\n\n"
+              "  orrery simulate quickstart\n"
+              "  orrery simulate llama3_405b_16k --json -\n"
+              "  orrery simulate quickstart --set training.parallel.tensor=8",
+          .flags = TrainingFlags(),
+          .run = SimulateScenario};
+}
+
+}  // namespace orrery

@@ -1,0 +1,59 @@
+#include "cli/training_options.h"
+
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/nearest.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<Fidelity> ParseFidelity(const std::string& name) {
+  if (name == "CLOSED_FORM") return Fidelity::kClosedForm;
+  if (name == "FLUID") return Fidelity::kFluid;
+  if (name == "STEPPED") return Fidelity::kStepped;
+  return absl::InvalidArgumentError(fmt::format(
+      "--fidelity: '{}' is none of CLOSED_FORM, FLUID, STEPPED", name));
+}
+
+}  // namespace
+
+std::vector<Flag> TrainingFlags() {
+  return {SetFlag(),
+          {.name = "json",
+           .value = "FILE",
+           .help = "write the report as JSON (- is stdout, without table)"},
+          {.name = "fidelity",
+           .value = "NAME",
+           .help = "network: CLOSED_FORM, FLUID or STEPPED"},
+          {.name = "fold",
+           .value = "auto|off",
+           .help = "simulate one rank for all that do the same, or each"}};
+}
+
+absl::StatusOr<TrainingOptions> ReadTrainingOptions(
+    const Arguments& arguments, const ResolvedScenario& scenario) {
+  TrainingOptions options;
+  const std::string set =
+      pb::Network::Fidelity_Name(scenario.proto.network().fidelity());
+  const std::string name =
+      arguments.Get("fidelity")
+          .value_or(scenario.proto.network().has_fidelity() ? set : "FLUID");
+  ASSIGN_OR_RETURN(options.fidelity, ParseFidelity(name));
+  const std::string fold = arguments.Get("fold").value_or("auto");
+  if (fold != "auto" && fold != "off") {
+    return absl::InvalidArgumentError(
+        fmt::format("--fold: '{}' is neither auto nor off", fold));
+  }
+  options.fold = fold == "auto";
+  return options;
+}
+
+absl::Status RequireTraining(const ResolvedScenario& scenario) {
+  if (scenario.training) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "scenario '{}' is inference; this command takes training scenarios so "
+      "far",
+      scenario.proto.name()));
+}
+
+}  // namespace orrery

@@ -1,0 +1,23 @@
+#pragma once
+// Flags and options that the commands on training scenarios have in common.
+#include <absl/status/statusor.h>
+
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/scenario.h"
+#include "sim/training_step.h"
+
+namespace orrery {
+
+// --set, --json, --fidelity, --fold.
+std::vector<Flag> TrainingFlags();
+
+// From the flags, else from the scenario.
+absl::StatusOr<TrainingOptions> ReadTrainingOptions(
+    const Arguments& arguments, const ResolvedScenario& scenario);
+
+// OK for training; one line that says what is missing for inference.
+absl::Status RequireTraining(const ResolvedScenario& scenario);
+
+}  // namespace orrery

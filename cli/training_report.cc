@@ -1,0 +1,141 @@
+#include "cli/training_report.h"
+
+#include <string>
+
+#include "base/check.h"
+#include "base/format.h"
+#include "workload/model_flops.h"
+#include "workload/step_slots.h"
+
+namespace orrery {
+namespace {
+
+std::string FidelityName(Fidelity fidelity) {
+  switch (fidelity) {
+    case Fidelity::kClosedForm:
+      return "CLOSED_FORM";
+    case Fidelity::kFluid:
+      return "FLUID";
+    case Fidelity::kStepped:
+      return "STEPPED";
+  }
+  return "";
+}
+
+void FillMemory(const ResolvedScenario& scenario, const TrainingRun& run,
+                pb::Report::Memory& memory) {
+  const Chip& chip = scenario.system.chip();
+  const Bytes reserved = chip.calibration().reserved_memory;
+  const MemoryPeak& peak = run.memory.peak;
+  const auto bytes = [&](MemoryKind kind) {
+    return peak.by_kind[static_cast<size_t>(kind)].value();
+  };
+  memory.set_peak_bytes((peak.total + reserved).value());
+  memory.set_capacity_bytes(MemoryCapacity(scenario.system).value());
+  memory.set_fits(peak.total + reserved <= MemoryCapacity(scenario.system));
+  memory.set_weights_bytes(bytes(MemoryKind::kWeights));
+  memory.set_gradients_bytes(bytes(MemoryKind::kGradients));
+  memory.set_optimizer_bytes(bytes(MemoryKind::kOptimizer));
+  memory.set_activations_bytes(bytes(MemoryKind::kActivations));
+  memory.set_buffers_bytes(bytes(MemoryKind::kBuffers) + reserved.value());
+  memory.set_peak_rank(run.memory.rank);
+}
+
+void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
+  double pipeline = 0;
+  for (size_t i = static_cast<size_t>(kFirstPipelineStream);
+       i < from.exposed.size(); ++i) {
+    pipeline += ToSeconds(from.exposed[i]);
+  }
+  const auto exposed = [&](StreamId stream) {
+    return ToSeconds(from.exposed[Index(stream)]);
+  };
+  to.set_compute_s(ToSeconds(from.compute));
+  to.set_memory_bound_s(ToSeconds(from.memory_bound));
+  to.set_launch_s(ToSeconds(from.launch));
+  to.set_tensor_exposed_s(exposed(kTensorStream));
+  to.set_context_exposed_s(exposed(kContextStream));
+  to.set_expert_exposed_s(exposed(kExpertStream));
+  to.set_pipeline_exposed_s(pipeline);
+  to.set_data_exposed_s(exposed(kDataStream) + exposed(kGatherStream));
+  to.set_bubble_s(ToSeconds(from.bubble));
+  to.set_optimizer_s(ToSeconds(from.optimizer));
+  to.set_other_s(ToSeconds(from.slowed));
+}
+
+}  // namespace
+
+Bytes MemoryCapacity(const System& system) { return system.chip().memory(); }
+
+void FillThroughput(const ResolvedScenario& scenario, double step_s,
+                    Flops recomputed, pb::Report& report) {
+  const Plan& plan = *scenario.training;
+  const double tokens =
+      static_cast<double>(plan.global_batch()) * plan.sequence();
+  const double chips = static_cast<double>(plan.degrees().ranks());
+  const double peak = scenario.system.chip().peak(plan.precision())->value();
+  const double model_flops =
+      TrainingModelFlops(scenario.model, plan.global_batch(), plan.sequence(),
+                         AttentionCount::kFull)
+          .value();
+  report.set_step_time_s(step_s);
+  report.set_tokens_per_s(tokens / step_s);
+  report.set_tokens_per_s_per_chip(tokens / step_s / chips);
+  report.set_model_tflops_per_chip(model_flops / step_s / chips / 1e12);
+  report.set_mfu(model_flops / step_s / chips / peak);
+  report.set_hfu((model_flops + recomputed.value()) / step_s / chips / peak);
+}
+
+std::vector<std::string> TrainingWarnings(const ResolvedScenario& scenario) {
+  std::vector<std::string> warnings;
+  const Plan& plan = *scenario.training;
+  const Degrees& degrees = plan.degrees();
+  const int node = scenario.system.chips_per_node();
+  if (degrees.tensor > node && !scenario.system.scale_up()->spans_nodes) {
+    warnings.push_back(fmt::format(
+        "tensor groups of {} span nodes of {} chips: every layer waits for the "
+        "network between nodes",
+        degrees.tensor, node));
+  }
+  if (plan.expert_imbalance() > 1) {
+    warnings.push_back(fmt::format(
+        "every rank is given the load of the one with the fullest expert "
+        "({:.2f} times the mean), because the others wait for it",
+        plan.expert_imbalance()));
+  }
+  for (const pb::Source& source :
+       scenario.proto.system().chip().calibration().source()) {
+    if (!source.estimate()) continue;
+    warnings.push_back(fmt::format("chip {}: {} is an estimate ({})",
+                                   scenario.system.chip().name(),
+                                   source.covers(), source.title()));
+  }
+  return warnings;
+}
+
+pb::Report TrainingReport(const ResolvedScenario& scenario,
+                          const TrainingRun& run,
+                          const TrainingOptions& options, const RunCost& cost) {
+  pb::Report report;
+  report.set_scenario(scenario.proto.name());
+  FillThroughput(scenario, ToSeconds(run.result.end), run.recomputed, report);
+  FillMemory(scenario, run, *report.mutable_memory());
+  FillBreakdown(run.breakdown, *report.mutable_breakdown());
+  report.mutable_bounds()->set_lower_s(ToSeconds(run.bounds.lower));
+  report.mutable_bounds()->set_upper_s(ToSeconds(run.bounds.upper));
+  auto& engine = *report.mutable_engine();
+  engine.set_events(run.result.events);
+  engine.set_tasks(run.result.tasks);
+  engine.set_ranks(scenario.training->degrees().ranks());
+  engine.set_simulated_ranks(
+      static_cast<int64_t>(run.step.program.ranks().size()));
+  engine.set_wall_s(cost.wall_s);
+  engine.set_peak_rss_bytes(cost.peak_rss_bytes);
+  engine.set_fidelity(FidelityName(options.fidelity));
+  for (std::string& warning : TrainingWarnings(scenario)) {
+    report.add_warnings(std::move(warning));
+  }
+  return report;
+}
+
+}  // namespace orrery

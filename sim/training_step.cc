@@ -1,0 +1,163 @@
+#include "sim/training_step.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "cost/kernel_work.h"
+#include "sim/engine.h"
+#include "sim/network_transfers.h"
+#include "sim/span_sinks.h"
+
+namespace orrery {
+namespace {
+
+// The pipeline rank whose kernels take longest; of equal ones the first.
+int BusiestRole(const LoweredStep& step) {
+  const auto longer = [](const RoleWork& a, const RoleWork& b) {
+    return a.step.total() < b.step.total();
+  };
+  return static_cast<int>(
+      std::max_element(step.work.begin(), step.work.end(), longer) -
+      step.work.begin());
+}
+
+// The first simulated rank of a pipeline rank: roles are named in order.
+RankId RankOfRole(const Program& program, int role) {
+  for (const RankId rank : program.ranks().ids()) {
+    if (static_cast<int>(program.ranks()[rank].role) == role) return rank;
+  }
+  CHECK(false) << "nobody plays role " << role;
+  return {};
+}
+
+StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
+                    const RunResult& result) {
+  StepBounds bounds;
+  const Program& program = step.program;
+  for (const RoleWork& work : step.work) {
+    bounds.lower =
+        std::max(bounds.lower, work.step.total() + work.optimizer.total());
+  }
+  for (const ResourceId id : result.carried.ids()) {
+    const double seconds =
+        result.carried[id] / transfers.capacities[id];
+    // A byte of rounding in a sum of many must not make a bound fail.
+    constexpr double kRounding = 1 - 1e-9;
+    bounds.lower = std::max(bounds.lower, FromSeconds(seconds * kRounding));
+  }
+  // Everything of every role, one after the other.
+  IdVector<CallId, Duration> solo;
+  for (const CallId id : program.calls().ids()) {
+    solo.Add(SerialTime(transfers, transfers.plan_of_call[id]));
+  }
+  for (const RankId id : program.ranks().ids()) {
+    const ProgramRank& rank = program.ranks()[id];
+    if (RankOfRole(program, static_cast<int>(rank.role)) != id) continue;
+    const RoleWork& work = step.work[Index(rank.role)];
+    bounds.upper += work.step.total() + work.optimizer.total();
+    const Role& role = program.roles()[rank.role];
+    for (const SlotId slot : role.slots().ids()) {
+      for (const TaskId task : role.slots()[slot].sequence) {
+        bounds.upper += solo[program.call_of(id, role.task(task))];
+      }
+    }
+  }
+  return bounds;
+}
+
+StepMemory MemoryOf(const Program& program, const RunResult& result) {
+  StepMemory memory;
+  for (const RankId rank : program.ranks().ids()) {
+    const MemoryPeak& peak = result.ranks[rank].memory;
+    if (peak.total <= memory.peak.total) continue;
+    memory = {peak, program.ranks()[rank].number,
+              static_cast<int>(program.ranks()[rank].role)};
+  }
+  return memory;
+}
+
+// Both sinks at once.
+struct RecordingBreakdownSink {
+  BreakdownSink& breakdown;
+  RecordingSink& recording;
+  absl::Status Expect(const Program& program) {
+    return recording.Expect(program);
+  }
+  void Add(const TaskSpan& span) {
+    breakdown.Add(span);
+    recording.Add(span);
+  }
+};
+
+}  // namespace
+
+Duration SerialTime(const Transfers& transfers, PlanId plan) {
+  Duration sum{};
+  for (int32_t i = 0; i < transfers.plans.step_count(plan); ++i) {
+    const TransferPlans::Step step = transfers.plans.step(plan, i);
+    double rate = step.rate_cap;
+    for (const ResourceUse& use : step.uses) {
+      rate = std::min(rate, transfers.capacities[use.resource] / use.weight);
+    }
+    sum += step.latency;
+    if (step.work > 0) sum += FromSeconds(step.work / rate);
+  }
+  return sum;
+}
+
+absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
+                                            const System& system,
+                                            const Plan& plan,
+                                            const TrainingOptions& options) {
+  const Chip& chip = system.chip();
+  ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
+  OpTimeCache cache(timer);
+  LowerOptions lower{.fold = options.fold};
+  lower.pass.merge = !options.detail;
+  if (plan.overlap_tensor()) lower.pass.tensor_chunks = plan.degrees().tensor;
+  if (!options.free_overlap) {
+    lower.pass.exchange_share = {
+        .compute = chip.calibration().communication_compute_share,
+        .memory = chip.calibration().communication_memory_share};
+  }
+  ASSIGN_OR_RETURN(
+      LoweredStep step,
+      LowerStep(
+          model, plan,
+          [&](const Op& op) { return ToKernelWork(cache.Time(op), chip); },
+          lower));
+  ASSIGN_OR_RETURN(Network network,
+                   Network::Make(system, {.fidelity = options.fidelity}));
+  ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(step, network));
+
+  const int busiest = BusiestRole(step);
+  BreakdownSink breakdown(step.program, RankOfRole(step.program, busiest));
+  RecordingSink recording;
+  absl::StatusOr<RunResult> result;
+  if (options.record) {
+    RecordingBreakdownSink both{breakdown, recording};
+    result = Simulate(step.program, transfers, {}, both);
+  } else {
+    result = Simulate(step.program, transfers, {}, breakdown);
+  }
+  RETURN_IF_ERROR(result.status());
+
+  TrainingRun run{.step = std::move(step),
+                  .transfers = std::move(transfers),
+                  .result = *std::move(result)};
+  run.breakdown = breakdown.Finish(run.result.end);
+  run.representative = busiest;
+  run.bounds = BoundsOf(run.step, run.transfers, run.result);
+  run.memory = MemoryOf(run.step.program, run.result);
+  const double per_stage = static_cast<double>(plan.degrees().stage_ranks());
+  for (const RoleWork& work : run.step.work) {
+    run.executed += (work.step.flops + work.optimizer.flops) * per_stage;
+    run.recomputed += work.step.recomputed * per_stage;
+  }
+  run.spans = recording.spans();
+  return run;
+}
+
+}  // namespace orrery

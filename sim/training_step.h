@@ -1,0 +1,79 @@
+#pragma once
+// A training step, simulated: from model, machine and plan to what happened.
+//
+//   ASSIGN_OR_RETURN(const TrainingRun run,
+//                    RunTrainingStep(model, system, plan, {}));
+//   run.result.end                 // the step time
+//   run.breakdown.total()          // the same, by cause
+//
+// Every run carries its bounds: no run is shorter than its busiest rank or link
+// needs, or longer than everything one after the other. One that is is a bug,
+// and the caller must say so (`run.bounds.Hold(...)`).
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <vector>
+
+#include "cost/kernel_timer.h"
+#include "sim/network.h"
+#include "sim/run_result.h"
+#include "sim/step_breakdown.h"
+#include "sim/transfer_plan.h"
+#include "topology/system.h"
+#include "traces/span.h"
+#include "workload/lower.h"
+#include "workload/model.h"
+#include "workload/plan.h"
+
+namespace orrery {
+
+struct TrainingOptions {
+  Fidelity fidelity = Fidelity::kFluid;
+  bool fold = true;
+  // Every op as a task of its own, for timelines.
+  bool detail = false;
+  // Keep every span.
+  bool record = false;
+  // Communication takes nothing from the chip while it runs.
+  bool free_overlap = false;
+};
+
+struct StepBounds {
+  Duration lower{};
+  Duration upper{};
+  bool Hold(Time end) const {
+    return end.time_since_epoch() >= lower && end.time_since_epoch() <= upper;
+  }
+};
+
+// Memory of the rank that needs most.
+struct StepMemory {
+  MemoryPeak peak;
+  int32_t rank = 0;  // the user's number
+  int pipeline = 0;
+};
+
+struct TrainingRun {
+  LoweredStep step;
+  Transfers transfers;
+  RunResult result;
+  // Of one rank of the pipeline rank with most work.
+  StepBreakdown breakdown = {};
+  int representative = 0;  // pipeline rank
+  StepBounds bounds = {};
+  StepMemory memory = {};
+  // Arithmetic of all ranks, and of it what was computed again.
+  Flops executed{};
+  Flops recomputed{};
+  std::vector<TaskSpan> spans = {};  // if asked for
+};
+
+// The time of a plan with its resources to itself, one step after the other.
+Duration SerialTime(const Transfers& transfers, PlanId plan);
+
+absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
+                                            const System& system,
+                                            const Plan& plan,
+                                            const TrainingOptions& options);
+
+}  // namespace orrery
