@@ -18,60 +18,74 @@ constexpr double kPartialBytes = 2 * 4;
 // Everything of a tile that does not depend on the split.
 struct TileCost {
   double tiles;
-  double step_flops;
+  // Seconds of one step of the main loop on one unit.
+  double step_seconds;
   double reduction_steps;
   double cache_bytes;
   double memory_bytes;
+  // Seconds at the cache and at memory, and of merging one part.
+  double cache;
+  double memory;
+  double merge;
+  // No split of this tile takes less than this, merging aside.
+  double least;
 };
 
 TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
   const TileGrid grid = GridOf(g, tile);
   const double step = tile.step_bytes / BytesPerElement(g.operand);
-  return {grid.rows * grid.columns * static_cast<double>(g.batch),
-          2.0 * tile.rows * tile.columns * step,
-          static_cast<double>(g.k) / step,
-          CacheReadBytes(g, tile, chip) + CacheWriteBytes(g),
-          MemoryReadBytes(g, tile, chip) + MemoryWriteBytes(g)};
+  const auto batch = static_cast<double>(g.batch);
+  TileCost cost;
+  cost.tiles = grid.rows * grid.columns * batch;
+  cost.step_seconds =
+      2.0 * tile.rows * tile.columns * step / chip.UnitRate(g.operand);
+  cost.reduction_steps = static_cast<double>(g.k) / step;
+  cost.cache_bytes = CacheReadBytes(g, tile, chip) + CacheWriteBytes(g);
+  cost.memory_bytes = MemoryReadBytes(g, tile, chip) + MemoryWriteBytes(g);
+  cost.cache = cost.cache_bytes / chip.cache_rate;
+  cost.memory = cost.memory_bytes / chip.memory_rate;
+  cost.merge = kPartialBytes * static_cast<double>(g.m) *
+               static_cast<double>(g.n) * batch / chip.cache_rate;
+  const double work =
+      cost.tiles * cost.reduction_steps * cost.step_seconds / chip.units;
+  cost.least = chip.launch + std::max({work, cost.cache, cost.memory});
+  return cost;
+}
+
+double MergeSeconds(const TileCost& cost, int split) {
+  return split == 1 ? 0 : cost.merge * split;
 }
 
 // `give_up`: a time that is not worth beating; then the result is infinite.
-KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
-                        const MatrixTile& tile, const TileCost& cost, int split,
-                        double give_up) {
+KernelEstimate Estimate(const KernelChip& chip, const MatrixTile& tile,
+                        const TileCost& cost, int split, double give_up) {
   const KernelCalibration& c = chip.calibration;
   const double tiles = cost.tiles * split;
   const double steps = std::ceil(cost.reduction_steps / split);
   const double overhead = c.tile_overhead_cycles * chip.cycle;
-  const double loop = steps * cost.step_flops / chip.UnitRate(g.operand);
-  const double matrix = std::ceil(tiles / chip.units) * (loop + overhead);
+  const double matrix =
+      std::ceil(tiles / chip.units) * (steps * cost.step_seconds + overhead);
   const double latency = std::ceil(tiles / (chip.units * tile.resident)) *
                          (steps * c.step_cycles * chip.cycle + overhead);
-  const double cache = cost.cache_bytes / chip.cache_rate;
-  const double merge = split == 1
-                           ? 0
-                           : kPartialBytes * split * static_cast<double>(g.m) *
-                                 static_cast<double>(g.n) *
-                                 static_cast<double>(g.batch) / chip.cache_rate;
-  const double memory = cost.memory_bytes / chip.memory_rate;
-  const double core = std::max({matrix, latency, cache});
+  const double core = std::max({matrix, latency, cost.cache});
+  const double fixed = chip.launch + MergeSeconds(cost, split);
   KernelEstimate estimate;
-  if (chip.launch + std::max(core, memory) + merge >= give_up) {
+  if (fixed + std::max(core, cost.memory) >= give_up) {
     estimate.seconds = std::numeric_limits<double>::infinity();
     return estimate;
   }
   estimate.launch = chip.launch;
-  estimate.seconds =
-      chip.launch + Overlapped(core, memory, c.overlap_exponent) + merge;
+  estimate.seconds = fixed + Overlapped(core, cost.memory, c.overlap_exponent);
   estimate.cache_bytes = cost.cache_bytes;
   estimate.memory_bytes = cost.memory_bytes;
-  if (chip.launch > std::max(core, memory)) {
+  if (chip.launch > std::max(core, cost.memory)) {
     estimate.limit = Limit::kLaunch;
-  } else if (memory > core) {
+  } else if (cost.memory > core) {
     estimate.limit = Limit::kMemory;
   } else if (core == matrix) {
     estimate.limit = Limit::kMatrix;
   } else {
-    estimate.limit = core == cache ? Limit::kCache : Limit::kLatency;
+    estimate.limit = core == cost.cache ? Limit::kCache : Limit::kLatency;
   }
   return estimate;
 }
@@ -80,7 +94,7 @@ KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
 
 KernelEstimate TimeGemm(const Gemm& gemm, const KernelChip& chip,
                         const MatrixTile& tile, int split) {
-  return Estimate(gemm, chip, tile, CostOf(gemm, chip, tile), split,
+  return Estimate(chip, tile, CostOf(gemm, chip, tile), split,
                   std::numeric_limits<double>::infinity());
 }
 
@@ -93,9 +107,13 @@ GemmChoice TimeGemm(const Gemm& gemm, const KernelChip& chip) {
   for (const MatrixTile& tile : chip.calibration.tiles) {
     const TileCost cost = CostOf(gemm, chip, tile);
     for (const int split : kSplits) {
-      if (split > max_split) break;
+      // More parts only add to the merging.
+      if (split > max_split ||
+          cost.least + MergeSeconds(cost, split) >= best.estimate.seconds) {
+        break;
+      }
       const KernelEstimate estimate =
-          Estimate(gemm, chip, tile, cost, split, best.estimate.seconds);
+          Estimate(chip, tile, cost, split, best.estimate.seconds);
       if (estimate.seconds < best.estimate.seconds) {
         best = {estimate, tile, split};
       }
