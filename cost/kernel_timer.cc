@@ -55,9 +55,8 @@ OpTime KernelTimer::Time(const Op& op) const {
   time.memory_bytes = Bytes(std::llround(estimate.memory_bytes));
   time.cache_bytes = Bytes(std::llround(estimate.cache_bytes));
   time.limit = estimate.limit;
-  time.provenance = chip_.calibration.fitted_rows.empty()
-                        ? Provenance::kExtrapolated
-                        : Provenance::kModel;
+  time.provenance = chip_.calibration.taken_over ? Provenance::kExtrapolated
+                                                 : Provenance::kModel;
   return time;
 }
 

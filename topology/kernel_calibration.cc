@@ -52,6 +52,7 @@ KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
       .softmax_row_limit = fields.Count("softmax_row_limit", 1, kMaxRow),
       .quantize_efficiency = fields.Efficiency("quantize_efficiency"),
       .quantize_launch = fields.NonNegative<Duration>("quantize_launch"),
+      .taken_over = fields.Flag("taken_over"),
       .fitted_rows = fields.Texts("fitted_row")};
   for (const FieldReader& tile : fields.Each("tile")) {
     kernels.tiles.push_back(ReadTile(tile));

@@ -55,8 +55,9 @@ struct KernelCalibration {
   int softmax_row_limit;
   double quantize_efficiency;
   Duration quantize_launch;
-  // Ids of the measurements the constants were fitted on; none if they were
-  // taken over from another chip.
+  // The constants are another chip's, or estimates.
+  bool taken_over;
+  // Ids of the measurements on which constants were fitted.
   std::vector<std::string> fitted_rows;
 };
 
