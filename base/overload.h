@@ -1,8 +1,9 @@
 #pragma once
 // Overload: a visitor made of lambdas, for std::visit.
 //
-//   std::visit(Overload{[](const Compute& c) {...}, [](const Send& s) {...}},
-//   work);
+//   std::visit(Overload{[](const Compute& c) {...},
+//                       [](const Send& s) {...}},
+//              work);
 
 namespace orrery {
 

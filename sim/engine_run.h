@@ -4,9 +4,8 @@
 //
 // How a task moves on:
 //   touched    something it may have waited for has happened
-//   TryStart   at the head of its stream: dependencies? then start a kernel,
-//   end
-//              a marker, or arrive at a call
+//   TryStart   at the head of its stream, and its dependencies are done: start
+//              a kernel, end a marker, or arrive at a call
 //   Arrive     the last member to arrive starts the call for all
 //   EndTask    the span is reported, the stream moves on, and whoever waits for
 //              this stream is touched

@@ -12,9 +12,8 @@
 // cheap:
 //   - A resource that could serve all its users at their full rate never limits
 //     anybody. It is left out, and does not connect its users.
-//   - An activity that meets no limiting resource runs at its full rate, in
-//   closed
-//     form: min(rate cap, capacity / weight).
+//   - An activity that meets no limiting resource runs at its full rate, which
+//     is a closed form: min(rate cap, capacity / weight).
 //   - Otherwise the connected component of activities and limiting resources
 //     around the change is solved again, and nothing else.
 //   - Components that look alike (the same capacities, caps and weights in the

@@ -25,8 +25,7 @@ struct TimeShare {
 //   "optimizer"                           kernels of the optimizer, whole
 //   "communication: tensor"               by the stream it runs on
 //   "slow rank"                           what slow chips add to kernels
-//   "shared chip"                         what communication beside a kernel
-//   adds
+//   "shared chip"                         what communication beside it adds
 std::vector<TimeShare> PathByCause(const Program& program,
                                    const std::vector<PathStep>& path);
 

@@ -10,10 +10,9 @@
 // before it are done; the call is done when all its steps are. Hence the
 // fidelities:
 //
-//   closed form  one step of pure latency:        AddChain({{.latency = t}})
-//   fluid        one step per phase, in a chain:  AddChain({reduce_scatter,
-//   ...}) stepped      one step per message, a graph:   AddGraph(messages,
-//   orders)
+//   closed form  one step of pure latency     AddChain({{.latency = t}})
+//   fluid        one step per phase, a chain  AddChain({scatter, gather})
+//   stepped      one step per message         AddGraph(messages, orders)
 //
 // Work is in bytes and capacities in bytes per second, unless a resource counts
 // something else; only the ratio matters. Uses are kept in the order of

@@ -7,9 +7,9 @@
 // and a calibrated library. It is small whatever the number of chips: the graph
 // of links is built from it elsewhere.
 //
-//   ASSIGN_OR_RETURN(const System system,
-//   System::FromProto(scenario.system())); system.chips(); // nodes x chips per
-//   node if (system.scale_out()) ... system.scale_out()->nic_bandwidth ...
+//   ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
+//   system.chips();                       // nodes x chips per node
+//   system.scale_out()->nic_bandwidth;    // if there is more than one node
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
