@@ -34,8 +34,11 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
                                    *scenario.training, options));
   const std::chrono::duration<double> wall =
       std::chrono::steady_clock::now() - begin;
+  ASSIGN_OR_RETURN(StepEstimator estimator,
+                   StepEstimator::Create(scenario.model, scenario.system));
+  const StepEstimate estimate = estimator.Estimate(*scenario.training);
   const pb::Report report =
-      TrainingReport(scenario, run, options,
+      TrainingReport(scenario, run, estimate, options,
                      {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));

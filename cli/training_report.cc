@@ -113,14 +113,28 @@ std::vector<std::string> TrainingWarnings(const ResolvedScenario& scenario) {
   return warnings;
 }
 
+void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to) {
+  to.set_step_time_s(from.step_s());
+  to.set_compute_s(from.compute_s);
+  to.set_tensor_s(from.tensor_s);
+  to.set_context_s(from.context_s);
+  to.set_expert_s(from.expert_s);
+  to.set_pipeline_s(from.pipeline_s);
+  to.set_data_s(from.data_s);
+  to.set_bubble_s(from.bubble_s);
+  to.set_optimizer_s(from.optimizer_s);
+  to.set_peak_bytes(from.peak.value());
+}
+
 pb::Report TrainingReport(const ResolvedScenario& scenario,
-                          const TrainingRun& run,
+                          const TrainingRun& run, const StepEstimate& estimate,
                           const TrainingOptions& options, const RunCost& cost) {
   pb::Report report;
   report.set_scenario(scenario.proto.name());
   FillThroughput(scenario, ToSeconds(run.result.end), run.recomputed, report);
   FillMemory(scenario, run, *report.mutable_memory());
   FillBreakdown(run.breakdown, *report.mutable_breakdown());
+  FillEstimate(estimate, *report.mutable_estimate());
   report.mutable_bounds()->set_lower_s(ToSeconds(run.bounds.lower));
   report.mutable_bounds()->set_upper_s(ToSeconds(run.bounds.upper));
   auto& engine = *report.mutable_engine();

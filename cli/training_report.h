@@ -1,5 +1,6 @@
 #pragma once
 // The report of a simulated training step.
+#include "analytic/step_estimate.h"
 #include "cli/scenario.h"
 #include "proto/report.pb.h"
 #include "sim/training_step.h"
@@ -14,8 +15,10 @@ struct RunCost {
 
 // Requires: `scenario` is a training scenario and `run` is its run.
 pb::Report TrainingReport(const ResolvedScenario& scenario,
-                          const TrainingRun& run,
+                          const TrainingRun& run, const StepEstimate& estimate,
                           const TrainingOptions& options, const RunCost& cost);
+
+void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to);
 
 // Everything but times, from the plan alone: tokens, FLOPs, MFU of a step of
 // `step_s` seconds.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -32,6 +33,40 @@ RankId RankOfRole(const Program& program, int role) {
   return {};
 }
 
+// Between the nodes there is room for everybody: what other nodes send does not
+// slow down this one.
+bool NetworkNeverBlocks(const System& system) {
+  if (system.scale_up() && system.scale_up()->spans_nodes) return false;
+  if (!system.scale_out()) return true;
+  const FabricKind& kind = system.scale_out()->fabric.kind;
+  if (const auto* tree = std::get_if<FatTreeFabric>(&kind)) {
+    return tree->taper <= 1;
+  }
+  if (const auto* rails = std::get_if<RailOptimizedFabric>(&kind)) {
+    return rails->taper <= 1;
+  }
+  return std::holds_alternative<SwitchFabric>(kind) ||
+         std::holds_alternative<FullyConnectedFabric>(kind);
+}
+
+// Of the groups that a folded group stands for, only those that share a node
+// with it can share a link that is full.
+void KeepNeighbours(const System& system,
+                    IdVector<GroupId, StepGroup>& groups) {
+  if (!NetworkNeverBlocks(system)) return;
+  const int node = system.chips_per_node();
+  std::vector<bool> own(static_cast<size_t>(system.nodes()));
+  for (StepGroup& group : groups) {
+    const auto at = [&](int rank) { return static_cast<size_t>(rank / node); };
+    for (const int rank : group.members) own[at(rank)] = true;
+    std::erase_if(group.together, [&](const std::vector<int>& members) {
+      return std::none_of(members.begin(), members.end(),
+                          [&](int rank) { return own[at(rank)]; });
+    });
+    for (const int rank : group.members) own[at(rank)] = false;
+  }
+}
+
 StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
                     const RunResult& result) {
   StepBounds bounds;
@@ -41,8 +76,7 @@ StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
         std::max(bounds.lower, work.step.total() + work.optimizer.total());
   }
   for (const ResourceId id : result.carried.ids()) {
-    const double seconds =
-        result.carried[id] / transfers.capacities[id];
+    const double seconds = result.carried[id] / transfers.capacities[id];
     // A byte of rounding in a sum of many must not make a bound fail.
     constexpr double kRounding = 1 - 1e-9;
     bounds.lower = std::max(bounds.lower, FromSeconds(seconds * kRounding));
@@ -117,7 +151,8 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   LowerOptions lower{.fold = options.fold};
   lower.pass.merge = !options.detail;
   if (plan.overlap_tensor()) lower.pass.tensor_chunks = plan.degrees().tensor;
-  if (!options.free_overlap) {
+  lower.pass.serial = options.serial;
+  if (!options.serial) {
     lower.pass.exchange_share = {
         .compute = chip.calibration().communication_compute_share,
         .memory = chip.calibration().communication_memory_share};
@@ -128,6 +163,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
           model, plan,
           [&](const Op& op) { return ToKernelWork(cache.Time(op), chip); },
           lower));
+  if (options.fold) KeepNeighbours(system, step.groups);
   ASSIGN_OR_RETURN(Network network,
                    Network::Make(system, {.fidelity = options.fidelity}));
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(step, network));

@@ -34,8 +34,9 @@ struct TrainingOptions {
   bool detail = false;
   // Keep every span.
   bool record = false;
-  // Communication takes nothing from the chip while it runs.
-  bool free_overlap = false;
+  // Kernels and communication of a pass wait for each other, and communication
+  // takes nothing from the chip: for comparison with closed forms.
+  bool serial = false;
 };
 
 struct StepBounds {

@@ -68,6 +68,8 @@ struct PassOptions {
   // Tensor-parallel exchanges run in so many pieces beside the product that
   // needs or feeds them.
   int tensor_chunks = 1;
+  // Every task waits for the one before it: nothing overlaps.
+  bool serial = false;
 };
 
 PassTemplate ForwardPass(const LayerOps& ops, OpTimer timer,

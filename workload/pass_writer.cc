@@ -75,7 +75,16 @@ bool PassWriter::IsDone(int32_t task) const {
   return pass_.tasks[i].is_kernel || awaited_[i];
 }
 
+// Without overlap only the latest task may grow.
+bool PassWriter::IsLatest(int32_t task) const {
+  return !options_.serial ||
+         static_cast<size_t>(task) + 1 == pass_.tasks.size();
+}
+
 void PassWriter::Await(PassTask& task, const Tasks& after) {
+  if (options_.serial && !pass_.tasks.empty()) {
+    task.after.push_back(static_cast<int32_t>(pass_.tasks.size()) - 1);
+  }
   for (const int32_t before : after) {
     if (before == kInput) {
       task.after_input = true;
@@ -88,9 +97,8 @@ void PassWriter::Await(PassTask& task, const Tasks& after) {
 
 int32_t PassWriter::NewKernel(const Op& op, const KernelWork& timed,
                               const Tasks& after) {
-  PassTask task{.name = std::string(Name(op.name)),
-                .phase = phase_,
-                .kernel = timed};
+  PassTask task{
+      .name = std::string(Name(op.name)), .phase = phase_, .kernel = timed};
   Tasks needed;
   for (const int32_t before : after) {
     if (IsDone(before)) continue;
@@ -297,6 +305,9 @@ void PassWriter::AddWeightOps(absl::Span<const Step> steps) {
 
 PassTemplate PassWriter::Finish() && {
   Tasks exits = main_;
+  if (options_.serial && !pass_.tasks.empty()) {
+    exits.push_back(static_cast<int32_t>(pass_.tasks.size()) - 1);
+  }
   if (side_) exits.insert(exits.end(), side_->begin(), side_->end());
   for (const int32_t task : exits) {
     if (task != kInput) pass_.exits.push_back(task);

@@ -1,0 +1,168 @@
+#include "analytic/data_estimate.h"
+
+#include <algorithm>
+
+#include "workload/memory.h"
+#include "workload/optimizer_ops.h"
+
+namespace orrery {
+
+GroupSpan SpanOf(const Placement& placement, GroupFamily family,
+                 int chips_per_node) {
+  const int size = placement.Size(family);
+  if (size == 1) return {};
+  const std::vector<int> members = placement.Members(family, 0);
+  int islands = 0;
+  int last = -1;
+  for (const int member : members) {
+    const int island = member / chips_per_node;
+    if (island != last) ++islands;
+    last = island;
+  }
+  return {.ranks = size, .islands = islands};
+}
+
+namespace {
+
+class DataEstimate {
+ public:
+  explicit DataEstimate(const DataQuestion& q) : q_(q) {}
+
+  DataTimes Estimate() {
+    DataTimes out;
+    out.optimizer_s = Optimizer();
+    out.exposed_s = Reduction() + Gathering() + Ends();
+    return out;
+  }
+
+ private:
+  bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
+  double Time(GroupFamily family, CommunicationKind kind, Bytes bytes) const {
+    return q_.groups
+        .Time(kind, std::max(Bytes(1), bytes),
+              SpanOf(q_.placement, family, q_.system.chips_per_node()))
+        .count();
+  }
+
+  double Reduce(int64_t parameters, bool experts) const {
+    if (parameters == 0) return 0;
+    const Bytes bytes = StorageBytes(q_.plan.gradient_precision(), parameters);
+    if (!sharded(Sharding::kOptimizer)) {
+      return Time(experts ? GroupFamily::kExpertData : GroupFamily::kData,
+                  CommunicationKind::kAllReduce, bytes);
+    }
+    const auto shard =
+        experts ? GroupFamily::kExpertShard : GroupFamily::kShard;
+    const auto replica =
+        experts ? GroupFamily::kExpertReplica : GroupFamily::kReplica;
+    return Time(shard, CommunicationKind::kReduceScatter, bytes) +
+           Time(replica, CommunicationKind::kAllReduce,
+                Bytes(bytes.value() / q_.placement.Size(shard)));
+  }
+
+  // Buckets of one micro-batch, and the last of them.
+  double Reduction() const {
+    double all = 0;
+    double last = 0;
+    RankParameters bucket;
+    const auto flush = [&] {
+      last = Reduce(bucket.dense, false) + Reduce(bucket.experts, true);
+      all += last;
+      bucket = {};
+    };
+    for (const RankParameters& unit : q_.units) {
+      bucket += unit;
+      const Bytes full =
+          StorageBytes(q_.plan.gradient_precision(), bucket.total());
+      if (full >= q_.plan.bucket() || sharded(Sharding::kWeights)) flush();
+    }
+    if (bucket.total() > 0) flush();
+    const bool every = sharded(Sharding::kGradients);
+    const double times = every ? q_.plan.micro_batches() : 1;
+    const bool hides =
+        q_.overlap && (every || q_.plan.overlap_gradient_reduction());
+    if (!hides) return all * times;
+    const double behind = every ? q_.step_backward_s : q_.last_backward_s;
+    return std::max(last, all * times - behind);
+  }
+
+  double GatherTime(const RankParameters& unit) const {
+    const int width = WeightBytes(q_.plan);
+    double time = 0;
+    if (unit.dense > 0) {
+      time += Time(GroupFamily::kShard, CommunicationKind::kAllGather,
+                   Bytes(unit.dense * width));
+    }
+    if (unit.experts > 0) {
+      time += Time(GroupFamily::kExpertShard, CommunicationKind::kAllGather,
+                   Bytes(unit.experts * width));
+    }
+    return time;
+  }
+
+  double Gathering() const {
+    if (!sharded(Sharding::kOptimizer)) return 0;
+    RankParameters held;
+    double units = 0;
+    for (const RankParameters& unit : q_.units) {
+      held += unit;
+      units += GatherTime(unit);
+    }
+    const double first = q_.units.empty() ? 0 : GatherTime(q_.units.back());
+    if (sharded(Sharding::kWeights)) {
+      const double all = 2 * units * q_.plan.micro_batches();
+      if (!q_.overlap) return all;
+      return std::max(first, all - q_.step_forward_s - q_.step_backward_s);
+    }
+    if (!q_.plan.overlap_parameter_gather()) return GatherTime(held);
+    if (!q_.overlap) return units;
+    return std::max(first, units - q_.step_forward_s);
+  }
+
+  // The tied embedding and the norm of the whole model's gradient.
+  double Ends() const {
+    double time =
+        Time(GroupFamily::kModel, CommunicationKind::kAllReduce, Bytes(4));
+    if (q_.shares_tie) {
+      const int64_t count = EmbeddingParametersOf(q_.model, q_.plan.degrees());
+      time += Time(GroupFamily::kEmbedding, CommunicationKind::kAllReduce,
+                   StorageBytes(q_.plan.gradient_precision(), count));
+    }
+    return time;
+  }
+
+  double Optimizer() const {
+    RankParameters held;
+    for (const RankParameters& unit : q_.units) held += unit;
+    const auto share = [](int64_t count, int ranks) {
+      return (count + ranks - 1) / ranks;
+    };
+    const int64_t own =
+        sharded(Sharding::kOptimizer)
+            ? share(held.dense, q_.placement.Size(GroupFamily::kShard)) +
+                  share(held.experts,
+                        q_.placement.Size(GroupFamily::kExpertShard))
+            : held.total();
+    const bool wide = WeightBytes(q_.plan) == 4;
+    double time = 0;
+    for (const Op& op : OptimizerOps({.parameters = own,
+                        .gradients = own,
+                        .weight = wide ? DType::kFp32 : DType::kBf16,
+                        .gradient = q_.plan.gradient_precision(),
+                        .master_weights = !wide,
+                        .narrow_copy = Bits(q_.plan.precision()) < 16})) {
+      time += ToSeconds(q_.timer.Time(op).time);
+    }
+    return time;
+  }
+
+  const DataQuestion& q_;
+};
+
+}  // namespace
+
+DataTimes EstimateData(const DataQuestion& question) {
+  return DataEstimate(question).Estimate();
+}
+
+}  // namespace orrery

@@ -1,0 +1,159 @@
+#include "analytic/group_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <variant>
+
+#include "base/check.h"
+#include "base/format.h"
+
+namespace orrery {
+namespace {
+
+using Kind = CommunicationKind;
+
+bool IsPairwise(Kind kind) {
+  return kind == Kind::kAllToAll || kind == Kind::kPointToPoint;
+}
+
+}  // namespace
+
+GroupCost::GroupCost(const System& system) : system_(system) {
+  if (system.scale_up()) {
+    island_rate_ = system.scale_up()->chip_bandwidth.value();
+    const auto* island =
+        std::get_if<SwitchFabric>(&system.scale_up()->fabric.kind);
+    switch_reduces_ = island != nullptr && island->reduces;
+  }
+  if (system.scale_out()) {
+    network_rate_ = system.scale_out()->nic_bandwidth.value() *
+                    system.scale_out()->nics_per_node / system.chips_per_node();
+  }
+}
+
+bool GroupCost::Has(std::string_view algorithm, Kind kind) const {
+  const auto& listed = system_.collectives().algorithms;
+  const std::string own = fmt::format("{}/", NameOf(kind));
+  bool any = listed.empty();
+  for (const std::string& name : listed) {
+    if (name == algorithm || name == own + std::string(algorithm)) return true;
+    any |= name.starts_with(own);
+  }
+  // What the library has nothing for is done by whatever there is.
+  return any ? listed.empty() : IsPairwise(kind);
+}
+
+std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
+                                              const GroupSpan& span) const {
+  const double n = span.ranks;
+  const double g = span.per_island();
+  const bool crosses = span.islands > 1;
+  const double part = (n - 1) / n;
+  const double halves = kind == Kind::kAllReduce ? 2 : 1;
+  std::vector<Form> forms;
+  const auto add = [&](const Form& form) {
+    if (Has(form.algorithm, kind)) forms.push_back(form);
+  };
+  if (kind == Kind::kPointToPoint) {
+    return {{"direct", crosses ? 0.0 : 1.0, crosses ? 1.0 : 0.0,
+             crosses ? 0.0 : 1.0, crosses ? 1.0 : 0.0,
+             ProtocolUse::kPointToPoint}};
+  }
+  if (kind == Kind::kAllToAll) {
+    // Of a rank's n - 1 blocks g - 1 stay in the island.
+    const double inside = crosses ? (g - 1) / n : part;
+    const double outside = crosses ? (n - g) / n : 0;
+    return {{"direct", crosses ? 0.0 : 1.0, crosses ? 1.0 : 0.0, inside,
+             outside, ProtocolUse::kPointToPoint}};
+  }
+  if (!crosses) {
+    add({"ring", halves * (n - 1), 0, halves * part, 0});
+    add({"direct", halves, 0, halves * part, 0});
+    if (kind == Kind::kAllReduce) {
+      const double height = std::floor(std::log2(n)) + 1;
+      add({"double_binary_tree", 2 * height, 0, 2, 0});
+      if (switch_reduces_) {
+        add({"nvls", 2, 0, 1 + 1 / n, 0, ProtocolUse::kInSwitch});
+      }
+    }
+    return forms;
+  }
+  // A ring visits island after island, as often as it has rails: of its n hops
+  // one per island crosses, and a NIC carries the g-th part.
+  const double islands = span.islands;
+  const double steps = halves * (n - 1);
+  add({"ring", steps * (n - islands) / n, steps * islands / n,
+       g > 1 ? halves * part : 0, halves * part / g});
+  if (g == 1) {
+    add({"direct", 0, halves, 0, halves * part});
+    if (kind == Kind::kAllReduce) {
+      const double height = std::floor(std::log2(n)) + 1;
+      add({"double_binary_tree", 0, 2 * height, 0, 2});
+    }
+  } else {
+    // Inside the islands, then along the rails with what is left.
+    add({"hierarchical", halves * (g - 1), halves * (islands - 1),
+         halves * (g - 1) / g, halves * (islands - 1) / islands / g});
+  }
+  return forms;
+}
+
+Seconds GroupCost::Cheapest(const Form& form, Kind kind, Bytes bytes,
+                            const GroupSpan& span) const {
+  const NetworkCalibration& library = system_.collectives();
+  const auto size = static_cast<double>(bytes.value());
+  const bool up = form.island_steps > 0 || form.island_share > 0;
+  const bool out = form.network_steps > 0 || form.network_share > 0;
+  const auto ups = library.For(Tier::kScaleUp, form.use);
+  const auto outs = library.For(Tier::kScaleOut, form.use);
+  double best = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const Protocol* inner, const Protocol* outer) {
+    double latency = 0, wire = 0, base = 0, fill = 0;
+    const auto add = [&](const Protocol& p, double steps, double share,
+                         double rate, bool serial) {
+      latency += steps * ToSeconds(p.step_latency);
+      const double time = share * size / (rate * p.efficiency);
+      wire = serial ? wire + time : std::max(wire, time);
+      base = std::max(base, ToSeconds(p.base_latency));
+      fill = std::max(fill, ToSeconds(p.fill_latency));
+    };
+    const bool serial = form.algorithm == "hierarchical";
+    if (inner != nullptr) {
+      add(*inner, form.island_steps, form.island_share, island_rate_, serial);
+    }
+    if (outer != nullptr) {
+      add(*outer, form.network_steps, form.network_share, network_rate_,
+          serial);
+    }
+    double time = base + latency + wire + 2 * std::sqrt(fill * wire);
+    if (library.local_bandwidth && kind != Kind::kPointToPoint) {
+      time += size / span.ranks / library.local_bandwidth->value();
+    }
+    best = std::min(best, time);
+  };
+  for (const Protocol* inner : ups) {
+    if (up && !out) consider(inner, nullptr);
+    for (const Protocol* outer : outs) {
+      if (up && out && inner->name == outer->name) consider(inner, outer);
+    }
+  }
+  if (!up && out) {
+    for (const Protocol* outer : outs) consider(nullptr, outer);
+  }
+  return Seconds(best);
+}
+
+Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) const {
+  if (span.ranks < 2) return Seconds(0);
+  Seconds best(std::numeric_limits<double>::infinity());
+  for (const Form& form : Forms(kind, span)) {
+    best = std::min(best, Cheapest(form, kind, bytes, span));
+  }
+  CHECK(std::isfinite(best.count()))
+      << "no closed form for " << NameOf(kind) << " over " << span.ranks;
+  return best;
+}
+
+}  // namespace orrery

@@ -1,0 +1,62 @@
+#pragma once
+// What a call costs a group of chips on a machine, on paper.
+//
+// The formulas of collective_cost.h with the machine's ports and the library's
+// calibration: the cheapest of the algorithms and protocols that the library
+// has. Chips of a group are spread evenly over islands; between islands every
+// chip of an island uses its share of the NICs. Nothing else is on the links.
+//
+//   const GroupCost cost(system);
+//   cost.Time(CommunicationKind::kAllReduce, bytes, {.ranks = 8, .islands =
+//   1});
+#include <string_view>
+#include <vector>
+
+#include "analytic/collective_cost.h"
+#include "topology/communication_kind.h"
+#include "topology/system.h"
+
+namespace orrery {
+
+// How a group lies on the machine.
+struct GroupSpan {
+  int ranks = 1;
+  int islands = 1;
+  int per_island() const { return (ranks + islands - 1) / islands; }
+  friend bool operator==(const GroupSpan&, const GroupSpan&) = default;
+};
+
+class GroupCost {
+ public:
+  // The system must outlive the cost.
+  explicit GroupCost(const System& system);
+
+  // A group of one takes no time. Point-to-point among more than two is one
+  // step around a ring.
+  Seconds Time(CommunicationKind kind, Bytes bytes,
+               const GroupSpan& span) const;
+
+ private:
+  // One way of doing it: so many messages' latency, so many bytes on a chip's
+  // island port and on its NIC, per byte of the call.
+  struct Form {
+    std::string_view algorithm;
+    double island_steps = 0;
+    double network_steps = 0;
+    double island_share = 0;
+    double network_share = 0;
+    ProtocolUse use = ProtocolUse::kRingAndTree;
+  };
+
+  std::vector<Form> Forms(CommunicationKind kind, const GroupSpan& span) const;
+  bool Has(std::string_view algorithm, CommunicationKind kind) const;
+  Seconds Cheapest(const Form& form, CommunicationKind kind, Bytes bytes,
+                   const GroupSpan& span) const;
+
+  const System& system_;
+  double island_rate_ = 0;   // bytes/s of a chip's port
+  double network_rate_ = 0;  // bytes/s of a chip's share of the NICs
+  bool switch_reduces_ = false;
+};
+
+}  // namespace orrery

@@ -1,0 +1,52 @@
+#pragma once
+// The time of one unit of a stage (embedding, layer, head) on paper: its ops,
+// and what it waits for.
+#include <array>
+
+#include "analytic/group_cost.h"
+#include "cost/kernel_timer.h"
+#include "workload/layer.h"
+#include "workload/plan.h"
+
+namespace orrery {
+
+// Spans of the groups that a layer's exchanges run in.
+struct ExchangeSpans {
+  GroupSpan tensor;
+  GroupSpan context;
+  GroupSpan expert;
+  GroupSpan expert_tensor;
+  const GroupSpan& of(ExchangeGroup group) const;
+};
+
+// Seconds of one pass of one micro-batch: kernels, and exposed communication by
+// group.
+struct PassEstimate {
+  double kernels = 0;
+  std::array<double, 4> exposed{};  // by ExchangeGroup
+
+  double communication() const {
+    return exposed[0] + exposed[1] + exposed[2] + exposed[3];
+  }
+  double total() const { return kernels + communication(); }
+  PassEstimate& operator+=(const PassEstimate& other);
+};
+
+struct UnitEstimate {
+  PassEstimate forward;
+  PassEstimate input_gradient;  // what is computed again included
+  PassEstimate weight_gradient;
+  Flops recomputed;
+
+  UnitEstimate& operator+=(const UnitEstimate& other);
+  double backward() const {
+    return input_gradient.total() + weight_gradient.total();
+  }
+};
+
+// Without `overlap` every exchange is exposed in full.
+UnitEstimate EstimateUnit(const LayerOps& ops, const Plan& plan, bool overlap,
+                          const KernelTimer& timer, const GroupCost& groups,
+                          const ExchangeSpans& spans);
+
+}  // namespace orrery
