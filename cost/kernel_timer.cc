@@ -3,6 +3,7 @@
 #include <absl/hash/hash.h>
 
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "base/overload.h"
@@ -57,6 +58,13 @@ OpTime KernelTimer::Time(const Op& op) const {
   time.limit = estimate.limit;
   time.provenance = chip_.calibration.taken_over ? Provenance::kExtrapolated
                                                  : Provenance::kModel;
+  if (measured_.empty()) return time;
+  if (const auto* gemm = std::get_if<Gemm>(&op.work)) {
+    if (const std::optional<double> seconds = measured_.Seconds(*gemm)) {
+      time.time = FromSeconds(*seconds);
+      time.provenance = Provenance::kTable;
+    }
+  }
   return time;
 }
 

@@ -6,13 +6,15 @@
 //   OpTimeCache cache(timer);
 //   const OpTime same = cache.Time(op);        // computed once per distinct op
 //
-// A time is never below the chip's roofline bound, grows with every size of the
-// op, and falls with no rate of the chip. It depends on nothing but its
-// arguments; no allocation.
+// A measured table of the chip, if it is switched on, replaces the formulas for
+// the products it covers. But for that, a time is never below the chip's
+// roofline bound, grows with every size of the op, and falls with no rate of
+// the chip. It depends on nothing but its arguments; no allocation.
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
 #include "cost/kernel_chip.h"
+#include "cost/measured_products.h"
 #include "cost/op_time.h"
 #include "topology/chip.h"
 #include "workload/op.h"
@@ -30,9 +32,11 @@ class KernelTimer {
   const KernelChip& chip() const { return chip_; }
 
  private:
-  explicit KernelTimer(KernelChip chip) : chip_(std::move(chip)) {}
+  explicit KernelTimer(KernelChip chip)
+      : chip_(std::move(chip)), measured_(chip_.calibration) {}
 
   KernelChip chip_;
+  MeasuredProducts measured_;
 };
 
 // Remembers every distinct op it was asked for.

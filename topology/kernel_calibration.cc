@@ -25,6 +25,24 @@ PrecisionCalibration ReadPrecision(const FieldReader& fields) {
       .max_split = fields.OptionalCount("max_split", 1, kMaxTile)};
 }
 
+ProductTable ReadProductTable(const FieldReader& fields) {
+  const auto dtype = fields.Enum<pb::DType>("dtype");
+  ProductTable table{
+      .dtype = dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype),
+      .columns = fields.Count("columns", 1, kMaxRow),
+      .reduction = fields.Count("reduction", 1, kMaxRow),
+      .points = {}};
+  for (const FieldReader& point : fields.Each("point")) {
+    const int64_t rows = point.Count("rows", 1, kMaxRow);
+    if (!table.points.empty() && rows <= table.points.back().rows) {
+      point.Refuse("rows", "points must stand in ascending order of rows");
+    }
+    table.points.push_back(
+        {.rows = rows, .time = point.Positive<Duration>("time")});
+  }
+  return table;
+}
+
 }  // namespace
 
 KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
@@ -53,7 +71,9 @@ KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
       .quantize_efficiency = fields.Efficiency("quantize_efficiency"),
       .quantize_launch = fields.NonNegative<Duration>("quantize_launch"),
       .taken_over = fields.Flag("taken_over"),
-      .fitted_rows = fields.Texts("fitted_row")};
+      .fitted_rows = fields.Texts("fitted_row"),
+      .measured = {},
+      .use_measured = fields.Flag("use_measured")};
   for (const FieldReader& tile : fields.Each("tile")) {
     kernels.tiles.push_back(ReadTile(tile));
   }
@@ -61,6 +81,9 @@ KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
     fields.Refuse("tile",
                   "not set; write for example { rows: 128 columns: 128 "
                   "step_bytes: 64 resident: 2 }");
+  }
+  for (const FieldReader& table : fields.Each("measured")) {
+    kernels.measured.push_back(ReadProductTable(table));
   }
   for (const FieldReader& precision : fields.Each("precision")) {
     kernels.precisions.push_back(ReadPrecision(precision));

@@ -4,6 +4,7 @@
 // The tiles a matrix library chooses from and the few constants that its
 // measured kernels share. What each means is said in proto/chip.proto; how they
 // act together in cost/gemm_time.h and its neighbours.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,18 @@ struct PrecisionCalibration {
   double efficiency;
   // The most parts into which the reduction is cut.
   std::optional<int> max_split;
+};
+
+// Measured products with the same weights, by ascending number of rows.
+struct ProductTable {
+  struct Point {
+    int64_t rows;
+    Duration time;
+  };
+  DType dtype;
+  int64_t columns;
+  int64_t reduction;
+  std::vector<Point> points;
 };
 
 struct KernelCalibration {
@@ -59,6 +72,9 @@ struct KernelCalibration {
   bool taken_over;
   // Ids of the measurements on which constants were fitted.
   std::vector<std::string> fitted_rows;
+  // Times that replace the model where they cover a shape, if they are used.
+  std::vector<ProductTable> measured;
+  bool use_measured;
 };
 
 // From a pb::KernelCalibration; violations go to the reader's list.
