@@ -53,8 +53,13 @@ absl::StatusOr<CollectiveMeasurement> ReadRow(const CsvTable::Row& row,
   result.id = row.Get("id").value_or("");
   result.library = row.Get("library").value_or("");
   result.algorithm = AlgorithmOf(row.Get("algo").value_or(""));
-  ASSIGN_OR_RETURN(result.kind,
-                   ParseOperation(row.Get("collective").value_or("")));
+  const std::string collective = row.Get("collective").value_or("");
+  const auto kind = ParseOperation(collective);
+  if (!kind.ok()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "collective '{}' is not one of ours", collective.substr(0, 80)));
+  }
+  result.kind = *kind;
   const auto chips = Whole(row.Number("num_gpus"), 2, kMostChips);
   if (!chips) {
     return absl::InvalidArgumentError("num_gpus is no number of chips above 1");

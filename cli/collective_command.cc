@@ -142,7 +142,7 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   if (arguments.Has("nodes")) {
     ASSIGN_OR_RETURN(nodes, ParseCount(arguments, "nodes", kMaxChips));
   }
-  sets.push_back(fmt::format("nodes={}", nodes));
+  sets.push_back(fmt::format("system.nodes={}", nodes));
   ASSIGN_OR_RETURN(const pb::System proto,
                    ResolveSystem(Catalog(), *arguments.Get("system"), sets));
   ASSIGN_OR_RETURN(const System system, System::FromProto(proto));

@@ -7,6 +7,7 @@
 namespace orrery {
 
 Command CalibrateCommand();
+Command CollectiveCommand();
 Command ImportCommand();
 Command KernelCommand();
 Command ListCommand();
@@ -18,10 +19,10 @@ Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {SimulateCommand(),
-          ShowCommand(),      ListCommand(),     ImportCommand(),
-          KernelCommand(),    RooflineCommand(), ValidateCommand(),
-          CalibrateCommand(), ViewCommand()};
+  return {SimulateCommand(), ShowCommand(),       ListCommand(),
+          ImportCommand(),   CollectiveCommand(), KernelCommand(),
+          RooflineCommand(), ValidateCommand(),   CalibrateCommand(),
+          ViewCommand()};
 }
 
 }  // namespace orrery

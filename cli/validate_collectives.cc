@@ -56,7 +56,7 @@ class Machines {
   static absl::StatusOr<Machine> Build(const CollectiveMeasurement& row) {
     ASSIGN_OR_RETURN(const pb::System proto,
                      ResolveSystem(Catalog(), row.system,
-                                   {fmt::format("nodes={}", row.nodes)}));
+                                   {fmt::format("system.nodes={}", row.nodes)}));
     ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
     ASSIGN_OR_RETURN(Network network,
                      Network::Make(system, {.algorithm = row.algorithm}));
@@ -137,10 +137,12 @@ std::string RowTable(const Predictions& predictions, bool markdown) {
                 "predicted", "error", "algorithm");
   for (const CollectivePrediction& p : predictions.rows) {
     text += fmt::format(
-        markdown ? "| {} | {} | {} | {} | {} | {:.4g} | {:.4g} | {:+.1f} % | "
-                   "{} |\n"
-                 : "{:<8} {:<17} {:<15} {:>5} {:>12} {:>9.4g} {:>9.4g} "
-                   "{:>+7.1f} %  {}\n",
+        fmt::runtime(
+            markdown
+                ? "| {} | {} | {} | {} | {} | {:.4g} | {:.4g} | {:+.1f} % | "
+                  "{} |\n"
+                : "{:<8} {:<17} {:<15} {:>5} {:>12} {:>9.4g} {:>9.4g} "
+                  "{:>+7.1f} %  {}\n"),
         p.row->id, p.row->system, NameOf(p.row->kind), p.row->chips,
         p.row->bytes.value(), p.measured_busbw / 1e9, p.predicted_busbw / 1e9,
         100 * p.error(), p.algorithm);
@@ -158,8 +160,9 @@ std::string Summary(absl::Span<const CollectiveAccuracy> groups,
                              "worst", "bar");
   for (const CollectiveAccuracy& g : groups) {
     text += fmt::format(
-        markdown ? "| {} | {} | {} | {} | {} | {} | {} | {} |\n"
-                 : "{:<17} {:<15} {:>5} {:>8} {:>8} {:>9} {:>8} {}\n",
+        fmt::runtime(markdown
+                         ? "| {} | {} | {} | {} | {} | {} | {} | {} |\n"
+                         : "{:<17} {:<15} {:>5} {:>8} {:>8} {:>9} {:>8} {}\n"),
         g.system, NameOf(g.size), g.rows, Percent(g.median), Percent(g.mean),
         Percent(g.worst), Percent(BarOf(g.size)), g.met() ? "met" : "missed");
   }

@@ -18,6 +18,7 @@ struct Suite {
   absl::StatusOr<ExitCode> (*run)(const Arguments&);
 };
 constexpr Suite kSuites[] = {
+    {"collectives", ValidateCollectives},
     {"kernels", ValidateKernels},
 };
 
@@ -56,6 +57,7 @@ Command ValidateCommand() {
               "validation/README.md): found by name, in any order, others "
               "ignored.\nRows that cannot be read are listed with the reason. "
               "Exit code 1 if a median is\nabove its bar.\n\n"
+              "  orrery validate collectives\n"
               "  orrery validate kernels\n"
               "  orrery validate kernels mine.csv --rows",
           .flags = {{.name = "rows",

@@ -6,6 +6,9 @@
 
 namespace orrery {
 
+// Every row of a table of collectives against its prediction.
+absl::StatusOr<ExitCode> ValidateCollectives(const Arguments& arguments);
+
 // Every row of a table of kernel timings against its prediction.
 absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments);
 

@@ -25,10 +25,13 @@ ProtocolUse UseOf(CommunicationKind kind, CollectiveAlgorithm algorithm) {
       algorithm == CollectiveAlgorithm::kReductionTree) {
     return ProtocolUse::kInSwitch;
   }
-  return kind == CommunicationKind::kAllToAll ||
-                 kind == CommunicationKind::kPointToPoint
-             ? ProtocolUse::kPointToPoint
-             : ProtocolUse::kRingAndTree;
+  if (kind == CommunicationKind::kAllToAll ||
+      kind == CommunicationKind::kPointToPoint) {
+    return ProtocolUse::kPointToPoint;
+  }
+  return algorithm == CollectiveAlgorithm::kDoubleBinaryTree
+             ? ProtocolUse::kTree
+             : ProtocolUse::kRing;
 }
 
 // Routing of the fabric that the machine's traffic mostly crosses.
@@ -72,6 +75,16 @@ absl::StatusOr<Network> Network::Make(const System& system,
   return Network(system, std::move(options), std::move(graph));
 }
 
+bool Network::LibraryHas(CommunicationKind kind,
+                         CollectiveAlgorithm algorithm) const {
+  const auto& known = calibration_.algorithms;
+  const auto has = [&](const std::string& name) {
+    return std::find(known.begin(), known.end(), name) != known.end();
+  };
+  return known.empty() || has(std::string(NameOf(algorithm))) ||
+         has(fmt::format("{}/{}", NameOf(kind), NameOf(algorithm)));
+}
+
 std::vector<CollectiveAlgorithm> Network::Algorithms(
     const CollectiveCall& call, const GroupPlacement& placement) const {
   if (options_.algorithm) return {*options_.algorithm};
@@ -84,11 +97,7 @@ std::vector<CollectiveAlgorithm> Network::Algorithms(
            (!switch_reduces_ || placement.island_switches.empty());
   });
   for (CollectiveAlgorithm a : all) {
-    const auto& known = calibration_.algorithms;
-    if (known.empty() ||
-        std::find(known.begin(), known.end(), NameOf(a)) != known.end()) {
-      algorithms.push_back(a);
-    }
+    if (LibraryHas(call.kind, a)) algorithms.push_back(a);
   }
   // A library that has nothing for this kind is given what there is.
   return algorithms.empty() ? all : algorithms;

@@ -98,6 +98,7 @@ class Network {
                         absl::Span<const VertexId> chips) const;
   const Kept& Routed(CommunicationKind kind, CollectiveAlgorithm algorithm,
                      const GroupPlacement& placement);
+  bool LibraryHas(CommunicationKind kind, CollectiveAlgorithm algorithm) const;
   std::vector<CollectiveAlgorithm> Algorithms(
       const CollectiveCall& call, const GroupPlacement& placement) const;
   std::vector<ProtocolPair> Protocols(CollectiveAlgorithm algorithm,

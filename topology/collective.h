@@ -23,7 +23,8 @@
 //   all-gather      every rank has every chunk; owner(c) had chunk c
 //   all-to-all      chunk s * ranks + d moves from rank s to rank d
 //   broadcast       every rank has every chunk of rank 0; reduce is its reverse
-//   point-to-point  rank 1 has what rank 0 had
+//   point-to-point  rank 1 has what rank 0 had; with more than two ranks, each
+//                   has what the one before it had
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 

@@ -16,6 +16,10 @@ std::optional<ProtocolUse> ReadUse(const FieldReader& fields) {
       return ProtocolUse::kInSwitch;
     case pb::CollectiveCalibration::POINT_TO_POINT:
       return ProtocolUse::kPointToPoint;
+    case pb::CollectiveCalibration::RING:
+      return ProtocolUse::kRing;
+    case pb::CollectiveCalibration::TREE:
+      return ProtocolUse::kTree;
     case pb::CollectiveCalibration::RING_AND_TREE:
     case pb::CollectiveCalibration::USE_UNSPECIFIED:  // refused by the reader
       break;
@@ -49,15 +53,15 @@ bool NetworkCalibration::Covers(Tier tier) const {
 std::vector<const Protocol*> NetworkCalibration::For(Tier tier,
                                                      ProtocolUse use) const {
   std::vector<const Protocol*> meant;
+  std::vector<const Protocol*> shared;
   std::vector<const Protocol*> any;
-  std::vector<const Protocol*> ring;
   for (const Protocol& p : protocols) {
     if (p.tier != tier) continue;
     if (p.use == use) meant.push_back(&p);
+    if (p.use == ProtocolUse::kRingAndTree) shared.push_back(&p);
     if (!p.use) any.push_back(&p);
-    if (p.use == ProtocolUse::kRingAndTree) ring.push_back(&p);
   }
-  return !meant.empty() ? meant : !any.empty() ? any : ring;
+  return !meant.empty() ? meant : !shared.empty() ? shared : any;
 }
 
 NetworkCalibration ReadNetworkCalibration(const FieldReader& fields) {

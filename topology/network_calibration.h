@@ -16,7 +16,13 @@ namespace orrery {
 enum class Tier : uint8_t { kScaleUp, kScaleOut };
 
 // What a protocol is for.
-enum class ProtocolUse : uint8_t { kRingAndTree, kInSwitch, kPointToPoint };
+enum class ProtocolUse : uint8_t {
+  kRingAndTree,  // whichever of the two below has no protocol of its own
+  kRing,
+  kTree,
+  kInSwitch,
+  kPointToPoint,
+};
 
 // One wire protocol of the library ("Simple", "LL", "LL128") on one tier.
 struct Protocol {
@@ -42,14 +48,15 @@ struct NetworkCalibration {
   Duration base_latency;
   // The most channels a collective may use.
   int channels;
-  // Names of the algorithms the library has; empty: all.
+  // Algorithms the library has: "ring", or "all_reduce/nvls" for one operation
+  // only. An operation with none listed may use all.
   std::vector<std::string> algorithms;
   // At which a chip copies its own part of a result, if that takes time.
   std::optional<BytesPerSecond> local_bandwidth;
 
   bool Covers(Tier tier) const;
   // The protocols of a tier that serve `use`: those meant for it, or else those
-  // meant for nothing in particular, or else those of rings and trees.
+  // of rings and trees, or else those meant for nothing in particular.
   std::vector<const Protocol*> For(Tier tier, ProtocolUse use) const;
 };
 

@@ -38,8 +38,9 @@ bool StartsWith(const Schedule& s, int32_t rank, int32_t chunk) {
     case Kind::kAllToAll:
       return chunk / s.ranks == rank;
     case Kind::kBroadcast:
-    case Kind::kPointToPoint:
       return rank == 0;
+    case Kind::kPointToPoint:
+      return rank == chunk;
   }
   return false;
 }
@@ -59,10 +60,9 @@ bool EndsRight(const Schedule& s, int32_t rank, int32_t chunk,
     case Kind::kAllToAll:
       return chunk % s.ranks != rank || have == Contributions{chunk / s.ranks};
     case Kind::kBroadcast:
+      return have == Contributions{0};
     case Kind::kPointToPoint:
-      return rank > 1 && s.kind == Kind::kPointToPoint
-                 ? have.empty()
-                 : have == Contributions{0};
+      return (chunk + 1) % s.ranks != rank || have == Contributions{chunk};
   }
   return false;
 }

@@ -1,0 +1,144 @@
+// Collectives from system to result: graph, routes, plan, run.
+//
+// BM_AllReduce/<fabric>/<fidelity>/<ranks> plans and runs one all-reduce of
+// 256 MB; the machine is built outside the loop, the routes inside it, as a
+// fresh network has to. BM_Build is the machine alone.
+#include <benchmark/benchmark.h>
+#include <google/protobuf/text_format.h>
+
+#include <string>
+
+#include "base/check.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "sim/network.h"
+#include "sim/run_plans.h"
+#include "topology/build.h"
+#include "topology/system.h"
+
+namespace orrery {
+namespace {
+
+enum Machine { kIslands, kFatTree, kTorus };
+
+System MakeSystem(Machine machine, int chips) {
+  const int nodes = machine == kIslands ? chips / 8 : 1;
+  absl::StatusOr<pb::System> proto = ResolveSystem(
+      Catalog(), "dgx_h100_ib400", {"system.nodes=" + std::to_string(nodes)});
+  CHECK(proto.ok()) << proto.status().ToString();
+  if (machine != kIslands) {
+    proto->clear_scale_out();
+    proto->set_chips_per_node(chips);
+    proto->mutable_scale_up()->set_spans_nodes(true);
+    pb::Fabric& fabric = *proto->mutable_scale_up()->mutable_fabric();
+    if (machine == kFatTree) {
+      fabric.mutable_fat_tree()->set_tiers(3);
+      fabric.mutable_fat_tree()->set_radix(64);
+      fabric.mutable_fat_tree()->set_taper(1);
+    } else {
+      fabric.mutable_torus()->set_dimensions(3);
+      fabric.set_routing(pb::Fabric::DIMENSION_ORDERED);
+    }
+  }
+  absl::StatusOr<System> system = System::FromProto(*proto);
+  CHECK(system.ok()) << system.status().ToString();
+  return *std::move(system);
+}
+
+CollectiveCall AllReduce(int chips) {
+  CollectiveCall call = {CommunicationKind::kAllReduce, Bytes(256'000'000), {}};
+  for (int i = 0; i < chips; ++i) {
+    call.chips.push_back(static_cast<VertexId>(i));
+  }
+  return call;
+}
+
+void Run(benchmark::State& state, const System& system,
+         const NetworkOptions& options, const CollectiveCall& call) {
+  for (auto _ : state) {
+    absl::StatusOr<Network> network = Network::Make(system, options);
+    CHECK(network.ok()) << network.status().ToString();
+    absl::StatusOr<PlannedCall> planned = network->Plan(call);
+    CHECK(planned.ok()) << planned.status().ToString();
+    benchmark::DoNotOptimize(
+        RunPlans(network->resources().capacities(), {{planned->plan, Time{}}}));
+  }
+  state.SetItemsProcessed(state.iterations() *
+                          static_cast<int64_t>(call.chips.size()));
+}
+
+void BM_AllReduce(benchmark::State& state, Machine machine, Fidelity fidelity,
+                  CollectiveAlgorithm algorithm) {
+  const int chips = static_cast<int>(state.range(0));
+  Run(state, MakeSystem(machine, chips),
+      {.fidelity = fidelity, .algorithm = algorithm}, AllReduce(chips));
+}
+
+void BM_AllToAll(benchmark::State& state, Machine machine, Fidelity fidelity) {
+  const int chips = static_cast<int>(state.range(0));
+  CollectiveCall call = AllReduce(chips);
+  call.kind = CommunicationKind::kAllToAll;
+  Run(state, MakeSystem(machine, chips),
+      {.fidelity = fidelity, .algorithm = CollectiveAlgorithm::kDirect}, call);
+}
+
+void BM_Build(benchmark::State& state, Machine machine) {
+  const System system = MakeSystem(machine, static_cast<int>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(BuildGraph(system));
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+constexpr auto kRing = CollectiveAlgorithm::kRing;
+constexpr auto kHalving = CollectiveAlgorithm::kHalvingDoubling;
+constexpr auto kBucket = CollectiveAlgorithm::kTorusBucket;
+
+#define ORRERY_ALL_REDUCE(name, machine, fidelity, algorithm)         \
+  BENCHMARK_CAPTURE(BM_AllReduce, name, machine, fidelity, algorithm) \
+      ->Unit(benchmark::kMillisecond)
+ORRERY_ALL_REDUCE(islands / ring / closed_form, kIslands, Fidelity::kClosedForm,
+                  kRing)
+    ->Arg(8)
+    ->Arg(64)
+    ->Arg(1024)
+    ->Arg(16384);
+ORRERY_ALL_REDUCE(islands / ring / fluid, kIslands, Fidelity::kFluid, kRing)
+    ->Arg(8)
+    ->Arg(64)
+    ->Arg(1024)
+    ->Arg(16384);
+ORRERY_ALL_REDUCE(fat_tree / ring / fluid, kFatTree, Fidelity::kFluid, kRing)
+    ->Arg(8)
+    ->Arg(64)
+    ->Arg(1024)
+    ->Arg(16384);
+ORRERY_ALL_REDUCE(torus / bucket / fluid, kTorus, Fidelity::kFluid, kBucket)
+    ->Arg(8)
+    ->Arg(64)
+    ->Arg(1024)
+    ->Arg(16384);
+ORRERY_ALL_REDUCE(islands / ring / stepped, kIslands, Fidelity::kStepped, kRing)
+    ->Arg(8)
+    ->Arg(64);
+ORRERY_ALL_REDUCE(fat_tree / halving_doubling / stepped, kFatTree,
+                  Fidelity::kStepped, kHalving)
+    ->Arg(8)
+    ->Arg(64)
+    ->Arg(1024);
+ORRERY_ALL_REDUCE(torus / bucket / stepped, kTorus, Fidelity::kStepped, kBucket)
+    ->Arg(8)
+    ->Arg(64);
+#undef ORRERY_ALL_REDUCE
+
+BENCHMARK_CAPTURE(BM_AllToAll, islands / fluid, kIslands, Fidelity::kFluid)
+    ->Arg(256)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_AllToAll, fat_tree / fluid, kFatTree, Fidelity::kFluid)
+    ->Arg(256)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Build, islands, kIslands)
+    ->Arg(16384)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace orrery
