@@ -72,10 +72,11 @@ std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
     add({"ring", halves * (n - 1), 0, halves * part, 0});
     add({"direct", halves, 0, halves * part, 0});
     if (kind == Kind::kAllReduce) {
-      const double height = std::floor(std::log2(n)) + 1;
-      add({"double_binary_tree", 2 * height, 0, 2, 0});
+      add({"double_binary_tree", 2 * std::ceil(std::log2(n)), 0,
+           n > 2 ? 2.0 : 1.0, 0, ProtocolUse::kTree});
       if (switch_reduces_) {
-        add({"nvls", 2, 0, 1 + 1 / n, 0, ProtocolUse::kInSwitch});
+        // To the switch and back, twice.
+        add({"nvls", 4, 0, 1 + 1 / n, 0, ProtocolUse::kInSwitch});
       }
     }
     return forms;
@@ -85,13 +86,15 @@ std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
   const double islands = span.islands;
   const double steps = halves * (n - 1);
   add({"ring", steps * (n - islands) / n, steps * islands / n,
-       g > 1 ? halves * part : 0, halves * part / g});
+       halves * part * (g - 1) / g, halves * part / g});
+  // Trees between the islands, one per rail, fed by chains inside; between two
+  // islands each of the two trees crosses once each way.
+  if (kind == Kind::kAllReduce) {
+    add({"double_binary_tree", 2 * (g - 1), 2 * std::ceil(std::log2(islands)),
+         2 * (g - 1) / g, (islands > 2 ? 2 : 1) / g, ProtocolUse::kTree});
+  }
   if (g == 1) {
     add({"direct", 0, halves, 0, halves * part});
-    if (kind == Kind::kAllReduce) {
-      const double height = std::floor(std::log2(n)) + 1;
-      add({"double_binary_tree", 0, 2 * height, 0, 2});
-    }
   } else {
     // Inside the islands, then along the rails with what is left.
     add({"hierarchical", halves * (g - 1), halves * (islands - 1),

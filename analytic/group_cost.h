@@ -45,7 +45,7 @@ class GroupCost {
     double network_steps = 0;
     double island_share = 0;
     double network_share = 0;
-    ProtocolUse use = ProtocolUse::kRingAndTree;
+    ProtocolUse use = ProtocolUse::kRing;
   };
 
   std::vector<Form> Forms(CommunicationKind kind, const GroupSpan& span) const;

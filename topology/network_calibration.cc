@@ -57,7 +57,10 @@ std::vector<const Protocol*> NetworkCalibration::For(Tier tier,
   std::vector<const Protocol*> any;
   for (const Protocol& p : protocols) {
     if (p.tier != tier) continue;
-    if (p.use == use) meant.push_back(&p);
+    if (p.use == use ||
+        (use == ProtocolUse::kRingAndTree && p.use == ProtocolUse::kRing)) {
+      meant.push_back(&p);
+    }
     if (p.use == ProtocolUse::kRingAndTree) shared.push_back(&p);
     if (!p.use) any.push_back(&p);
   }
