@@ -1,5 +1,6 @@
 // orrery validate kernels: measured kernels against the chips' models.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/validate_suites.h"
 #include "cli/validation_data.h"
+#include "cost/gemm_profile.h"
 #include "cost/kernel_accuracy.h"
 #include "cost/kernel_measurement.h"
 
@@ -139,6 +141,38 @@ std::string Json(const Predictions& predictions,
   return text + "\n  ]\n}\n";
 }
 
+// The profiled products, each with its own tile and clock, level by level.
+absl::StatusOr<std::string> TrafficSummary() {
+  ASSIGN_OR_RETURN(const CsvTable table,
+                   CsvTable::Parse(ValidationText("gemm_a100_nsight.csv")));
+  ASSIGN_OR_RETURN(const Chip chip, LoadChip("a100_sxm_80", {}));
+  ASSIGN_OR_RETURN(const std::vector<GemmProfile> profiles,
+                   ReadGemmProfiles(table, chip.compute_units()));
+  std::vector<double> read, written, memory, time;
+  for (const GemmProfile& profile : profiles) {
+    if (profile.vector()) continue;
+    ASSIGN_OR_RETURN(const ProfileError error, CompareProfile(profile, chip));
+    read.push_back(std::abs(error.cache_read));
+    written.push_back(std::abs(error.cache_written));
+    memory.push_back(std::abs(error.memory_read));
+    time.push_back(std::abs(error.time));
+  }
+  std::string text = fmt::format(
+      "\nprofiled products on an A100, {} of {} (the others are vectors)\n"
+      "{:<28} {:>8} {:>8} {:>8}\n",
+      read.size(), profiles.size(), "", "median", "p90", "worst");
+  const auto line = [&](const char* what, const std::vector<double>& errors) {
+    text += fmt::format(
+        "{:<28} {:>8} {:>8} {:>8}\n", what, Percent(Percentile(errors, 0.5)),
+        Percent(Percentile(errors, 0.9)), Percent(Percentile(errors, 1)));
+  };
+  line("bytes read from the L2", read);
+  line("bytes written to the L2", written);
+  line("bytes read from memory", memory);
+  line("time", time);
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments) {
@@ -173,6 +207,10 @@ absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments) {
     for (const std::string& line : predictions.refused) {
       out += fmt::format("  {}\n", line);
     }
+  }
+  if (arguments.positional().size() < 2 && !arguments.Has("markdown")) {
+    ASSIGN_OR_RETURN(const std::string traffic, TrafficSummary());
+    out += traffic;
   }
   RETURN_IF_ERROR(Print(out).status());
   return code;

@@ -12,28 +12,30 @@ double CeilTo(double value, double unit) {
   return std::ceil(value / unit) * unit;
 }
 
-// Sum over i in [0, n) of CeilTo(first + i * rows, columns), in O(1): the
-// rounding repeats with the period of rows against columns; for the tiles in
-// use (rows a multiple of columns or the other way round) it is exact.
+// Sum over i in [0, n) of CeilTo(first + i * rows, columns). In O(1) where rows
+// are a multiple of columns, as with every tile in use; otherwise one by one,
+// and for very many with the rounding's mean of half a column.
 double SumOfRounded(double first, double n, double rows, double columns) {
+  constexpr double kMany = 10'000;
   if (rows >= columns && std::fmod(rows, columns) == 0) {
     return n * CeilTo(first, columns) + rows * n * (n - 1) / 2;
   }
+  if (n > kMany) return n * (first + rows * (n - 1) / 2 + columns / 2);
   double sum = 0;
   for (double i = 0; i < n; ++i) sum += CeilTo(first + i * rows, columns);
   return sum;
 }
 
-struct Bytes2 {
+struct TrafficBytes {
   double load;
   double store;
 };
 
 // Main-memory bytes of the main kernel.
-Bytes2 Traffic(const FusedAttention& a, double scale_keys) {
+TrafficBytes Traffic(const FusedAttention& a, double seen_keys) {
   const double queries = static_cast<double>(a.batch) *
                          static_cast<double>(a.queries) * a.query_heads;
-  const double keys = static_cast<double>(a.batch) * scale_keys * a.kv_heads;
+  const double keys = static_cast<double>(a.batch) * seen_keys * a.kv_heads;
   const double element = BytesPerElement(a.operand);
   const double query = queries * a.head_dimension * element;
   const double output = queries * a.value_dimension * element;
@@ -119,8 +121,8 @@ Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
           per_score.overhead};
 }
 
-KernelEstimate Combine(const Parts& parts, const Bytes2& bytes, double launch,
-                       const KernelChip& chip) {
+KernelEstimate Combine(const Parts& parts, const TrafficBytes& bytes,
+                       double launch, const KernelChip& chip) {
   const KernelCalibration& c = chip.calibration;
   const double memory = (bytes.load + bytes.store) / chip.memory_rate;
   KernelEstimate estimate;
@@ -181,7 +183,7 @@ KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
         a.kv_heads > 0)
       << a.batch << " x " << a.queries << " x " << a.keys;
   const KernelCalibration& c = chip.calibration;
-  const Bytes2 bytes = Traffic(a, KeysSeen(a));
+  const TrafficBytes bytes = Traffic(a, KeysSeen(a));
   KernelEstimate best = Combine(QueryTiles(a, chip), bytes, chip.launch, chip);
   if (!a.backward) {
     const double merge = chip.launch + ToSeconds(c.attention_combine);

@@ -32,7 +32,7 @@ struct ScoreBlocks {
   double total;
   double longest;
 };
-// Cost: O(1) without a window or mask, else O(queries / rows).
+// Cost: O(1) for tiles whose rows are a multiple of their columns.
 ScoreBlocks CountScoreBlocks(const FusedAttention& attention, int64_t rows,
                              int64_t columns);
 
