@@ -32,6 +32,11 @@ std::vector<Flag> TrainingFlags() {
 
 absl::StatusOr<TrainingOptions> ReadTrainingOptions(
     const Arguments& arguments, const ResolvedScenario& scenario) {
+  if (scenario.proto.network().arbitration() == pb::Network::PORT_FAIR) {
+    return absl::InvalidArgumentError(
+        "network.arbitration: PORT_FAIR is not simulated; links are shared by "
+        "FLOW_FAIR");
+  }
   TrainingOptions options;
   const std::string set =
       pb::Network::Fidelity_Name(scenario.proto.network().fidelity());
