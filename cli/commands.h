@@ -8,6 +8,7 @@ namespace orrery {
 
 Command CalibrateCommand();
 Command CollectiveCommand();
+Command ExplainCommand();
 Command ImportCommand();
 Command KernelCommand();
 Command ListCommand();
@@ -19,10 +20,10 @@ Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {SimulateCommand(), ShowCommand(),       ListCommand(),
-          ImportCommand(),   CollectiveCommand(), KernelCommand(),
-          RooflineCommand(), ValidateCommand(),   CalibrateCommand(),
-          ViewCommand()};
+  return {SimulateCommand(),  ExplainCommand(),  ShowCommand(),
+          ListCommand(),      ImportCommand(),   CollectiveCommand(),
+          KernelCommand(),    RooflineCommand(), ValidateCommand(),
+          CalibrateCommand(), ViewCommand()};
 }
 
 }  // namespace orrery

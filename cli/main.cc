@@ -13,11 +13,10 @@
 #include "catalog/nearest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/version.h"
 
 namespace orrery {
 namespace {
-
-constexpr absl::string_view kVersion = "orrery 0.1.0\n";
 
 std::string Overview(absl::Span<const Command> commands) {
   std::string text =
@@ -40,7 +39,9 @@ absl::StatusOr<ExitCode> Run(absl::Span<const std::string> words) {
       (words[0] == "help" && words.size() == 1)) {
     return Print(Overview(commands));
   }
-  if (words[0] == "--version" || words[0] == "version") return Print(kVersion);
+  if (words[0] == "--version" || words[0] == "version") {
+    return Print(fmt::format("orrery {}\n", kVersion));
+  }
   const bool help = words[0] == "help";
   const std::string& name = words[help ? 1 : 0];
   std::vector<std::string> names;

@@ -11,6 +11,8 @@
 #include "cli/output.h"
 #include "cli/report_text.h"
 #include "cli/scenario.h"
+#include "cli/trace_output.h"
+#include "cli/trace_request.h"
 #include "cli/training_options.h"
 #include "cli/training_report.h"
 
@@ -26,8 +28,11 @@ int64_t PeakRss() {
 absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
   RETURN_IF_ERROR(RequireTraining(scenario));
-  ASSIGN_OR_RETURN(const TrainingOptions options,
+  ASSIGN_OR_RETURN(TrainingOptions options,
                    ReadTrainingOptions(arguments, scenario));
+  ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
+                   ReadTraceRequest(arguments));
+  if (trace) RecordForTrace(options);
   const auto begin = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const TrainingRun run,
                    RunTrainingStep(scenario.model, scenario.system,
@@ -40,6 +45,7 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   const pb::Report report =
       TrainingReport(scenario, run, estimate, options,
                      {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
+  if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
   if (json != "-") RETURN_IF_ERROR(Print(ReportText(report)).status());
@@ -52,6 +58,12 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
         SecondsText(report.bounds().upper_s())));
   }
   return report.memory().fits() ? ExitCode::kDone : ExitCode::kNo;
+}
+
+std::vector<Flag> SimulateFlags() {
+  std::vector<Flag> flags = TrainingFlags();
+  for (const Flag& flag : TraceFlags()) flags.push_back(flag);
+  return flags;
 }
 
 }  // namespace
@@ -69,7 +81,7 @@ Command SimulateCommand() {
               "  orrery simulate quickstart\n"
               "  orrery simulate llama3_405b_16k --json -\n"
               "  orrery simulate quickstart --set training.parallel.tensor=8",
-          .flags = TrainingFlags(),
+          .flags = SimulateFlags(),
           .run = SimulateScenario};
 }
 

@@ -166,8 +166,12 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
   }
   for (const RankId rank : options.ranks) ranks.at(rank).Finish(end);
   if (!source.transfers.capacities.empty()) {
-    const TrackId network =
-        writer.AddTrack({.name = "network", .parent = cluster});
+    const TrackId network = writer.AddTrack(
+        {.name = "network",
+         .parent = cluster,
+         .description = "Percent of each link's capacity. The load of a call "
+                        "is spread evenly over its duration, so that where "
+                        "calls overlap the sum may exceed 100."});
     WriteLinkLoads(program, source.spans.spans(), options.ranks,
                    source.transfers, source.link_names, network, end, writer);
   }

@@ -48,7 +48,10 @@ RankTracks::RankTracks(const Program& program, RankId rank, TrackId parent,
 }
 
 std::string RankTracks::PassName(const TimelinePlace& place) const {
-  const std::string_view phase = NameOf(place.phase);
+  // A pass that begins with weight gradients has nothing else.
+  const std::string_view phase =
+      NameOf(place.phase == WorkPhase::kRecompute ? WorkPhase::kBackward
+                                                  : place.phase);
   return place.micro_batch ? fmt::format("{} mb {}", phase, *place.micro_batch)
                            : std::string(phase);
 }
@@ -64,7 +67,7 @@ void RankTracks::Leave(StreamTrack& stream, bool is_compute, bool whole_pass) {
 
 void RankTracks::Enter(StreamTrack& stream, const TimelinePlace& place, Time at,
                        bool is_compute) {
-  if (stream.place == place) return;
+  if (stream.place && stream.place->SameLayer(place)) return;
   const bool same_pass = stream.place && stream.place->SamePass(place);
   Leave(stream, is_compute, !same_pass);
   if (!same_pass) {

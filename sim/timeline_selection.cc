@@ -52,7 +52,8 @@ int64_t CountSlices(const Program& program, absl::Span<const TaskSpan> spans,
     // A pass stands on the compute track and on that of steps.
     if (new_pass) slices += compute ? 2 : 1;
     const bool layers = selection.detail() != TimelineDetail::kStep;
-    if (layers && place.layer && (new_pass || last->second != place)) ++slices;
+    if (layers && place.layer && (new_pass || !last->second.SameLayer(place)))
+      ++slices;
     last->second = place;
   }
   return slices;

@@ -52,14 +52,24 @@ class TimelineSelection {
 };
 
 // Where a task belongs on its track: a pass of a micro-batch, then a layer.
+// Recomputation and weight gradients belong to the backward pass where they run
+// with it.
 struct TimelinePlace {
   WorkPhase phase = WorkPhase::kOther;
   std::optional<int32_t> micro_batch;
   std::optional<int32_t> layer;
   bool SamePass(const TimelinePlace& other) const {
-    return phase == other.phase && micro_batch == other.micro_batch;
+    return PassPhase(phase) == PassPhase(other.phase) &&
+           micro_batch == other.micro_batch;
   }
-  friend bool operator==(const TimelinePlace&, const TimelinePlace&) = default;
+  bool SameLayer(const TimelinePlace& other) const {
+    return SamePass(other) && layer == other.layer;
+  }
+  static WorkPhase PassPhase(WorkPhase phase) {
+    return phase == WorkPhase::kRecompute || phase == WorkPhase::kWeightGradient
+               ? WorkPhase::kBackward
+               : phase;
+  }
 };
 TimelinePlace PlaceOf(const Program& program, const TaskSpan& span);
 

@@ -1,0 +1,67 @@
+// orrery explain: why a step takes as long as it does, and what would help.
+#include "base/file.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/explanation.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/scenario.h"
+#include "cli/sensitivities.h"
+#include "cli/trace_output.h"
+#include "cli/trace_request.h"
+#include "cli/training_options.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  RETURN_IF_ERROR(RequireTraining(scenario));
+  ASSIGN_OR_RETURN(TrainingOptions options,
+                   ReadTrainingOptions(arguments, scenario));
+  ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
+                   ReadTraceRequest(arguments));
+  RecordForTrace(options);
+  std::vector<StepSensitivity> sensitivities;
+  if (!arguments.Has("no-sensitivities")) {
+    ASSIGN_OR_RETURN(sensitivities, Sensitivities(scenario, options));
+  }
+  ASSIGN_OR_RETURN(const TrainingRun run,
+                   RunTrainingStep(scenario.model, scenario.system,
+                                   *scenario.training, options));
+  if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
+  const pb::Explanation explanation = Explain(scenario, run, sensitivities);
+  const auto json = arguments.Get("json");
+  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(explanation)));
+  if (json == "-") return ExitCode::kDone;
+  return Print(ExplanationText(explanation));
+}
+
+std::vector<Flag> ExplainFlags() {
+  std::vector<Flag> flags = TrainingFlags();
+  for (const Flag& flag : TraceFlags()) flags.push_back(flag);
+  flags.push_back({.name = "no-sensitivities",
+                   .value = "",
+                   .help = "do not simulate better machines"});
+  return flags;
+}
+
+}  // namespace
+
+Command ExplainCommand() {
+  return {.name = "explain",
+          .operands = "SCENARIO",
+          .min_operands = 1,
+          .max_operands = 1,
+          .summary = "Say why a step takes as long as it does.",
+          .details =
+              "The bottleneck in a sentence; the critical path by cause and by "
+              "task; which\ncommunication is hidden and which is not; what a "
+              "better machine would change,\neach simulated.\n\n"
+              "  orrery explain quickstart\n"
+              "  orrery explain quickstart --trace run.pftrace",
+          .flags = ExplainFlags(),
+          .run = ExplainScenario};
+}
+
+}  // namespace orrery

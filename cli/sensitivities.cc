@@ -1,0 +1,65 @@
+#include "cli/sensitivities.h"
+
+#include <absl/functional/function_ref.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "base/status.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
+                                      const TrainingOptions& options,
+                                      Improvement improvement, double factor) {
+  ASSIGN_OR_RETURN(const pb::System proto,
+                   Improved(scenario.proto.system(), improvement, factor));
+  ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
+  ASSIGN_OR_RETURN(
+      const TrainingRun run,
+      RunTrainingStep(scenario.model, system, *scenario.training, options));
+  return run.result.end - Time{};
+}
+
+// Calls work(0) ... work(count - 1), each once, on all processors.
+void InParallel(size_t count, absl::FunctionRef<void(size_t)> work) {
+  std::atomic<size_t> next{0};
+  const auto worker = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < count;) work(i);
+  };
+  std::vector<std::thread> threads;
+  const size_t processors = std::max(1u, std::thread::hardware_concurrency());
+  for (size_t t = 1; t < std::min(processors, count); ++t) {
+    threads.emplace_back(worker);
+  }
+  worker();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<StepSensitivity>> Sensitivities(
+    const ResolvedScenario& scenario, TrainingOptions options) {
+  options.record = false;  // only the step times are needed
+  constexpr double kFactors[] = {1.1, 2.0};
+  std::vector<absl::StatusOr<Duration>> times(2 * kImprovements.size());
+  InParallel(times.size(), [&](size_t i) {
+    times[i] =
+        StepTimeWith(scenario, options, kImprovements[i / 2], kFactors[i % 2]);
+  });
+  std::vector<StepSensitivity> result;
+  for (size_t i = 0; i < kImprovements.size(); ++i) {
+    RETURN_IF_ERROR(times[2 * i].status());
+    RETURN_IF_ERROR(times[2 * i + 1].status());
+    result.push_back({kImprovements[i], *times[2 * i], *times[2 * i + 1]});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const StepSensitivity& a, const StepSensitivity& b) {
+                     return a.twice < b.twice;
+                   });
+  return result;
+}
+
+}  // namespace orrery

@@ -1,0 +1,103 @@
+#include "cli/trace_output.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/format.h"
+#include "base/status.h"
+#include "cli/version.h"
+#include "sim/critical_path.h"
+#include "sim/span_index.h"
+#include "sim/timeline.h"
+#include "sim/timeline_kineto.h"
+
+namespace orrery {
+namespace {
+
+absl::Status WritePerfetto(const TraceRequest& request,
+                           const ResolvedScenario& scenario,
+                           const TrainingRun& run,
+                           const TimelineOptions& options) {
+  const Program& program = run.step.program;
+  const SpanIndex spans(program, run.spans);
+  const std::vector<PathStep> path = CriticalPath(spans);
+  const int64_t slices = CountSlices(program, run.spans, path.size(), options);
+  if (slices > kManySlices) {
+    fmt::print(stderr,
+               "orrery: the trace will have {} slices and be slow to open; "
+               "--trace-ranks, --trace-window and --trace-detail make it "
+               "smaller\n",
+               slices);
+  }
+  ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
+  writer.AddAttribute("orrery.scenario", scenario.proto.name());
+  writer.AddAttribute("orrery.version", std::string(kVersion));
+  writer.AddAttribute("orrery.seed",
+                      static_cast<int64_t>(scenario.proto.seed()));
+  writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
+  writer.AddAttribute("orrery.step_time_ps",
+                      run.result.end.time_since_epoch().count());
+  WriteTimeline({.program = program,
+                 .spans = spans,
+                 .path = path,
+                 .transfers = run.transfers,
+                 .link_names = {},
+                 .ranks_per_node = scenario.system.chips_per_node(),
+                 .description = scenario.proto.description()},
+                options, writer);
+  RETURN_IF_ERROR(writer.Finish());
+  fmt::print(stderr,
+             "orrery: wrote {} slices to {}; 'orrery view {}' shows it\n",
+             writer.slices(), request.path, request.path);
+  return absl::OkStatus();
+}
+
+absl::Status WriteKinetoFiles(const TraceRequest& request,
+                              const ResolvedScenario& scenario,
+                              const TrainingRun& run,
+                              const TimelineOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(request.path, error);
+  if (error) {
+    return absl::InvalidArgumentError(fmt::format(
+        "cannot make the folder '{}': {}", request.path, error.message()));
+  }
+  const Program& program = run.step.program;
+  for (const RankId rank : options.ranks) {
+    const int32_t number = program.ranks()[rank].number;
+    ASSIGN_OR_RETURN(KinetoWriter writer,
+                     KinetoWriter::Create(
+                         fmt::format("{}/rank_{}.json", request.path, number),
+                         {.rank = number,
+                          .world_size = scenario.system.chips(),
+                          .device_name = scenario.system.chip().name()}));
+    WriteKineto(program, run.spans, rank, options, writer);
+    RETURN_IF_ERROR(writer.Finish());
+  }
+  fmt::print(stderr, "orrery: wrote {} files to {}\n", options.ranks.size(),
+             request.path);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RecordForTrace(TrainingOptions& options) {
+  options.record = true;
+  options.detail = true;
+}
+
+absl::Status WriteTrace(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        const TrainingRun& run) {
+  ASSIGN_OR_RETURN(const TimelineOptions options,
+                   OptionsFor(request, run.step.program));
+  switch (request.format) {
+    case TraceFormat::kPerfetto:
+      return WritePerfetto(request, scenario, run, options);
+    case TraceFormat::kKineto:
+      return WriteKinetoFiles(request, scenario, run, options);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace orrery
