@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "base/format.h"
 #include "proto/system.pb.h"
+#include "topology/collective.h"
+#include "topology/communication_kind.h"
 
 namespace orrery {
 namespace {
@@ -43,6 +46,50 @@ Protocol ReadProtocol(const FieldReader& fields, Duration base_latency) {
           .use = ReadUse(fields)};
 }
 
+bool IsOperation(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(CommunicationKind::kPointToPoint);
+       ++i) {
+    if (NameOf(static_cast<CommunicationKind>(i)) == name) return true;
+  }
+  return false;
+}
+
+std::string AlgorithmNames() {
+  std::string names;
+  for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
+    if (i > 0) names += ", ";
+    names += NameOf(static_cast<CollectiveAlgorithm>(i));
+  }
+  return names;
+}
+
+bool IsAlgorithm(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
+    if (NameOf(static_cast<CollectiveAlgorithm>(i)) == name) return true;
+  }
+  return false;
+}
+
+// "ring" or "all_reduce/ring".
+std::vector<std::string> ReadAlgorithms(const FieldReader& fields) {
+  std::vector<std::string> names = fields.Texts("algorithm");
+  for (const std::string& text : names) {
+    const size_t slash = text.find('/');
+    const bool known =
+        slash == std::string::npos
+            ? IsAlgorithm(text)
+            : IsOperation(std::string_view(text).substr(0, slash)) &&
+                  IsAlgorithm(std::string_view(text).substr(slash + 1));
+    if (!known) {
+      fields.Refuse("algorithm",
+                    fmt::format("'{}' is no algorithm, nor one of an operation "
+                                "as in all_reduce/nvls; there are {}",
+                                text.substr(0, 80), AlgorithmNames()));
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 bool NetworkCalibration::Covers(Tier tier) const {
@@ -73,7 +120,7 @@ NetworkCalibration ReadNetworkCalibration(const FieldReader& fields) {
       .protocols = {},
       .base_latency = fields.NonNegative<Duration>("base_latency"),
       .channels = fields.Count("channels", 1, kMaxChannels),
-      .algorithms = fields.Texts("algorithm"),
+      .algorithms = ReadAlgorithms(fields),
       .local_bandwidth =
           fields.OptionalPositive<BytesPerSecond>("local_bandwidth")};
   for (const FieldReader& protocol : fields.Each("protocol")) {

@@ -98,6 +98,16 @@ TEST(BuildGraph, FaultsSlowOrCutTheLinksOfAChip) {
   EXPECT_EQ(route.links.size(), 10u);
 }
 
+TEST(Calibration, AnAlgorithmThatDoesNotExistIsRefused) {
+  EXPECT_THAT(Build("collectives { algorithm: 'rong' }").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'rong' is no algorithm")));
+  EXPECT_THAT(Build("collectives { algorithm: 'all_reduec/ring' }").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("all_reduec/ring")));
+  EXPECT_OK(Build("collectives { algorithm: 'all_reduce/ring' }").status());
+}
+
 TEST(BuildGraph, AFaultOnALinkThatIsNotThereIsRefused) {
   EXPECT_THAT(Build("fault { from: 3 to: 4 remaining: 0 }").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
