@@ -41,7 +41,6 @@ absl::Status WritePerfetto(const TraceRequest& request,
                  .spans = spans,
                  .path = path,
                  .transfers = run.transfers,
-                 .link_names = {},
                  .ranks_per_node = scenario.system.chips_per_node(),
                  .description = scenario.proto.description()},
                 options, writer);

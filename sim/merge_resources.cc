@@ -41,8 +41,8 @@ struct Signature {
 }  // namespace
 
 IdVector<ResourceId, double> MergeResources(
-    const IdVector<ResourceId, double>& capacities,
-    absl::Span<PlanSteps> plans) {
+    const IdVector<ResourceId, double>& capacities, absl::Span<PlanSteps> plans,
+    IdVector<ResourceId, ResourceId>* kept) {
   IdVector<ResourceId, Signature> signatures(capacities.size());
   uint64_t step_number = 0;
   for (const PlanSteps& plan : plans) {
@@ -63,16 +63,17 @@ IdVector<ResourceId, double> MergeResources(
     if (signatures[id] == Signature()) continue;
     if (first.try_emplace(signatures[id], id).second) {
       renamed[id] = left.Add(capacities[id]);
+      if (kept != nullptr) kept->Add(id);
     }
   }
   for (PlanSteps& plan : plans) {
     for (TransferStep& step : plan.steps) {
-      size_t kept = 0;
+      size_t uses = 0;
       for (const ResourceUse& use : step.uses) {
         if (renamed[use.resource] == kDropped) continue;
-        step.uses[kept++] = {renamed[use.resource], use.weight};
+        step.uses[uses++] = {renamed[use.resource], use.weight};
       }
-      step.uses.resize(kept);
+      step.uses.resize(uses);
       step.uses.shrink_to_fit();
     }
   }

@@ -13,9 +13,11 @@
 namespace orrery {
 
 // Rewrites the uses in `plans` and returns the capacities of what is left.
-// Loads are taken as alike if they agree to about nine digits.
+// Loads are taken as alike if they agree to about nine digits. `kept`, if
+// given, gets the original of each resource that is left: the first of those it
+// stands for.
 IdVector<ResourceId, double> MergeResources(
-    const IdVector<ResourceId, double>& capacities,
-    absl::Span<PlanSteps> plans);
+    const IdVector<ResourceId, double>& capacities, absl::Span<PlanSteps> plans,
+    IdVector<ResourceId, ResourceId>* kept = nullptr);
 
 }  // namespace orrery

@@ -1,9 +1,11 @@
 #include "sim/network_transfers.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/format.h"
 #include "base/status.h"
 #include "sim/merge_resources.h"
 
@@ -26,6 +28,25 @@ CollectiveCall CallOf(const Call& call, const StepGroup& group) {
   return result;
 }
 
+// After the first link of each: "NVLink chip 3 to switch 64".
+IdVector<ResourceId, std::string> ResourceNames(
+    const Network& network, const IdVector<ResourceId, ResourceId>& kept) {
+  const Graph& graph = network.graph();
+  IdVector<ResourceId, std::string> all(
+      network.resources().capacities().size());
+  for (const LinkId id : graph.links()) {
+    std::string& name = all[network.resources().of(id)];
+    if (!name.empty()) continue;
+    const Link& link = graph.link(id);
+    name =
+        fmt::format("{} {} to {}", graph.link_classes()[link.link_class].name,
+                    VertexName(graph, link.from), VertexName(graph, link.to));
+  }
+  IdVector<ResourceId, std::string> names;
+  for (const ResourceId original : kept) names.Add(all[original]);
+  return names;
+}
+
 }  // namespace
 
 absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
@@ -37,6 +58,7 @@ absl::StatusOr<Transfers> PlanTransfers(
     const Program& program, const IdVector<GroupId, StepGroup>& groups,
     Network& network) {
   CHECK_EQ(groups.size(), program.groups().size());
+  Transfers transfers;
   std::vector<PlanSteps> plans;
   plans.reserve(program.calls().size());
   for (CallId id : program.calls().ids()) {
@@ -44,10 +66,13 @@ absl::StatusOr<Transfers> PlanTransfers(
     ASSIGN_OR_RETURN(PlannedCall planned,
                      network.Plan(CallOf(call, groups[call.group])));
     plans.push_back(std::move(planned.plan));
+    transfers.algorithms.Add(
+        fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));
   }
-  Transfers transfers;
-  transfers.capacities =
-      MergeResources(network.resources().capacities(), absl::MakeSpan(plans));
+  IdVector<ResourceId, ResourceId> kept;
+  transfers.capacities = MergeResources(network.resources().capacities(),
+                                        absl::MakeSpan(plans), &kept);
+  transfers.resource_names = ResourceNames(network, kept);
   for (const PlanSteps& plan : plans) {
     transfers.plan_of_call.Add(
         plan.orders.empty()

@@ -113,7 +113,7 @@ void WriteCriticalPath(const TimelineSource& source, TrackId parent,
        .parent = parent,
        .description = "The chain of tasks that made the run as long as it is: "
                       "each made the next one start."});
-  TimelineArguments arguments(source.program, writer);
+  TimelineArguments arguments(source.program, source.transfers, writer);
   for (const PathStep& step : source.path) {
     writer.Begin(track, step.span.started,
                  writer.Name(source.program.name(step.span.name)),
@@ -158,7 +158,7 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
     WriteBusyCounter(program, source.spans, rank, tracks.track(), end, writer);
   }
   TimelineArrows arrows(source, selection, writer);
-  TimelineArguments arguments(program, writer);
+  TimelineArguments arguments(program, source.transfers, writer);
   for (const TaskSpan& span : source.spans.spans()) {
     if (!selection.Shows(span)) continue;
     ranks.at(span.rank).Add(span, arrows.Of(span), arguments);
@@ -173,7 +173,7 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
                         "is spread evenly over its duration, so that where "
                         "calls overlap the sum may exceed 100."});
     WriteLinkLoads(program, source.spans.spans(), options.ranks,
-                   source.transfers, source.link_names, network, end, writer);
+                   source.transfers, network, end, writer);
   }
 }
 

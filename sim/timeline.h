@@ -35,8 +35,6 @@ struct TimelineSource {
   const SpanIndex& spans;
   const std::vector<PathStep>& path;
   const Transfers& transfers;
-  // Names of the network's resources; may be empty.
-  const IdVector<ResourceId, std::string>& link_names;
   // Ranks (numbers, not ids) that share a node; 0: unknown.
   int32_t ranks_per_node = 0;
   // What was simulated, for the tooltip of the cluster.

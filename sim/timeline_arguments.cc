@@ -23,8 +23,9 @@ absl::string_view LimitOf(const KernelWork& kernel) {
 }  // namespace
 
 TimelineArguments::TimelineArguments(const Program& program,
+                                     const Transfers& transfers,
                                      PerfettoWriter& writer)
-    : program_(program), writer_(writer) {}
+    : program_(program), transfers_(transfers), writer_(writer) {}
 
 void TimelineArguments::Add(absl::string_view key, int64_t value) {
   arguments_.push_back({writer_.Key(key), value});
@@ -71,6 +72,9 @@ void TimelineArguments::AddCommunication(const TaskSpan& span) {
   const GroupId group =
       program_.group_of(span.rank, static_cast<SlotId>(task.slot));
   Add("Collective name", View(NameOf(what.kind)));
+  if (!transfers_.algorithms.empty()) {
+    Add("algorithm", transfers_.algorithms[program_.call_of(span.rank, task)]);
+  }
   Add("bytes", what.bytes.value());
   Add("Process Group Name", program_.Describe(group));
   Add("Group size", int64_t{program_.groups()[group].member_count});

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "sim/span_index.h"
+#include "sim/transfer_plan.h"
 #include "traces/perfetto_writer.h"
 #include "traces/span.h"
 #include "workload/program.h"
@@ -15,7 +15,8 @@ namespace orrery {
 // what people know how to search for is found.
 class TimelineArguments {
  public:
-  TimelineArguments(const Program& program, PerfettoWriter& writer);
+  TimelineArguments(const Program& program, const Transfers& transfers,
+                    PerfettoWriter& writer);
 
   // The span's own; valid until the next call.
   absl::Span<const EventArgument> Of(const TaskSpan& span);
@@ -33,6 +34,7 @@ class TimelineArguments {
   void AddCommunication(const TaskSpan& span);
 
   const Program& program_;
+  const Transfers& transfers_;
   PerfettoWriter& writer_;
   std::vector<EventArgument> arguments_;
 };

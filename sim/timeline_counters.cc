@@ -137,7 +137,6 @@ void WriteBusyCounter(const Program& program, const SpanIndex& spans,
 
 void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
                     absl::Span<const RankId> ranks, const Transfers& transfers,
-                    const IdVector<ResourceId, std::string>& names,
                     TrackId parent, Time end, PerfettoWriter& writer) {
   std::map<ResourceId, double> carried;  // by the shown ranks' calls
   const auto plan_of = [&](const TaskSpan& span) {
@@ -180,9 +179,9 @@ void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
   }
   for (const auto& [load, link] : order) {
     const TrackId counter = writer.AddCounter(
-        {.name = names.empty()
+        {.name = transfers.resource_names.empty()
                      ? fmt::format("link {} load", static_cast<int>(link))
-                     : names[link] + " load",
+                     : transfers.resource_names[link] + " load",
          .parent = parent,
          .unit = CounterUnit::kPercent,
          .scale_key = "load"});

@@ -32,7 +32,6 @@ void WriteBusyCounter(const Program& program, const SpanIndex& spans,
 inline constexpr size_t kMostLinks = 64;
 void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
                     absl::Span<const RankId> ranks, const Transfers& transfers,
-                    const IdVector<ResourceId, std::string>& names,
                     TrackId parent, Time end, PerfettoWriter& writer);
 
 }  // namespace orrery

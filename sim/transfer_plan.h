@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -121,6 +122,9 @@ struct Transfers {
   IdVector<ResourceId, double> capacities;  // units per second, > 0
   TransferPlans plans;
   IdVector<CallId, PlanId> plan_of_call;  // one per call of the program
+  // For people; empty where nobody gave names.
+  IdVector<ResourceId, std::string> resource_names = {};
+  IdVector<CallId, std::string> algorithms = {};  // "ring", "tree", ...
 };
 
 }  // namespace orrery

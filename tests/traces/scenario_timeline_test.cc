@@ -49,8 +49,10 @@ TEST_P(ScenarioTimeline, SaysWhatTheExplanationSays) {
        "'trace_attribute.orrery.scenario'",
        "select count(*) > 0 from flow",
        "select sum(c.value < 0) from counter c",
-       "select count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')) "
-       "from slice where category = 'communication'"});
+       "select count(*) from slice where category = 'communication'",
+       "select count(*) from slice where category = 'communication' and "
+       "extract_arg(arg_set_id, 'debug.algorithm') is null",
+       "select count(*) from track where name glob '* to * load'"});
   EXPECT_THAT(answers.problems, IsEmpty());
   const auto nanoseconds =
       fmt::to_string(static_cast<int64_t>(step * 1e9 + 1e-6));
@@ -61,6 +63,8 @@ TEST_P(ScenarioTimeline, SaysWhatTheExplanationSays) {
   EXPECT_EQ(answers.tables[4][0][0], "1");
   EXPECT_EQ(answers.tables[5][0][0], "0");
   EXPECT_NE(answers.tables[6][0][0], "0");
+  EXPECT_EQ(answers.tables[7][0][0], "0");  // each names its algorithm
+  EXPECT_NE(answers.tables[8][0][0], "0");  // links are named by their ends
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, ScenarioTimeline,

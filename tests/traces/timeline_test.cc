@@ -45,7 +45,6 @@ class TimelineTest : public testing::Test {
                    .spans = *index_,
                    .path = path_,
                    .transfers = transfers_,
-                   .link_names = {},
                    .ranks_per_node = 2},
                   options, writer);
     EXPECT_EQ(writer.slices(),

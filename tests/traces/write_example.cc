@@ -22,8 +22,7 @@ absl::Status WriteExample(const std::string& path) {
   WriteTimeline({.program = program,
                  .spans = spans,
                  .path = CriticalPath(spans),
-                 .transfers = transfers,
-                 .link_names = {}},
+                 .transfers = transfers},
                 options, writer);
   return writer.Finish();
 }
