@@ -114,14 +114,16 @@ class DataEstimate {
       if (!q_.overlap) return all;
       return std::max(first, all - q_.step_forward_s - q_.step_backward_s);
     }
-    if (!q_.plan.overlap_parameter_gather()) return GatherTime(held);
-    if (!q_.overlap) return units;
+    if (!q_.overlap || !q_.plan.overlap_parameter_gather()) {
+      return GatherTime(held);
+    }
     return std::max(first, units - q_.step_forward_s);
   }
 
   // The tied embedding and the norm of the whole model's gradient.
   double Ends() const {
     double time =
+        Time(GroupFamily::kTensor, CommunicationKind::kAllReduce, Bytes(4)) +
         Time(GroupFamily::kModel, CommunicationKind::kAllReduce, Bytes(4));
     if (q_.shares_tie) {
       const int64_t count = EmbeddingParametersOf(q_.model, q_.plan.degrees());
@@ -150,6 +152,8 @@ class DataEstimate {
                         .weight = wide ? DType::kFp32 : DType::kBf16,
                         .gradient = q_.plan.gradient_precision(),
                         .master_weights = !wide,
+                        .fused_clip = false,
+                        .loss_scaling = q_.plan.precision() == DType::kFp16,
                         .narrow_copy = Bits(q_.plan.precision()) < 16})) {
       time += ToSeconds(q_.timer.Time(op).time);
     }

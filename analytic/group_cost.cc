@@ -14,10 +14,6 @@ namespace {
 
 using Kind = CommunicationKind;
 
-bool IsPairwise(Kind kind) {
-  return kind == Kind::kAllToAll || kind == Kind::kPointToPoint;
-}
-
 }  // namespace
 
 GroupCost::GroupCost(const System& system) : system_(system) {
@@ -33,16 +29,15 @@ GroupCost::GroupCost(const System& system) : system_(system) {
   }
 }
 
+// A library that lists its algorithms has no others.
 bool GroupCost::Has(std::string_view algorithm, Kind kind) const {
   const auto& listed = system_.collectives().algorithms;
-  const std::string own = fmt::format("{}/", NameOf(kind));
-  bool any = listed.empty();
-  for (const std::string& name : listed) {
-    if (name == algorithm || name == own + std::string(algorithm)) return true;
-    any |= name.starts_with(own);
-  }
-  // What the library has nothing for is done by whatever there is.
-  return any ? listed.empty() : IsPairwise(kind);
+  const std::string own = fmt::format("{}/{}", NameOf(kind), algorithm);
+  return listed.empty() || std::any_of(listed.begin(), listed.end(),
+                                       [&](const std::string& name) {
+                                         return name == algorithm ||
+                                                name == own;
+                                       });
 }
 
 std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
@@ -81,8 +76,9 @@ std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
     }
     return forms;
   }
-  // A ring visits island after island, as often as it has rails: of its n hops
-  // one per island crosses, and a NIC carries the g-th part.
+  // A ring visits island after island, as often as it has rails, leaving by
+  // another chip each time: of its n hops one per island crosses, a NIC carries
+  // the g-th part and a chip's port the rest.
   const double islands = span.islands;
   const double steps = halves * (n - 1);
   add({"ring", steps * (n - islands) / n, steps * islands / n,

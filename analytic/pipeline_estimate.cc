@@ -23,6 +23,11 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
   };
   // A micro-batch crosses p - 1 boundaries and comes back.
   const double round_trip = 2.0 * (p - 1) * hop;
+  // p micro-batches are on their way through all ranks and back at once; if
+  // that takes longer than p turns of the busiest rank, it waits.
+  const double pace = ranks[static_cast<size_t>(busiest)].total();
+  const double all = pace + others([](const RankTime& r) { return r.total(); });
+  const double behind = std::max(0.0, (all + round_trip) / p - pace);
   switch (plan.schedule()) {
     case PipelineSchedule::kGPipe:
       out.bubble_s = others([](const RankTime& r) { return r.total(); });
@@ -30,10 +35,7 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
       return out;
     case PipelineSchedule::kOneForwardOneBackward:
       out.bubble_s = others([](const RankTime& r) { return r.total(); });
-      // p micro-batches are in the pipeline at once, and between two of the
-      // same place lies a round trip: each micro-batch pays a p-th of it.
-      out.exposed_s = round_trip * (1 + std::max(0.0, m - 1) / p);
-      if (m < p) out.exposed_s = round_trip;
+      out.exposed_s = round_trip + (m < p ? 0 : (m - 1) * behind);
       return out;
     case PipelineSchedule::kInterleaved:
       out.bubble_s = others([v](const RankTime& r) { return r.total() / v; });
@@ -44,7 +46,7 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
       out.bubble_s = others([](const RankTime& r) {
         return std::max(0.0, r.forward + r.input_gradient - r.weight_gradient);
       });
-      out.exposed_s = round_trip * (1 + std::max(0.0, m - 1) / p);
+      out.exposed_s = round_trip + (m < p ? 0 : (m - 1) * behind);
       return out;
     case PipelineSchedule::kZeroBubbleV:
       out.bubble_s = others([](const RankTime& r) { return r.forward / 2; });

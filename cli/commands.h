@@ -7,7 +7,9 @@
 namespace orrery {
 
 Command CalibrateCommand();
+Command CheckCommand();
 Command CollectiveCommand();
+Command EstimateCommand();
 Command ExplainCommand();
 Command ImportCommand();
 Command KernelCommand();
@@ -20,10 +22,11 @@ Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {SimulateCommand(),  ExplainCommand(),  ShowCommand(),
-          ListCommand(),      ImportCommand(),   CollectiveCommand(),
-          KernelCommand(),    RooflineCommand(), ValidateCommand(),
-          CalibrateCommand(), ViewCommand()};
+  return {SimulateCommand(), EstimateCommand(),   CheckCommand(),
+          ExplainCommand(),  ShowCommand(),       ListCommand(),
+          ImportCommand(),   CollectiveCommand(), KernelCommand(),
+          RooflineCommand(), ValidateCommand(),   CalibrateCommand(),
+          ViewCommand()};
 }
 
 }  // namespace orrery

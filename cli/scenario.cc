@@ -19,6 +19,10 @@ absl::StatusOr<ResolvedScenario> LoadScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(pb::Scenario proto,
                    ResolveScenario(Catalog(), arguments.positional()[0],
                                    arguments.All("set")));
+  return MakeScenario(std::move(proto));
+}
+
+absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   absl::StatusOr<Model> model = Model::FromProto(proto.model());
   absl::StatusOr<System> system = System::FromProto(proto.system());
   Violations violations;

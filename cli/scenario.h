@@ -25,6 +25,9 @@ struct ResolvedScenario {
 // --set, which every command that takes a scenario has.
 Flag SetFlag();
 
+// A resolved message as values. The error lists everything that is wrong.
+absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto);
+
 // The first operand, with the --set flags applied. The error lists everything
 // that is wrong with the scenario.
 absl::StatusOr<ResolvedScenario> LoadScenario(const Arguments& arguments);

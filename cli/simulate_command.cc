@@ -1,12 +1,14 @@
 // orrery simulate: run the engine on a scenario, print the report.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/fit_advice.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/report_text.h"
@@ -23,6 +25,24 @@ int64_t PeakRss() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return int64_t{usage.ru_maxrss} * 1024;
+}
+
+// By how much, and what dominates.
+std::string OverflowText(const pb::Report::Memory& m) {
+  const std::pair<const char*, int64_t> parts[] = {
+      {"weights", m.weights_bytes()},
+      {"gradients", m.gradients_bytes()},
+      {"optimizer state", m.optimizer_bytes()},
+      {"activations", m.activations_bytes()},
+      {"buffers", m.buffers_bytes()}};
+  const auto* largest = std::max_element(
+      std::begin(parts), std::end(parts),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  return fmt::format(
+      "\nthe plan does not fit: {} too much; {} take {:.0f} % of the memory\n",
+      BytesText(m.peak_bytes() - m.capacity_bytes()), largest->first,
+      100.0 * static_cast<double>(largest->second) /
+          static_cast<double>(m.peak_bytes()));
 }
 
 absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
@@ -49,15 +69,13 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
   if (json != "-") RETURN_IF_ERROR(Print(ReportText(report)).status());
-  if (!run.bounds.Hold(run.result.end)) {
-    return absl::InternalError(fmt::format(
-        "the simulated step of {} is outside its bounds, {} to {}: a bug of "
-        "Orrery; please report the scenario",
-        SecondsText(report.step_time_s()),
-        SecondsText(report.bounds().lower_s()),
-        SecondsText(report.bounds().upper_s())));
+  RETURN_IF_ERROR(CheckBounds(report));
+  if (report.memory().fits()) return ExitCode::kDone;
+  const std::string advice = AdviceText(AdviseFit(scenario));
+  if (json != "-") {
+    RETURN_IF_ERROR(Print(OverflowText(report.memory()) + advice).status());
   }
-  return report.memory().fits() ? ExitCode::kDone : ExitCode::kNo;
+  return ExitCode::kNo;
 }
 
 std::vector<Flag> SimulateFlags() {

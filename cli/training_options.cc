@@ -2,7 +2,7 @@
 
 #include "base/format.h"
 #include "base/status.h"
-#include "catalog/nearest.h"
+#include "cli/report_text.h"
 
 namespace orrery {
 namespace {
@@ -51,6 +51,19 @@ absl::StatusOr<TrainingOptions> ReadTrainingOptions(
   }
   options.fold = fold == "auto";
   return options;
+}
+
+absl::Status CheckBounds(const pb::Report& report) {
+  const double step = report.step_time_s();
+  const pb::Report::Bounds& bounds = report.bounds();
+  if (step >= bounds.lower_s() && step <= bounds.upper_s()) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError(fmt::format(
+      "the simulated step of {} is outside its bounds, {} to {}: a bug of "
+      "Orrery; please report the scenario",
+      SecondsText(step), SecondsText(bounds.lower_s()),
+      SecondsText(bounds.upper_s())));
 }
 
 absl::Status RequireTraining(const ResolvedScenario& scenario) {

@@ -54,9 +54,10 @@ class Machines {
   using Key = std::tuple<std::string, int, std::optional<CollectiveAlgorithm>>;
 
   static absl::StatusOr<Machine> Build(const CollectiveMeasurement& row) {
-    ASSIGN_OR_RETURN(const pb::System proto,
-                     ResolveSystem(Catalog(), row.system,
-                                   {fmt::format("system.nodes={}", row.nodes)}));
+    ASSIGN_OR_RETURN(
+        const pb::System proto,
+        ResolveSystem(Catalog(), row.system,
+                      {fmt::format("system.nodes={}", row.nodes)}));
     ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
     ASSIGN_OR_RETURN(Network network,
                      Network::Make(system, {.algorithm = row.algorithm}));

@@ -20,6 +20,7 @@ struct Suite {
 constexpr Suite kSuites[] = {
     {"collectives", ValidateCollectives},
     {"kernels", ValidateKernels},
+    {"training", ValidateTraining},
 };
 
 absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
@@ -59,6 +60,7 @@ Command ValidateCommand() {
               "Exit code 1 if a median is\nabove its bar.\n\n"
               "  orrery validate collectives\n"
               "  orrery validate kernels\n"
+              "  orrery validate training --rows\n"
               "  orrery validate kernels mine.csv --rows",
           .flags = {{.name = "rows",
                      .value = "",

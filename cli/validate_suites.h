@@ -12,4 +12,7 @@ absl::StatusOr<ExitCode> ValidateCollectives(const Arguments& arguments);
 // Every row of a table of kernel timings against its prediction.
 absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments);
 
+// Every row of a table of training runs against its simulated step.
+absl::StatusOr<ExitCode> ValidateTraining(const Arguments& arguments);
+
 }  // namespace orrery

@@ -49,11 +49,25 @@ bool NetworkNeverBlocks(const System& system) {
          std::holds_alternative<FullyConnectedFabric>(kind);
 }
 
+// A chip has its port into the island and its NIC to itself.
+bool PortsArePrivate(const System& system) {
+  const bool island =
+      !system.scale_up() ||
+      std::holds_alternative<SwitchFabric>(system.scale_up()->fabric.kind);
+  return island && (!system.scale_out() || system.scale_out()->nics_per_node >=
+                                               system.chips_per_node());
+}
+
 // Of the groups that a folded group stands for, only those that share a node
-// with it can share a link that is full.
+// with it can share a link that is full; and where ports are private not even
+// those, because groups of one family have no chip in common.
 void KeepNeighbours(const System& system,
                     IdVector<GroupId, StepGroup>& groups) {
   if (!NetworkNeverBlocks(system)) return;
+  if (PortsArePrivate(system)) {
+    for (StepGroup& group : groups) group.together = {group.members};
+    return;
+  }
   const int node = system.chips_per_node();
   std::vector<bool> own(static_cast<size_t>(system.nodes()));
   for (StepGroup& group : groups) {

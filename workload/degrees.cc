@@ -133,6 +133,16 @@ class DegreeRules {
             "the number of experts");
     Divides("expert_tensor", degrees_.expert_tensor, model_.moe()->expert_width,
             "the width of an expert");
+    if (!degrees_.sequence_parallel &&
+        degrees_.expert_tensor != degrees_.tensor) {
+      fields_.Refuse(
+          "expert_tensor",
+          fmt::format("{}, but tensor is {}: without sequence_parallel tensor "
+                      "ranks have the same tokens, so experts must be split as "
+                      "the rest; set it to {} or set sequence_parallel",
+                      degrees_.expert_tensor, degrees_.tensor,
+                      degrees_.tensor));
+    }
     const int64_t ranks = int64_t{degrees_.expert} * degrees_.expert_tensor;
     if (degrees_.data > 0 && degrees_.stage_ranks() % ranks != 0) {
       fields_.Refuse(

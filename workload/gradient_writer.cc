@@ -52,11 +52,19 @@ std::vector<TaskRef> GradientWriter::BeforePass(const StageUnit& unit,
   if (sharded(Sharding::kWeights)) {
     // While one unit is in use the next one is gathered, and no more.
     std::vector<TaskRef> after;
-    if (recent_.size() == 2) after.push_back(recent_.front());
+    if (context_.options.serial) {
+      if (!recent_.empty()) after.push_back(recent_.back());
+      if (!reductions_.empty()) after.push_back(reductions_.back());
+    } else if (recent_.size() == 2) {
+      after.push_back(recent_.front());
+    }
     return Gather(parameters, after);
   }
-  if (sharded(Sharding::kOptimizer) && plan().overlap_parameter_gather() &&
-      first_forward) {
+  if (context_.options.serial && sharded(Sharding::kGradients) &&
+      !reductions_.empty()) {
+    return {reductions_.back()};
+  }
+  if (sharded(Sharding::kOptimizer) && overlaps_gather() && first_forward) {
     return Gather(parameters, {});
   }
   return {};
@@ -117,7 +125,7 @@ void GradientWriter::GradientReady(const StageUnit& unit, TaskRef last,
   const Bytes full = StorageBytes(plan().gradient_precision(),
                                   bucket_.dense + bucket_.experts);
   if (full < plan().bucket() && !sharded(Sharding::kWeights)) return;
-  if (plan().overlap_gradient_reduction() || every) {
+  if (overlaps_reduction() || every) {
     Flush(last_micro_batch);
   } else {
     postponed_.push_back(bucket_);
@@ -142,25 +150,30 @@ TaskRef GradientWriter::AddOptimizer(const std::vector<TaskRef>& after,
       .weight = WeightBytes(plan()) == 4 ? DType::kFp32 : DType::kBf16,
       .gradient = plan().gradient_precision(),
       .master_weights = WeightBytes(plan()) != 4,
+      .fused_clip = false,
+      .loss_scaling = plan().precision() == DType::kFp16,
       .narrow_copy = Bits(plan().precision()) < 16};
   std::vector<TaskRef> waiting = after;
   TaskRef last{};
   for (const Op& op : OptimizerOps(shape)) {
     const KernelWork timed = context_.timer(op);
     optimizer_work_.Add(timed);
-    last = role_.AddKernel(kComputeStream, std::string(Name(op.name)),
-                           timed);
+    last = role_.AddKernel(kComputeStream, std::string(Name(op.name)), timed);
     role_.SetMark(last, {.phase = WorkPhase::kOptimizer});
     for (const TaskRef& before : waiting) role_.AddDependency(before, last);
     waiting.clear();
     if (op.name != OpName::kGradientNorm) continue;
     // The norm is that of the whole model.
-    const auto sum =
-        Collective(GroupFamily::kModel, CommunicationKind::kAllReduce, Bytes(4),
-                   "gradient_norm", WorkPhase::kOptimizer);
-    if (!sum) continue;
-    role_.AddDependency(last, *sum);
-    waiting.push_back(*sum);
+    TaskRef before = last;
+    for (const auto family : {GroupFamily::kTensor, GroupFamily::kModel}) {
+      const auto sum =
+          Collective(family, CommunicationKind::kAllReduce, Bytes(4),
+                     "gradient_norm", WorkPhase::kOptimizer);
+      if (!sum) continue;
+      role_.AddDependency(before, *sum);
+      before = *sum;
+    }
+    if (before.stream != kComputeStream) waiting.push_back(before);
   }
   return last;
 }
@@ -168,7 +181,7 @@ TaskRef GradientWriter::AddOptimizer(const std::vector<TaskRef>& after,
 void GradientWriter::FinishStep(TaskRef last, const RankParameters& held,
                                 bool shares_tie) {
   if (bucket_.last) {
-    if (plan().overlap_gradient_reduction()) {
+    if (overlaps_reduction()) {
       Flush(/*across=*/true);
     } else {
       postponed_.push_back(bucket_);
@@ -198,8 +211,7 @@ void GradientWriter::FinishStep(TaskRef last, const RankParameters& held,
   if (before.size() > 1) before.erase(before.begin(), before.end() - 1);
   const TaskRef updated = AddOptimizer(before, held);
   const bool gathers = sharded(Sharding::kOptimizer) &&
-                       !sharded(Sharding::kWeights) &&
-                       !plan().overlap_parameter_gather();
+                       !sharded(Sharding::kWeights) && !overlaps_gather();
   if (gathers) Gather(held, {&updated, 1});
 }
 

@@ -50,6 +50,12 @@ class GradientWriter {
     std::optional<TaskRef> last;
   };
 
+  bool overlaps_reduction() const {
+    return plan().overlap_gradient_reduction() && !context_.options.serial;
+  }
+  bool overlaps_gather() const {
+    return plan().overlap_parameter_gather() && !context_.options.serial;
+  }
   bool sharded(Sharding from) const { return plan().sharding() >= from; }
   const Plan& plan() const { return context_.plan; }
   Communication Call(CommunicationKind kind, Bytes bytes) const;

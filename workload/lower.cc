@@ -95,7 +95,8 @@ class StepLowering {
       StepGroup group{.members = placement_.Members(slot.family, rank),
                       .together = {}};
       group.together.push_back(group.members);
-      if (!fold_) return group;
+      // Four bytes of a gradient norm are no load.
+      if (!fold_ || slot.family == GroupFamily::kModel) return group;
       for (const int other : stage) {
         if (placement_.Leader(slot.family, other) == leader) continue;
         std::vector<int> members = placement_.Members(slot.family, other);

@@ -18,6 +18,11 @@ std::vector<Op> OptimizerOps(const OptimizerShape& shape) {
   const auto parameters = static_cast<double>(shape.parameters);
   const auto gradients = static_cast<double>(shape.gradients);
   const Bytes seen = StorageBytes(shape.gradient, shape.gradients);
+  if (shape.loss_scaling) {
+    add(OpName::kGradientScale,
+        Pointwise{
+            .read = seen, .written = seen, .flops = kScaleFlops * gradients});
+  }
   if (shape.clip) {
     add(OpName::kGradientNorm,
         Pointwise{.read = seen, .flops = kNormFlops * gradients});

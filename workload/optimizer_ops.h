@@ -29,6 +29,8 @@ struct OptimizerShape {
   bool clip = true;
   // The scaling is part of the optimizer's kernel.
   bool fused_clip = true;
+  // Gradients were scaled up for FP16: they are scaled back and checked first.
+  bool loss_scaling = false;
   // Weights are also cast to an 8-bit copy and its transpose.
   bool narrow_copy = false;
 };

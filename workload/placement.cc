@@ -214,9 +214,7 @@ std::vector<int> Placement::Members(GroupFamily family, int rank) const {
     }
     case GroupFamily::kModel:
       for (at.pipeline = 0; at.pipeline < pipeline_.size; ++at.pipeline) {
-        for (at.tensor = 0; at.tensor < tensor_.size; ++at.tensor) {
-          members.push_back(RankOf(at));
-        }
+        members.push_back(RankOf(at));
       }
       return members;
     case GroupFamily::kEmbedding:
@@ -256,7 +254,7 @@ int Placement::Size(GroupFamily family) const {
     case GroupFamily::kExpertReplica:
       return experts / expert_shard_;
     case GroupFamily::kModel:
-      return tensor_.size * pipeline_.size;
+      return pipeline_.size;
     case GroupFamily::kEmbedding:
       return 2;
   }

@@ -35,7 +35,8 @@ enum class GroupFamily : uint8_t {
   kExpertData,
   kExpertShard,
   kExpertReplica,
-  // All ranks of one replica: the gradient norm is summed over them.
+  // The stages of one replica at the same place: the gradient norm, summed over
+  // tensor ranks before, is summed over them.
   kModel,
   // First and last stage, which share a tied embedding.
   kEmbedding,

@@ -102,19 +102,19 @@ constexpr int64_t kState = int64_t{4096} * 4096 * 2;
 constexpr int kLayers = 24;
 
 // Forward 2 all-reduces a layer and backward 2; the embedding one, the head one
-// backward; the loss three of 4 bytes per token.
+// backward; the loss three of 4 bytes per token; the gradient norm 4 bytes.
 TEST(Lower, TensorParallelismMovesWhatTheTableSays) {
   const std::string plan =
       "parallel { tensor: 8 sequence_parallel: false } global_batch: 1 ";
-  EXPECT_THAT(
-      BytesOf(plan, "tensor"),
-      ElementsAre(Pair(kAllReduce, (4 * kLayers + 2) * kState + 3 * 4 * 4096)));
+  EXPECT_THAT(BytesOf(plan, "tensor"),
+              ElementsAre(Pair(kAllReduce,
+                               (4 * kLayers + 2) * kState + 3 * 4 * 4096 + 4)));
   // With sequence parallelism each becomes a gather and a reduction, and what
   // was gathered forward is gathered again for the weights.
   const std::string sequence =
       "parallel { tensor: 8 sequence_parallel: true } global_batch: 1 ";
   EXPECT_THAT(BytesOf(sequence, "tensor"),
-              ElementsAre(Pair(kAllReduce, 3 * 4 * 4096),
+              ElementsAre(Pair(kAllReduce, 3 * 4 * 4096 + 4),
                           Pair(kReduceScatter, (4 * kLayers + 2) * kState),
                           Pair(kAllGather, (6 * kLayers + 3) * kState)));
 }
