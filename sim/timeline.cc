@@ -149,10 +149,11 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
           {.name = fmt::format("node {}", its_node), .parent = cluster});
       node = its_node;
     }
-    const RankTracks& tracks = ranks
-                                   .try_emplace(rank, program, rank, node_track,
-                                                options.detail, writer)
-                                   .first->second;
+    const RankTracks& tracks =
+        ranks
+            .try_emplace(rank, program, source.spans, rank, node_track,
+                         options.detail, writer)
+            .first->second;
     WriteMemoryCounters(program, source.spans, rank, tracks.track(), end,
                         writer);
     WriteBusyCounter(program, source.spans, rank, tracks.track(), end, writer);

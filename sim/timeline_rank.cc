@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/format.h"
+#include "sim/wait_cause.h"
 
 namespace orrery {
 namespace {
@@ -12,9 +13,11 @@ bool IsCompute(const Program& program, StreamId stream) {
 
 }  // namespace
 
-RankTracks::RankTracks(const Program& program, RankId rank, TrackId parent,
-                       TimelineDetail detail, PerfettoWriter& writer)
+RankTracks::RankTracks(const Program& program, const SpanIndex& spans,
+                       RankId rank, TrackId parent, TimelineDetail detail,
+                       PerfettoWriter& writer)
     : program_(program),
+      spans_(spans),
       writer_(writer),
       rank_(rank),
       detail_(detail),
@@ -104,10 +107,8 @@ void RankTracks::Add(const TaskSpan& span, const Arrows& arrows,
   stream.last_end = span.ended;
   if (!op) return;
   if (is_compute && span.headed < span.ready) {
-    CHECK(span.release.by == Release::By::kDependency);
-    const auto stream_id = static_cast<StreamId>(span.release.index);
     AddWait(*waiting_, span, span.headed, span.ready,
-            program_.streams()[stream_id].name, arguments);
+            WaitCause(program_, spans_, span), arguments);
   }
   if (!is_compute && span.ready < span.started) {
     const auto partner = static_cast<RankId>(span.release.index);

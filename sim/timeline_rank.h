@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "sim/span_index.h"
 #include "sim/timeline_arguments.h"
 #include "sim/timeline_selection.h"
 #include "traces/perfetto_writer.h"
@@ -33,8 +34,8 @@ class RankTracks {
   };
 
   // Describes the tracks that `rank` needs, below `parent`.
-  RankTracks(const Program& program, RankId rank, TrackId parent,
-             TimelineDetail detail, PerfettoWriter& writer);
+  RankTracks(const Program& program, const SpanIndex& spans, RankId rank,
+             TrackId parent, TimelineDetail detail, PerfettoWriter& writer);
 
   // Requires: spans of this rank, in the order in which they ended.
   void Add(const TaskSpan& span, const Arrows& arrows,
@@ -60,6 +61,7 @@ class RankTracks {
   std::string PassName(const TimelinePlace& place) const;
 
   const Program& program_;
+  const SpanIndex& spans_;
   PerfettoWriter& writer_;
   RankId rank_;
   TimelineDetail detail_;

@@ -201,12 +201,24 @@ TEST_F(TimelineTest, WaitsAreSlicesThatNameTheirCause) {
        // Who waits for the slow rank of its tensor group.
        "select distinct r.name from slice s join track t on t.id = s.track_id "
        "join track r on r.id = t.parent_id where t.name = 'comm tensor' and "
-       "s.name = 'wait for rank 1'"});
+       "s.name = 'wait for rank 1'",
+       // The longest wait of rank 0: its backward passes come from stage 1.
+       "select s.name, s.dur > 30000 from slice s join track t on t.id = "
+       "s.track_id join track r on r.id = t.parent_id where t.name = "
+       "'waiting for' and r.name = 'rank 0 (stage 0)' order by s.dur desc "
+       "limit 1",
+       // The others are for its own exchanges.
+       "select count(*) > 3 from slice s join track t on t.id = s.track_id "
+       "where t.name = 'waiting for' and s.name = 'tensor'"});
   EXPECT_THAT(answers.tables[0],
               ElementsAre(ElementsAre(fmt::to_string(partners))));
   EXPECT_THAT(answers.tables[1],
               ElementsAre(ElementsAre(fmt::to_string(dependencies))));
   EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("rank 0 (stage 0)")));
+  ASSERT_EQ(answers.tables[3].size(), 1u);
+  EXPECT_THAT(answers.tables[3][0],
+              ElementsAre(testing::AnyOf("rank 2", "rank 3"), "1"));
+  EXPECT_THAT(answers.tables[4], ElementsAre(ElementsAre("1")));
 }
 
 TEST_F(TimelineTest, CountersShowThePeakAndTheEnd) {
