@@ -1,0 +1,133 @@
+// simulate, estimate, check and validate training, from the outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "tests/cli/run_orrery.h"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// The number after "name": in JSON with unique names.
+double Number(const std::string& json, const std::string& name) {
+  const size_t at = json.find(fmt::format("\"{}\":", name));
+  EXPECT_NE(at, std::string::npos) << name;
+  return at == std::string::npos ? 0
+                                 : std::stod(json.substr(at + name.size() + 3));
+}
+
+TEST(TrainingCommands, SimulateSaysWhereTheTimeGoes) {
+  const ProgramResult result = RunOrrery({"simulate", "quickstart"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("step time"), HasSubstr("MFU"),
+                    HasSubstr("waiting for other ranks (bubble)"),
+                    HasSubstr("fits"), HasSubstr("closed form"),
+                    HasSubstr("bounds"), HasSubstr("simulated 2 of 32 ranks")));
+}
+
+TEST(TrainingCommands, TheBreakdownSumsToTheStep) {
+  const ProgramResult result =
+      RunOrrery({"simulate", "quickstart", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string& json = result.out;
+  double sum = 0;
+  const size_t from = json.find("\"breakdown\"");
+  const std::string breakdown = json.substr(from, json.find('}', from) - from);
+  for (const char* part :
+       {"compute_s", "memory_bound_s", "launch_s", "tensor_exposed_s",
+        "context_exposed_s", "expert_exposed_s", "pipeline_exposed_s",
+        "data_exposed_s", "bubble_s", "optimizer_s", "other_s"}) {
+    sum += Number(breakdown, part);
+  }
+  // Sums of numbers printed exactly; only the last digits of doubles differ.
+  EXPECT_NEAR(sum, Number(json, "step_time_s"), 1e-9);
+}
+
+TEST(TrainingCommands, TheSameRunGivesTheSameBytes) {
+  const auto once = RunOrrery({"check", "quickstart"});
+  EXPECT_EQ(once.exit_code, 0) << once.err;
+  EXPECT_EQ(once.out, RunOrrery({"check", "quickstart"}).out);
+}
+
+TEST(TrainingCommands, APlanThatDoesNotFitIsToldWhatWouldHelp) {
+  const std::vector<std::string> words = {"simulate", "quickstart", "--set",
+                                          "system.chip.memory=16 GiB"};
+  const ProgramResult result = RunOrrery(words);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("DOES NOT FIT"), HasSubstr("too much"),
+                    HasSubstr("--set training.recompute=RECOMPUTE_FULL")));
+  // Advice is worth something if it is true.
+  std::vector<std::string> better = words;
+  better.insert(better.end(), {"--set", "training.recompute=RECOMPUTE_FULL"});
+  EXPECT_EQ(RunOrrery(better).exit_code, 0);
+}
+
+TEST(TrainingCommands, EstimateNeedsNoEngine) {
+  const ProgramResult result = RunOrrery({"estimate", "quickstart"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("terms of the closed form"),
+                                HasSubstr("bubble"), HasSubstr("peak memory")));
+}
+
+TEST(TrainingCommands, InferenceIsRefusedInOneLine) {
+  for (const char* command : {"simulate", "estimate", "check"}) {
+    const ProgramResult result = RunOrrery({command, "llama2_70b_inference"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.out, IsEmpty());
+    EXPECT_THAT(result.err, HasSubstr("is inference"));
+  }
+}
+
+// Every violation at once, each with its field.
+TEST(TrainingCommands, WrongPlansAreRefusedWithEveryReason) {
+  const ProgramResult result = RunOrrery(
+      {"simulate", "quickstart", "--set", "training.parallel.tensor=3", "--set",
+       "training.global_batch=63", "--set", "training.parallel.expert=2"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("training.parallel.tensor"),
+                                HasSubstr("training.parallel.expert")));
+  EXPECT_EQ(RunOrrery({"simulate", "quickstart", "--fold", "maybe"}).exit_code,
+            2);
+  EXPECT_EQ(
+      RunOrrery({"simulate", "quickstart", "--fidelity", "EXACT"}).exit_code,
+      2);
+}
+
+TEST(TrainingCommands, ExpertsOutsideTheirTensorGroupNeedSplitSequences) {
+  const ProgramResult result = RunOrrery(
+      {"simulate", "mixtral_8x7b_128", "--set", "training.parallel.tensor=2",
+       "--set", "training.parallel.sequence_parallel=false", "--set",
+       "training.parallel.expert_tensor=1", "--set",
+       "training.parallel.data=16"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("training.parallel.expert_tensor"));
+}
+
+// A row of one's own: predicted, or refused with the reason.
+TEST(TrainingCommands, ValidateTakesATableOfOnesOwn) {
+  const std::string table =
+      "id,source_id,model,framework,interconnect,num_gpus,gpus_per_node,layers,"
+      "hidden,ffn,heads,vocab,seq_len,global_batch,micro_batch,tp,pp,sharding,"
+      "recompute,precision,step_time_s\n"
+      "A,mine,GPT-small,Megatron-LM,NVLink,8,8,8,4096,16384,32,51200,2048,8,1,"
+      "8,1,none,full,fp16,0.1\n"
+      "B,mine,GPT-small,Megatron-LM,NVLink,8,8,,4096,16384,32,51200,2048,8,1,"
+      "8,1,none,full,fp16,0.1\n";
+  const std::string file = TestFile("mine.csv");
+  ASSERT_TRUE(WriteFile(file, table).ok());
+  const ProgramResult result =
+      RunOrrery({"validate", "training", file, "--rows"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("GPT-small"), HasSubstr("mine"),
+                                HasSubstr("'layers' is missing")));
+}
+
+}  // namespace
+}  // namespace orrery
