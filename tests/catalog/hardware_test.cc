@@ -118,8 +118,8 @@ template <class Sources>
 void ExpectEveryFieldCited(const google::protobuf::Message& message,
                            const Sources& sources) {
   static const std::vector<std::string> kNoFact = {
-      "preset", "name",    "description", "vendor",     "year",
-      "source", "library", "calibration", "collectives"};
+      "preset", "name",    "description", "vendor",      "year",
+      "source", "library", "calibration", "collectives", "kernels"};
   const std::vector<std::string> covered = Covered(sources);
   if (std::count(covered.begin(), covered.end(), "all") > 0) return;
   std::vector<const google::protobuf::FieldDescriptor*> set;
@@ -140,7 +140,12 @@ TEST_P(ChipPreset, IsValidAndNamedAfterItsFile) {
 TEST_P(ChipPreset, CitesASourceForEveryFact) {
   const pb::Chip proto = Load<pb::Chip>("chips", GetParam());
   ExpectEveryFieldCited(proto, proto.source());
-  ExpectEveryFieldCited(proto.calibration(), proto.calibration().source());
+  // The fit of the kernels' constants vouches for some of the chip's as well.
+  auto sources = proto.calibration().source();
+  sources.MergeFrom(proto.calibration().kernels().source());
+  ExpectEveryFieldCited(proto.calibration(), sources);
+  ExpectEveryFieldCited(proto.calibration().kernels(),
+                        proto.calibration().kernels().source());
 }
 
 // Fewer bits are never slower on the matrix units, and those are faster than
