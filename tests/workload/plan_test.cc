@@ -144,13 +144,17 @@ TEST(Plan, ExpertsNeedAModelThatHasThem) {
   EXPECT_THAT(
       Refusal("parallel { expert: 4 }"),
       HasSubstr("training.parallel.expert: 4, but dense has no experts"));
-  ASSERT_OK_AND_ASSIGN(const Plan plan,
-                       MakePlan("parallel { expert: 4 }", true));
+  // Each tensor rank has tokens of its own, so experts need not be cut.
+  ASSERT_OK_AND_ASSIGN(
+      const Plan plan,
+      MakePlan("parallel { expert: 4 sequence_parallel: true }", true));
   EXPECT_EQ(plan.degrees().expert_data(), 2);  // 2 x 1 x 4 / 4
   EXPECT_THAT(Refusal("parallel { expert: 5 }", true),
               AllOf(HasSubstr("5 must divide 16, the number of experts; "
                               "nearest: 4 or 8"),
                     HasSubstr("must divide the 8 ranks of a stage")));
+  EXPECT_THAT(Refusal("parallel { expert: 4 }", true),
+              HasSubstr("expert_tensor: 1, but tensor is 2"));
   EXPECT_THAT(Refusal("expert_imbalance: 17", true), HasSubstr("17"));
 }
 
