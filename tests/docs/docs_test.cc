@@ -100,7 +100,7 @@ Ran RunShown(const std::string& command, const std::string& folder) {
   std::string words = command;
   if (absl::StartsWith(words, "scripts/run")) {
     words = "orrery" + words.substr(std::string("scripts/run").size());
-    if (words == "orrery") words = "orrery show quickstart";
+    if (words == "orrery") words = "orrery simulate quickstart";
   }
   const std::string script = fmt::format(
       "cd '{}' && orrery() {{ \"$ORRERY_BINARY\" \"$@\"; }}; {{ {}; }} 2>&1",
