@@ -23,7 +23,7 @@ Time At(int64_t nanoseconds) { return Time(Duration(nanoseconds * 1000)); }
 class PerfettoSql : public testing::Test {
  protected:
   void SetUp() override {
-    if (!HasTraceProcessor()) GTEST_SKIP() << kNoTraceProcessor;
+    if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
   }
   ~PerfettoSql() override { std::filesystem::remove(path_); }
   PerfettoWriter Open() { return PerfettoWriter::Create(path_).value(); }

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 class ScenarioTimeline : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!HasTraceProcessor()) GTEST_SKIP() << kNoTraceProcessor;
+    if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
   }
   ~ScenarioTimeline() override { std::filesystem::remove(file_); }
   const std::string file_ = TestFile("scenario.pftrace");

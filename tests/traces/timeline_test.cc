@@ -34,7 +34,7 @@ class TimelineTest : public testing::Test {
   }
   ~TimelineTest() override { std::filesystem::remove(file_); }
   void SetUp() override {
-    if (!HasTraceProcessor()) GTEST_SKIP() << kNoTraceProcessor;
+    if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
   }
 
   // Writes the timeline and asks about it. The slices must be as predicted.

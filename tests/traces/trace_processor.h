@@ -3,7 +3,7 @@
 // WebAssembly build that scripts/test fetches) loads the file in Node and
 // answers SQL.
 //
-//   if (!HasTraceProcessor()) GTEST_SKIP() << kNoTraceProcessor;
+//   if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
 //   const TraceAnswers answers = Ask(path, {"select count(*) from slice"});
 //   EXPECT_THAT(answers.problems, IsEmpty());
 //   EXPECT_EQ(answers.tables[0][0][0], "7");

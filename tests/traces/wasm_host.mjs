@@ -1,6 +1,6 @@
 // The system calls of a WebAssembly build of Perfetto's trace processor, as far
 // as it needs any: memory, the clock, messages. There is no file system; what
-// asks for one hears "not implemented".
+// asks for one hears that there is none.
 
 const NOT_IMPLEMENTED = 52;  // ENOSYS in wasi
 const PAGE = 64 << 10;
