@@ -22,7 +22,8 @@ ResolvedScenario Load(const std::string& name,
 void RunSteps(benchmark::State& state, const ResolvedScenario& s, bool fold) {
   int64_t tasks = 0;
   for (auto _ : state) {
-    auto run = RunTrainingStep(s.model, s.system, *s.training, {.fold = fold});
+    auto run = RunTrainingStep(s.model, s.system, *s.training,
+                               {.fold = fold, .detail = false});
     CHECK(run.ok()) << run.status().ToString();
     tasks += run->result.tasks;
   }

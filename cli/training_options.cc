@@ -27,7 +27,10 @@ std::vector<Flag> TrainingFlags() {
            .help = "network: CLOSED_FORM, FLUID or STEPPED"},
           {.name = "fold",
            .value = "auto|off",
-           .help = "simulate one rank for all that do the same, or each"}};
+           .help = "simulate one rank for all that do the same, or each"},
+          {.name = "kernels",
+           .value = "each|merged",
+           .help = "every kernel by itself, or merged between communication"}};
 }
 
 absl::StatusOr<TrainingOptions> ReadTrainingOptions(
@@ -50,6 +53,12 @@ absl::StatusOr<TrainingOptions> ReadTrainingOptions(
         fmt::format("--fold: '{}' is neither auto nor off", fold));
   }
   options.fold = fold == "auto";
+  const std::string kernels = arguments.Get("kernels").value_or("each");
+  if (kernels != "each" && kernels != "merged") {
+    return absl::InvalidArgumentError(
+        fmt::format("--kernels: '{}' is neither each nor merged", kernels));
+  }
+  options.detail = kernels == "each";
   return options;
 }
 
