@@ -1,11 +1,8 @@
 #include "cli/sensitivities.h"
 
-#include <absl/functional/function_ref.h>
-
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
+#include "base/parallel.h"
 #include "base/status.h"
 
 namespace orrery {
@@ -21,21 +18,6 @@ absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
       const TrainingRun run,
       RunTrainingStep(scenario.model, system, *scenario.training, options));
   return run.result.end - Time{};
-}
-
-// Calls work(0) ... work(count - 1), each once, on all processors.
-void InParallel(size_t count, absl::FunctionRef<void(size_t)> work) {
-  std::atomic<size_t> next{0};
-  const auto worker = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < count;) work(i);
-  };
-  std::vector<std::thread> threads;
-  const size_t processors = std::max(1u, std::thread::hardware_concurrency());
-  for (size_t t = 1; t < std::min(processors, count); ++t) {
-    threads.emplace_back(worker);
-  }
-  worker();
-  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

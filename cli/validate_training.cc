@@ -8,6 +8,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/format.h"
+#include "base/parallel.h"
 #include "base/status.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -50,9 +51,13 @@ absl::StatusOr<Prediction> Predict(const CsvTable::Row& row) {
 }
 
 Predictions PredictAll(const CsvTable& table) {
+  std::vector<absl::StatusOr<Prediction>> predicted(table.rows().size());
+  InParallel(predicted.size(),
+             [&](size_t i) { predicted[i] = Predict(table.rows()[i]); });
   Predictions result;
-  for (const CsvTable::Row& row : table.rows()) {
-    auto prediction = Predict(row);
+  for (size_t i = 0; i < predicted.size(); ++i) {
+    const CsvTable::Row& row = table.rows()[i];
+    auto& prediction = predicted[i];
     if (prediction.ok()) {
       result.rows.push_back(*std::move(prediction));
     } else {

@@ -1,0 +1,19 @@
+#pragma once
+// InParallel: the same work for many items, on all processors.
+//
+//   std::vector<Answer> answers(questions.size());
+//   InParallel(questions.size(),
+//              [&](size_t i) { answers[i] = Ask(questions[i]); });
+//
+// Each item is taken once, by whichever thread is free; as long as an item only
+// writes its own place, the result does not depend on how many threads there
+// are. Returns when all are done.
+#include <absl/functional/function_ref.h>
+
+#include <cstddef>
+
+namespace orrery {
+
+void InParallel(size_t count, absl::FunctionRef<void(size_t)> work);
+
+}  // namespace orrery
