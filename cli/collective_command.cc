@@ -3,6 +3,7 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,10 @@
 #include "cli/network_flags.h"
 #include "cli/output.h"
 #include "cli/scenario.h"
+#include "cli/version.h"
 #include "sim/network.h"
 #include "sim/run_plans.h"
+#include "sim/timeline_collective.h"
 
 namespace orrery {
 namespace {
@@ -118,6 +121,51 @@ std::string Json(absl::Span<const Line> lines, CommunicationKind kind,
   return text + "\n  ]\n}\n";
 }
 
+// The trace that --trace asks for, if it does: one call after the other.
+class CollectiveTrace {
+ public:
+  static absl::StatusOr<CollectiveTrace> Open(const Arguments& arguments,
+                                              const Network& network,
+                                              const System& system) {
+    CollectiveTrace trace;
+    const auto path = arguments.Get("trace");
+    if (!path) return trace;
+    ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(*path));
+    trace.path_ = *path;
+    trace.writer_ = std::make_unique<PerfettoWriter>(std::move(writer));
+    trace.writer_->AddAttribute("orrery.system", system.name());
+    trace.writer_->AddAttribute("orrery.version", std::string(kVersion));
+    trace.timeline_.emplace(network, *trace.writer_);
+    return trace;
+  }
+
+  TransferLog* log() { return timeline_ ? &log_ : nullptr; }
+
+  // Requires: the call was run with log().
+  void Add(const CollectiveCall& call, const PlannedCall& planned, Time end) {
+    if (!timeline_) return;
+    timeline_->Add(call, planned, log_, end);
+    log_ = {};
+  }
+
+  absl::Status Finish() {
+    if (!timeline_) return absl::OkStatus();
+    timeline_->Finish();
+    RETURN_IF_ERROR(writer_->Finish());
+    fmt::print(stderr,
+               "orrery: wrote {} slices to {}; 'orrery view {}' shows it\n",
+               writer_->slices(), path_, path_);
+    return absl::OkStatus();
+  }
+
+ private:
+  CollectiveTrace() = default;
+  std::string path_;
+  std::unique_ptr<PerfettoWriter> writer_;
+  std::optional<CollectiveTimeline> timeline_;
+  TransferLog log_;
+};
+
 absl::StatusOr<NetworkOptions> Options(const Arguments& arguments) {
   NetworkOptions options;
   if (const auto name = arguments.Get("fidelity")) {
@@ -171,6 +219,8 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     call.chips[1] = static_cast<VertexId>(system.chips_per_node());
   }
   const AlphaBeta port = PortOf(network.graph(), call.chips[0]);
+  ASSIGN_OR_RETURN(CollectiveTrace trace,
+                   CollectiveTrace::Open(arguments, network, system));
   std::vector<Line> lines;
   for (Bytes size : sizes) {
     call.bytes = size;
@@ -178,13 +228,15 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     const bool in_network =
         planned.algorithm == CollectiveAlgorithm::kSwitchMulticast ||
         planned.algorithm == CollectiveAlgorithm::kReductionTree;
-    const double seconds = ToSeconds(RunPlans(network.resources().capacities(),
-                                              {{planned.plan, Time{}}})[0]);
+    const Time end = RunPlans(network.resources().capacities(),
+                              {{planned.plan, Time{}}}, trace.log())[0];
+    trace.Add(call, planned, end);
     lines.push_back(
-        {size, seconds,
+        {size, ToSeconds(end),
          CollectiveLowerBound(kind, ranks, size, port, in_network).count(),
          std::string(NameOf(planned.algorithm)), planned.protocol});
   }
+  RETURN_IF_ERROR(trace.Finish());
   if (const auto json = arguments.Get("json")) {
     RETURN_IF_ERROR(WriteFile(*json, Json(lines, kind, system, ranks)));
     return ExitCode::kDone;
@@ -209,7 +261,9 @@ Command CollectiveCommand() {
           "  orrery collective --system dgx_h100_ib400 --nodes 4 --op "
           "all_reduce --size 1KB..16GB\n"
           "  orrery collective --system dgx_h100_ib400 --op all_to_all --chips "
-          "4 --size 64MB",
+          "4 --size 64MB\n"
+          "  orrery collective --system dgx_h100_ib400 --size 1MB --fidelity "
+          "STEPPED --trace ring.pftrace",
       .flags = {{.name = "system", .value = "NAME", .help = "preset"},
                 {.name = "nodes", .value = "N", .help = "nodes (default 1)"},
                 {.name = "chips",
@@ -232,6 +286,10 @@ Command CollectiveCommand() {
                  .value = "NAME",
                  .help = "CLOSED_FORM, FLUID (default) or STEPPED"},
                 SetFlag(),
+                {.name = "trace",
+                 .value = "FILE",
+                 .help = "write a timeline of the calls, one after the other, "
+                         "for the Perfetto UI"},
                 {.name = "json",
                  .value = "FILE",
                  .help = "write JSON to FILE instead (- is stdout)"}},

@@ -35,6 +35,15 @@ std::vector<ResourceUse> Scaled(std::vector<ResourceUse> uses, double factor) {
 
 }  // namespace
 
+std::vector<std::pair<size_t, size_t>> StagesOf(const Schedule& schedule) {
+  std::vector<std::pair<size_t, size_t>> stages;
+  for (size_t phase = 0; phase < schedule.phases.size(); ++phase) {
+    if (!schedule.phases[phase].streams) stages.emplace_back(phase, phase);
+    stages.back().second = phase + 1;
+  }
+  return stages;
+}
+
 CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
                                const ProtocolPair& protocols, Bytes bytes,
                                const NetworkResources& resources)
@@ -43,22 +52,23 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
       bytes_(static_cast<double>(bytes.value())),
       resources_(resources) {
   const Schedule& schedule = routed.schedule();
-  for (size_t phase = 0; phase < schedule.phases.size(); ++phase) {
-    std::vector<ResourceUse> uses;
-    for (const RoutedSchedule::Load& load : routed.loads(phase)) {
-      double weight = 0;
-      if (load.scale_up > 0) {
-        weight += load.scale_up / protocols.of(Tier::kScaleUp).efficiency;
+  for (const auto& [begin, end] : StagesOf(schedule)) {
+    Stage& stage = stages_.emplace_back();
+    for (size_t phase = begin; phase < end; ++phase) {
+      std::vector<ResourceUse> uses;
+      for (const RoutedSchedule::Load& load : routed.loads(phase)) {
+        double weight = 0;
+        if (load.scale_up > 0) {
+          weight += load.scale_up / protocols.of(Tier::kScaleUp).efficiency;
+        }
+        if (load.scale_out > 0) {
+          weight += load.scale_out / protocols.of(Tier::kScaleOut).efficiency;
+        }
+        uses.push_back({load.resource, weight});
       }
-      if (load.scale_out > 0) {
-        weight += load.scale_out / protocols.of(Tier::kScaleOut).efficiency;
-      }
-      uses.push_back({load.resource, weight});
+      stage.latency += routed.Latency(phase, protocols);
+      stage.uses = stage.uses.empty() ? std::move(uses) : Sum(stage.uses, uses);
     }
-    if (!schedule.phases[phase].streams) stages_.emplace_back();
-    Stage& stage = stages_.back();
-    stage.latency += routed.Latency(phase, protocols);
-    stage.uses = stage.uses.empty() ? std::move(uses) : Sum(stage.uses, uses);
   }
   for (Stage& stage : stages_) {
     stage.wire = WireOf(stage.uses);

@@ -15,6 +15,7 @@
 #include <absl/status/statusor.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -34,11 +35,25 @@ struct CallOverhead {
   Duration alongside{};
 };
 
+// Which message of the schedule a step carries; none for a step that only
+// waits.
+struct StepMessage {
+  int32_t message = -1;
+  int32_t segment = 0;
+  int32_t repeat = 0;
+};
+
 struct PlanSteps {
   std::vector<TransferStep> steps;
   // Empty: one after the other.
   std::vector<StepOrder> orders;
+  // One per step where every message is one (kStepped), else empty.
+  std::vector<StepMessage> messages = {};
 };
+
+// The phases of each stage, first and past the last: what one step of a fluid
+// plan runs, unless the schedule is pipelined and one step runs all.
+std::vector<std::pair<size_t, size_t>> StagesOf(const Schedule& schedule);
 
 // Seconds a stage's bytes take with the machine to itself, and its latency.
 struct StageTime {

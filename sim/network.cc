@@ -245,8 +245,10 @@ absl::StatusOr<PlannedCall> Network::Plan(const CollectiveCall& call) {
   ASSIGN_OR_RETURN(
       PlanSteps steps,
       StepsWithTwins(call, best->algorithm, best->protocols, best->overhead));
+  const Kept& kept =
+      Routed(call.kind, best->algorithm, Placed(call.kind, call.chips));
   return PlannedCall{best->algorithm, ProtocolName(best->protocols), best->solo,
-                     std::move(steps)};
+                     std::move(steps), &*kept.routed};
 }
 
 absl::StatusOr<PlanSteps> Network::StepsWithTwins(

@@ -58,6 +58,8 @@ struct PlannedCall {
   std::string protocol;
   Duration solo{};
   PlanSteps plan;
+  // What the plan was made of, kept by the network; null for a group of one.
+  const RoutedSchedule* routed = nullptr;
 };
 
 // The time of one candidate, for those who want to see the choice.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/format.h"
+
 namespace orrery {
 namespace {
 
@@ -60,6 +62,20 @@ NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
     of_link_[id] =
         capacities_.Add(std::max(1.0, graph.link(id).bandwidth.value()));
   }
+}
+
+IdVector<ResourceId, std::string> ResourceNames(
+    const Graph& graph, const NetworkResources& resources) {
+  IdVector<ResourceId, std::string> names(resources.capacities().size());
+  for (const LinkId id : graph.links()) {
+    std::string& name = names[resources.of(id)];
+    if (!name.empty()) continue;
+    const Link& link = graph.link(id);
+    name =
+        fmt::format("{} {} to {}", graph.link_classes()[link.link_class].name,
+                    VertexName(graph, link.from), VertexName(graph, link.to));
+  }
+  return names;
 }
 
 }  // namespace orrery

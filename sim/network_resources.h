@@ -5,6 +5,8 @@
 // that are always used evenly (the planes of an NVSwitch island under spray)
 // are one resource with their bandwidths added up: the rates are the same and
 // the engine has a fraction of the work.
+#include <string>
+
 #include "base/ids.h"
 #include "sim/transfer_plan.h"
 #include "topology/graph.h"
@@ -25,5 +27,9 @@ class NetworkResources {
   IdVector<LinkId, ResourceId> of_link_;
   IdVector<ResourceId, double> capacities_;
 };
+
+// After the first link of each: "NVLink chip 3 to switch 64".
+IdVector<ResourceId, std::string> ResourceNames(
+    const Graph& graph, const NetworkResources& resources);
 
 }  // namespace orrery

@@ -28,20 +28,10 @@ CollectiveCall CallOf(const Call& call, const StepGroup& group) {
   return result;
 }
 
-// After the first link of each: "NVLink chip 3 to switch 64".
-IdVector<ResourceId, std::string> ResourceNames(
+IdVector<ResourceId, std::string> NamesOf(
     const Network& network, const IdVector<ResourceId, ResourceId>& kept) {
-  const Graph& graph = network.graph();
-  IdVector<ResourceId, std::string> all(
-      network.resources().capacities().size());
-  for (const LinkId id : graph.links()) {
-    std::string& name = all[network.resources().of(id)];
-    if (!name.empty()) continue;
-    const Link& link = graph.link(id);
-    name =
-        fmt::format("{} {} to {}", graph.link_classes()[link.link_class].name,
-                    VertexName(graph, link.from), VertexName(graph, link.to));
-  }
+  const IdVector<ResourceId, std::string> all =
+      ResourceNames(network.graph(), network.resources());
   IdVector<ResourceId, std::string> names;
   for (const ResourceId original : kept) names.Add(all[original]);
   return names;
@@ -72,7 +62,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   IdVector<ResourceId, ResourceId> kept;
   transfers.capacities = MergeResources(network.resources().capacities(),
                                         absl::MakeSpan(plans), &kept);
-  transfers.resource_names = ResourceNames(network, kept);
+  transfers.resource_names = NamesOf(network, kept);
   for (const PlanSteps& plan : plans) {
     transfers.plan_of_call.Add(
         plan.orders.empty()

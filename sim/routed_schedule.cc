@@ -99,6 +99,7 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
   }
   RoutedSchedule routed;
   routed.schedule_ = &schedule;
+  routed.chips_ = placement.chips;
   routed.way_of_.resize(schedule.messages.size());
 
   // Ways of pairs of chips are found together, so that an adaptive router sees

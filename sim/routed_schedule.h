@@ -54,6 +54,8 @@ class RoutedSchedule {
   void AddLoadsOf(const RoutedSchedule& other);
 
   const Schedule& schedule() const { return *schedule_; }
+  // The chip of each rank of the schedule.
+  absl::Span<const VertexId> chips() const { return chips_; }
   const Way& way(size_t message) const {
     return ways_[static_cast<size_t>(way_of_[message])];
   }
@@ -68,6 +70,7 @@ class RoutedSchedule {
   RoutedSchedule() = default;
 
   const Schedule* schedule_ = nullptr;
+  std::vector<VertexId> chips_;
   std::vector<Way> ways_;
   std::vector<int32_t> way_of_;  // by message
   std::vector<std::vector<Load>> loads_;

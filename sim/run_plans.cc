@@ -7,7 +7,8 @@
 namespace orrery {
 
 std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
-                           absl::Span<const StartedPlan> plans) {
+                           absl::Span<const StartedPlan> plans,
+                           TransferLog* log) {
   Transfers transfers;
   transfers.capacities = capacities;
   // There are no kernels here; their events are the starts of plans.
@@ -23,7 +24,7 @@ std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
     queue.Schedule({EventPhase::kKernel, static_cast<uint32_t>(i)},
                    plans[i].start);
   }
-  TransferRunner runner(transfers, queue);
+  TransferRunner runner(transfers, queue, log);
   std::vector<Time> ends(plans.size());
   std::vector<Event> events;
   while (!queue.empty()) {

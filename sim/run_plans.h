@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "sim/collective_plan.h"
+#include "sim/transfer_log.h"
 #include "sim/transfer_plan.h"
 
 namespace orrery {
@@ -20,8 +21,9 @@ struct StartedPlan {
 };
 
 // When each plan ends, all of them sharing resources of the given capacities
-// (bytes per second).
+// (bytes per second). `log`, if given, gets their steps; group i is plan i.
 std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
-                           absl::Span<const StartedPlan> plans);
+                           absl::Span<const StartedPlan> plans,
+                           TransferLog* log = nullptr);
 
 }  // namespace orrery

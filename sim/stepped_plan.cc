@@ -29,11 +29,11 @@ class Expander {
         bytes_(bytes),
         pipelined_(schedule_.segments > 1),
         last_of_message_(schedule_.messages.size(), -1) {
-    plan_.steps.push_back({.latency = before});
+    AddStep({.latency = before});
   }
 
   PlanSteps Expand() && {
-    for (int32_t segment = 0; segment < schedule_.segments; ++segment) {
+    for (segment_ = 0; segment_ < schedule_.segments; ++segment_) {
       Frontier frontier(static_cast<size_t>(schedule_.participants()), {0});
       for (size_t phase = 0; phase < schedule_.phases.size();) {
         // A phase and those that stream behind it start together.
@@ -73,7 +73,7 @@ class Expander {
           std::sort(waits_.begin(), waits_.end());
           waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
           const int32_t step =
-              AddMessage(static_cast<size_t>(i), round, behind);
+              AddMessage(static_cast<size_t>(i), round, repeat, behind);
           after[source].push_back(step);
           after[destination].push_back(step);
         }
@@ -101,13 +101,16 @@ class Expander {
     waits.assign(1, join);
   }
 
-  int32_t AddStep(TransferStep step) {
+  int32_t AddStep(TransferStep step, StepMessage message = {}) {
     plan_.steps.push_back(std::move(step));
+    plan_.messages.push_back(message);
     return static_cast<int32_t>(plan_.steps.size()) - 1;
   }
 
   // A message that waits for `waits_`.
-  int32_t AddMessage(size_t message, const Round& round, Duration behind) {
+  int32_t AddMessage(size_t message, const Round& round, int32_t repeat,
+                     Duration behind) {
+    const StepMessage what = {static_cast<int32_t>(message), segment_, repeat};
     const RoutedSchedule::Way& way = routed_.way(message);
     const double efficiency = protocols_.of(way.tier).efficiency;
     TransferStep flow = {
@@ -117,14 +120,14 @@ class Expander {
     for (ResourceUse& use : flow.uses) use.weight /= efficiency;
     if (flow.work <= 0) flow.uses.clear();
     if (!pipelined_) {
-      const int32_t step = AddStep(std::move(flow));
+      const int32_t step = AddStep(std::move(flow), what);
       for (int32_t wait : waits_) plan_.orders.push_back({wait, step});
       return step;
     }
     const int32_t latency = AddStep({.latency = flow.latency});
     for (int32_t wait : waits_) plan_.orders.push_back({wait, latency});
     flow.latency = Duration(0);
-    const int32_t step = AddStep(std::move(flow));
+    const int32_t step = AddStep(std::move(flow), what);
     plan_.orders.push_back({latency, step});
     int32_t& last = last_of_message_[message];
     if (last >= 0) plan_.orders.push_back({last, step});
@@ -137,6 +140,7 @@ class Expander {
   ProtocolPair protocols_;
   double bytes_;
   bool pipelined_;
+  int32_t segment_ = 0;
   std::vector<int32_t> last_of_message_;  // of the segment before
   std::vector<int32_t> waits_;
   PlanSteps plan_;

@@ -46,9 +46,6 @@ std::vector<MemoryChange> MemoryChanges(const Program& program,
   return changes;
 }
 
-// The times and heights of a staircase that starts at 0.
-using Steps = std::map<Time, double>;
-
 }  // namespace
 
 void WriteMemoryCounters(const Program& program, const SpanIndex& spans,
@@ -159,7 +156,7 @@ void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
   for (const auto& [link, load] : carried) order.emplace_back(-load, link);
   std::sort(order.begin(), order.end());
   if (order.size() > kMostLinks) order.resize(kMostLinks);
-  std::map<ResourceId, Steps> steps;
+  std::map<ResourceId, LoadChanges> steps;
   for (const auto& [load, link] : order) steps[link];
   for (const TaskSpan& span : spans) {
     if (!is_call(span) || span.started == span.ended) continue;
@@ -178,22 +175,27 @@ void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
     }
   }
   for (const auto& [load, link] : order) {
-    const TrackId counter = writer.AddCounter(
-        {.name = transfers.resource_names.empty()
-                     ? fmt::format("link {} load", static_cast<int>(link))
-                     : transfers.resource_names[link] + " load",
-         .parent = parent,
-         .unit = CounterUnit::kPercent,
-         .scale_key = "load"});
-    double height = 0;
-    Count(writer, counter, Time{}, 0);
-    for (const auto& [at, change] : steps[link]) {
-      height += change;
-      // Sums of many small numbers do not return to nothing exactly.
-      Count(writer, counter, at, height < 1e-9 ? 0 : height);
-    }
-    Count(writer, counter, end, 0);
+    WriteLoadCounter(transfers.resource_names.empty()
+                         ? fmt::format("link {} load", static_cast<int>(link))
+                         : transfers.resource_names[link] + " load",
+                     steps[link], parent, end, writer);
   }
+}
+
+void WriteLoadCounter(const std::string& name, const LoadChanges& changes,
+                      TrackId parent, Time end, PerfettoWriter& writer) {
+  const TrackId counter = writer.AddCounter({.name = name,
+                                             .parent = parent,
+                                             .unit = CounterUnit::kPercent,
+                                             .scale_key = "load"});
+  double height = 0;
+  Count(writer, counter, Time{}, 0);
+  for (const auto& [at, change] : changes) {
+    height += change;
+    // Sums of many small numbers do not return to nothing exactly.
+    Count(writer, counter, at, height < 1e-9 ? 0 : height);
+  }
+  Count(writer, counter, end, 0);
 }
 
 }  // namespace orrery

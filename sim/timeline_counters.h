@@ -3,6 +3,7 @@
 // are, how loaded the links are. Each ends with a value at the end of the run.
 #include <absl/types/span.h>
 
+#include <map>
 #include <string>
 
 #include "base/ids.h"
@@ -33,5 +34,12 @@ inline constexpr size_t kMostLinks = 64;
 void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
                     absl::Span<const RankId> ranks, const Transfers& transfers,
                     TrackId parent, Time end, PerfettoWriter& writer);
+
+// Where a load, in percent, rises or falls, and by how much.
+using LoadChanges = std::map<Time, double>;
+
+// A counter of a load that begins at nothing; it ends with a 0 at `end`.
+void WriteLoadCounter(const std::string& name, const LoadChanges& changes,
+                      TrackId parent, Time end, PerfettoWriter& writer);
 
 }  // namespace orrery

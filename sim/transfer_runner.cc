@@ -63,6 +63,10 @@ void TransferRunner::Begin(Time now) {
     const uint32_t id = beginning_[next];
     Slot& slot = slots_[id];
     ++steps_;
+    if (log_ != nullptr) {
+      if (spans_.size() < slots_.size()) spans_.resize(slots_.size());
+      spans_[id] = {slot.group, slot.place, now, now, now};
+    }
     const TransferPlans::Step step = plans_.step(slot.plan, slot.place);
     if (step.latency > Duration(0)) {
       slot.stage = Stage::kLatency;
@@ -77,19 +81,24 @@ void TransferRunner::Begin(Time now) {
 void TransferRunner::Move(uint32_t id, Time now) {
   Slot& slot = slots_[id];
   const TransferPlans::Step step = plans_.step(slot.plan, slot.place);
+  if (log_ != nullptr) spans_[id].moved = now;
   if (step.work > 0) {
     slot.stage = Stage::kMoving;
     sharing_.Start(
         static_cast<ActivityId>(id), now,
         {.amount = step.work, .rate_cap = step.rate_cap, .uses = step.uses});
   } else {
-    EndStep(id);
+    EndStep(id, now);
   }
 }
 
 // Releases what comes next into `beginning_`.
-void TransferRunner::EndStep(uint32_t id) {
+void TransferRunner::EndStep(uint32_t id, Time now) {
   const Slot slot = slots_[id];
+  if (log_ != nullptr) {
+    spans_[id].ended = now;
+    log_->spans.push_back(spans_[id]);
+  }
   if (plans_.is_chain(slot.plan)) {
     if (slot.place + 1 < plans_.step_count(slot.plan)) {
       ++slots_[id].place;
@@ -120,7 +129,7 @@ void TransferRunner::OnEvent(uint32_t id, Time now) {
     Move(id, now);
   } else {
     sharing_.Finish(static_cast<ActivityId>(id), now);
-    EndStep(id);
+    EndStep(id, now);
   }
   Begin(now);
 }
@@ -130,6 +139,10 @@ void TransferRunner::SettleChanged(Time now) {
     queue_.Schedule(
         {EventPhase::kTransfer, static_cast<uint32_t>(moved.activity)},
         moved.at);
+    if (log_ == nullptr) continue;
+    const Slot& slot = slots_[Index(moved.activity)];
+    log_->rates.push_back(
+        {slot.group, slot.place, now, sharing_.rate(moved.activity)});
   }
 }
 

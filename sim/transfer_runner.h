@@ -14,16 +14,20 @@
 
 #include "sim/event_queue.h"
 #include "sim/sharing.h"
+#include "sim/transfer_log.h"
 #include "sim/transfer_plan.h"
 
 namespace orrery {
 
 class TransferRunner {
  public:
-  TransferRunner(const Transfers& transfers, EventQueue& queue)
+  // `log`, if given, is told of every step and every rate.
+  TransferRunner(const Transfers& transfers, EventQueue& queue,
+                 TransferLog* log = nullptr)
       : plans_(transfers.plans),
         queue_(queue),
-        sharing_(transfers.capacities) {}
+        sharing_(transfers.capacities),
+        log_(log) {}
 
   void Start(GroupId group, PlanId plan, Time now);
   void OnEvent(uint32_t slot, Time now);
@@ -57,12 +61,14 @@ class TransferRunner {
   // Begins the steps in `beginning_`, and those that they release at once.
   void Begin(Time now);
   void Move(uint32_t slot, Time now);
-  void EndStep(uint32_t slot);
+  void EndStep(uint32_t slot, Time now);
   void SettleChanged(Time now);
 
   const TransferPlans& plans_;
   EventQueue& queue_;
   Sharing sharing_;
+  TransferLog* log_;
+  std::vector<TransferLog::Span> spans_;  // of each slot, if there is a log
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;  // a heap, lowest on top
   std::vector<Graph> graphs_;
