@@ -61,6 +61,7 @@ void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
   to.set_bubble_s(ToSeconds(from.bubble));
   to.set_optimizer_s(ToSeconds(from.optimizer));
   to.set_other_s(ToSeconds(from.slowed));
+  to.set_straggler_s(ToSeconds(from.straggler));
 }
 
 }  // namespace

@@ -10,14 +10,11 @@ namespace {
 
 constexpr StreamId kCompute{0};
 
-Duration Overlap(Time from, Time to, Time begin, Time end) {
-  return std::max(Duration(0), std::min(to, end) - std::max(from, begin));
-}
-
 }  // namespace
 
 Duration StepBreakdown::total() const {
-  Duration sum = compute + memory_bound + launch + optimizer + slowed + bubble;
+  Duration sum =
+      compute + memory_bound + launch + optimizer + slowed + bubble + straggler;
   for (const Duration d : exposed) sum += d;
   return sum;
 }
@@ -43,28 +40,63 @@ void BreakdownSink::AddOwn(const TaskSpan& span) {
   }
 }
 
+const TaskSpan* BreakdownSink::Recent(StreamId stream, TaskId task) const {
+  const std::deque<TaskSpan>& spans = recent_[Index(stream)];
+  if (spans.empty() || task < spans.front().task) return nullptr;
+  const size_t place = Index(task) - Index(spans.front().task);
+  return place < spans.size() ? &spans[place] : nullptr;
+}
+
+const TaskSpan* BreakdownSink::Before(const TaskSpan& span) const {
+  if (span.headed == span.ready) {
+    if (span.stream == kCompute || Index(span.task) == 0) return nullptr;
+    const auto before =
+        static_cast<TaskId>(static_cast<int32_t>(span.task) - 1);
+    return Recent(span.stream, before);
+  }
+  for (const Dependency& needed :
+       program_.role_of(rank_).dependencies(span.task)) {
+    const TaskSpan* before = Recent(needed.stream, needed.task);
+    if (before != nullptr && before->ended == span.ready) return before;
+  }
+  return nullptr;
+}
+
+void BreakdownSink::AddExposed(StreamId stream, Time from, Time to) {
+  if (from < to) breakdown_.exposed[Index(stream)] += to - from;
+}
+
+void BreakdownSink::AddBubble(Time from, Time to) {
+  if (from >= to) return;
+  breakdown_.bubble += to - from;
+  bubbles_.push_back({from, to});
+}
+
+void BreakdownSink::AddPartnerWait(const TaskSpan& span, Time from, Time to) {
+  if (from >= to) return;
+  const auto last = static_cast<RankId>(span.release.index);
+  if (span.kind == SpanKind::kCollective &&
+      span.release.by == Release::By::kPartner &&
+      program_.ranks()[last].role == program_.ranks()[rank_].role) {
+    breakdown_.straggler += to - from;
+  } else {
+    AddBubble(from, to);
+  }
+}
+
 void BreakdownSink::AddGap(const TaskSpan& span) {
-  const Duration gap = span.started - span.headed;
-  if (gap == Duration(0)) return;
-  const bool known = span.release.by == Release::By::kDependency;
-  const auto stream = static_cast<size_t>(known ? span.release.index : 0);
-  const TaskSpan* cause = nullptr;
-  for (const TaskSpan& before : recent_[stream]) {
-    if (before.ended == span.ready) cause = &before;
+  const Time from = span.headed;
+  Time to = span.started;  // what is left to explain: [from, to)
+  for (const TaskSpan* link = Before(span); link != nullptr && from < to;
+       link = Before(*link)) {
+    const auto within = [&](Time at) { return std::clamp(at, from, to); };
+    // Whatever lies between the link's end and what it made start.
+    AddBubble(within(link->ended), to);
+    AddExposed(link->stream, within(link->started), within(link->ended));
+    AddPartnerWait(*link, within(link->ready), within(link->started));
+    to = within(link->ready);
   }
-  if (cause == nullptr) {
-    breakdown_.bubble += gap;
-    return;
-  }
-  // A receive waits for its sender; a collective for its last member.
-  const bool receives = cause->kind == SpanKind::kReceive;
-  const Duration running =
-      Overlap(span.headed, span.started, cause->started, cause->ended);
-  const Duration waiting = receives ? gap - running
-                                    : Overlap(span.headed, span.started,
-                                              cause->ready, cause->started);
-  breakdown_.bubble += waiting;
-  breakdown_.exposed[stream] += gap - waiting;
+  AddBubble(from, to);
 }
 
 void BreakdownSink::AddKernel(const TaskSpan& span) {
@@ -99,12 +131,15 @@ StepBreakdown BreakdownSink::Finish(Time end) {
   Time at = compute_end_;
   for (const TaskSpan* span : tail) {
     if (span->ended <= at) continue;
-    breakdown_.bubble += std::max(Duration(0), span->started - at);
-    breakdown_.exposed[Index(span->stream)] +=
-        Overlap(at, end, span->started, span->ended);
+    const Time ready = std::max(at, span->ready);
+    AddBubble(at, std::min(ready, span->started));
+    AddPartnerWait(*span, ready, span->started);
+    AddExposed(span->stream, std::max(at, span->started), span->ended);
     at = span->ended;
   }
-  breakdown_.bubble += end - at;
+  AddBubble(at, end);
+  std::sort(bubbles_.begin(), bubbles_.end(),
+            [](const Bubble& a, const Bubble& b) { return a.from < b.from; });
   return breakdown_;
 }
 
