@@ -7,18 +7,30 @@
 // follow from the others; those are dropped. What is left is at most one
 // dependency per foreign stream, in stream order.
 //
-// Cost: O((tasks + dependencies) * streams) time, O(tasks * streams) memory.
+// Cost: O((tasks + dependencies) * streams) time; a clock is kept for tasks
+// that others wait for only.
 #include <vector>
 
 #include "workload/task.h"
 
 namespace orrery {
 
-// `stream_begin` has one entry more than there are streams; `order` is a
-// topological order of all tasks; `written` holds what each task waits for.
-std::vector<std::vector<Dependency>> ReduceDependencies(
-    const std::vector<TaskId>& stream_begin,
-    const std::vector<StreamId>& stream_of, const std::vector<TaskId>& order,
-    const std::vector<std::vector<TaskId>>& written);
+// What every task waits for: those of task t are the entries from begin[t] to
+// begin[t + 1], which has one entry more than there are tasks.
+struct DependencyRows {
+  std::vector<int32_t> begin;
+  std::vector<Dependency> entries;
+};
+
+struct ReducedDependencies {
+  DependencyRows rows;
+  // Per stream: the first task that can never start because dependencies form a
+  // cycle, or the end of the stream.
+  std::vector<TaskId> reached;
+};
+
+// `stream_begin` has one entry more than there are streams.
+ReducedDependencies ReduceDependencies(const std::vector<TaskId>& stream_begin,
+                                       const DependencyRows& written);
 
 }  // namespace orrery

@@ -31,11 +31,12 @@ class StepLowering {
         placement_(plan),
         orders_(MakeOrders(plan.schedule(), plan.degrees().pipeline,
                            plan.virtual_stages(), plan.micro_batches())),
-        templates_(MakeStepTemplates(model, plan, timer, options.pass)),
+        builder_(StepStreams(orders_.layout)),
+        templates_(MakeStepTemplates(model, plan, timer, options.pass,
+                                     builder_.table())),
         context_{model,      plan,  placement_,  orders_,
                  templates_, timer, options.pass},
-        fold_(options.fold),
-        builder_(StepStreams(orders_.layout)) {}
+        fold_(options.fold) {}
 
   absl::StatusOr<LoweredStep> Lower() && {
     std::vector<RoleWork> work;
@@ -160,10 +161,10 @@ class StepLowering {
   const Plan& plan_;
   Placement placement_;
   PipelineOrders orders_;
+  ProgramBuilder builder_;
   StepTemplates templates_;
   StepContext context_;
   bool fold_;
-  ProgramBuilder builder_;
   absl::flat_hash_map<GroupKey, GroupRef> refs_;
   absl::flat_hash_map<GroupKey, StepGroup> real_groups_;
 };

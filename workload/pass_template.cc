@@ -53,16 +53,17 @@ absl::Span<const Step> OfSlot(const std::vector<Step>& steps, int slot) {
 }  // namespace
 
 PassTemplate ForwardPass(const LayerOps& ops, OpTimer timer,
-                         const PassOptions& options) {
-  PassWriter writer(timer, options);
+                         const PassOptions& options, TaskTable& table) {
+  PassWriter writer(timer, options, table);
   writer.SetPhase(WorkPhase::kForward);
   writer.AddSteps(ops.forward);
   return std::move(writer).Finish();
 }
 
 PassTemplate BackwardPass(const LayerOps& ops, const Recomputation& again,
-                          OpTimer timer, const PassOptions& options) {
-  PassWriter writer(timer, options);
+                          OpTimer timer, const PassOptions& options,
+                          TaskTable& table) {
+  PassWriter writer(timer, options, table);
   WriteAgain(writer, ops, again);
   int top = -1;
   for (const auto* list : {&ops.input_gradient, &ops.weight_gradient}) {
@@ -84,8 +85,9 @@ PassTemplate BackwardPass(const LayerOps& ops, const Recomputation& again,
 }
 
 PassTemplate InputGradientPass(const LayerOps& ops, const Recomputation& again,
-                               OpTimer timer, const PassOptions& options) {
-  PassWriter writer(timer, options);
+                               OpTimer timer, const PassOptions& options,
+                               TaskTable& table) {
+  PassWriter writer(timer, options, table);
   WriteAgain(writer, ops, again);
   writer.SetPhase(WorkPhase::kBackward);
   writer.AddSteps(ops.input_gradient);
@@ -93,8 +95,8 @@ PassTemplate InputGradientPass(const LayerOps& ops, const Recomputation& again,
 }
 
 PassTemplate WeightGradientPass(const LayerOps& ops, OpTimer timer,
-                                const PassOptions& options) {
-  PassWriter writer(timer, options);
+                                const PassOptions& options, TaskTable& table) {
+  PassWriter writer(timer, options, table);
   writer.SetPhase(WorkPhase::kWeightGradient);
   writer.AddSteps(ops.weight_gradient);
   return std::move(writer).Finish();

@@ -17,11 +17,11 @@
 #include <absl/functional/function_ref.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "workload/layer.h"
 #include "workload/task.h"
+#include "workload/task_table.h"
 
 namespace orrery {
 
@@ -43,9 +43,9 @@ struct WorkSplit {
 struct PassTask {
   // A kernel, or an exchange with `what` in `group`.
   bool is_kernel = true;
-  std::string name;
+  NameRef name{};
   WorkPhase phase = WorkPhase::kForward;
-  KernelWork kernel{};
+  KernelRef kernel{};
   ExchangeGroup group = ExchangeGroup::kTensor;
   Communication what{};
   // Tasks of the pass it waits for, and whether for the pass' input as well.
@@ -73,7 +73,7 @@ struct PassOptions {
 };
 
 PassTemplate ForwardPass(const LayerOps& ops, OpTimer timer,
-                         const PassOptions& options);
+                         const PassOptions& options, TaskTable& table);
 
 // What runs again before the gradients of a layer.
 struct Recomputation {
@@ -83,11 +83,13 @@ struct Recomputation {
 
 // Input and weight gradients, merged module by module.
 PassTemplate BackwardPass(const LayerOps& ops, const Recomputation& again,
-                          OpTimer timer, const PassOptions& options);
+                          OpTimer timer, const PassOptions& options,
+                          TaskTable& table);
 // The two apart.
 PassTemplate InputGradientPass(const LayerOps& ops, const Recomputation& again,
-                               OpTimer timer, const PassOptions& options);
+                               OpTimer timer, const PassOptions& options,
+                               TaskTable& table);
 PassTemplate WeightGradientPass(const LayerOps& ops, OpTimer timer,
-                                const PassOptions& options);
+                                const PassOptions& options, TaskTable& table);
 
 }  // namespace orrery

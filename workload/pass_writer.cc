@@ -95,10 +95,18 @@ void PassWriter::Await(PassTask& task, const Tasks& after) {
   }
 }
 
+int32_t PassWriter::Append(PassTask task, std::string name,
+                           const KernelWork& kernel) {
+  pass_.tasks.push_back(std::move(task));
+  names_.push_back(std::move(name));
+  kernels_.push_back(kernel);
+  awaited_.push_back(false);
+  return static_cast<int32_t>(pass_.tasks.size()) - 1;
+}
+
 int32_t PassWriter::NewKernel(const Op& op, const KernelWork& timed,
                               const Tasks& after) {
-  PassTask task{
-      .name = std::string(Name(op.name)), .phase = phase_, .kernel = timed};
+  PassTask task{.phase = phase_};
   Tasks needed;
   for (const int32_t before : after) {
     if (IsDone(before)) continue;
@@ -110,9 +118,7 @@ int32_t PassWriter::NewKernel(const Op& op, const KernelWork& timed,
     }
   }
   Await(task, needed);
-  pass_.tasks.push_back(std::move(task));
-  awaited_.push_back(false);
-  return static_cast<int32_t>(pass_.tasks.size()) - 1;
+  return Append(std::move(task), std::string(Name(op.name)), timed);
 }
 
 int32_t PassWriter::EmitKernel(const Op& op, const KernelWork& timed,
@@ -121,11 +127,11 @@ int32_t PassWriter::EmitKernel(const Op& op, const KernelWork& timed,
                      std::all_of(after.begin(), after.end(),
                                  [this](int32_t task) { return IsDone(task); });
   if (grows) {
-    PassTask& task = pass_.tasks[static_cast<size_t>(open_kernel_)];
-    task.kernel = Together(task.kernel, timed);
-    const size_t dots = task.name.find("..");
-    const std::string first = task.name.substr(0, dots);
-    task.name = fmt::format("{}..{}", first, Name(op.name));
+    const auto task = static_cast<size_t>(open_kernel_);
+    kernels_[task] = Together(kernels_[task], timed);
+    std::string& name = names_[task];
+    name =
+        fmt::format("{}..{}", name.substr(0, name.find("..")), Name(op.name));
     return open_kernel_;
   }
   open_kernel_ = NewKernel(op, timed, after);
@@ -136,7 +142,6 @@ int32_t PassWriter::EmitExchange(const Exchange& exchange, const Tasks& after,
                                  int64_t pieces) {
   PassTask task{
       .is_kernel = false,
-      .name = std::string(Name(exchange.kind)),
       .phase = phase_,
       .group = exchange.group,
       .what = {.kind = KindOf(exchange.kind),
@@ -148,9 +153,7 @@ int32_t PassWriter::EmitExchange(const Exchange& exchange, const Tasks& after,
   if (std::find(after.begin(), after.end(), open_kernel_) != after.end()) {
     open_kernel_ = kInput;
   }
-  pass_.tasks.push_back(std::move(task));
-  awaited_.push_back(false);
-  return static_cast<int32_t>(pass_.tasks.size()) - 1;
+  return Append(std::move(task), std::string(Name(exchange.kind)), {});
 }
 
 PassWriter::Tasks PassWriter::NextInputs(const Step& step) {
@@ -311,6 +314,11 @@ PassTemplate PassWriter::Finish() && {
   if (side_) exits.insert(exits.end(), side_->begin(), side_->end());
   for (const int32_t task : exits) {
     if (task != kInput) pass_.exits.push_back(task);
+  }
+  for (size_t i = 0; i < pass_.tasks.size(); ++i) {
+    PassTask& task = pass_.tasks[i];
+    task.name = table_.Name(names_[i]);
+    if (task.is_kernel) task.kernel = table_.Kernel(kernels_[i]);
   }
   return std::move(pass_);
 }

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "workload/pass_template.h"
@@ -13,8 +14,8 @@ namespace orrery {
 
 class PassWriter {
  public:
-  PassWriter(OpTimer timer, const PassOptions& options)
-      : timer_(timer), options_(options) {}
+  PassWriter(OpTimer timer, const PassOptions& options, TaskTable& table)
+      : timer_(timer), options_(options), table_(table) {}
 
   void SetPhase(WorkPhase phase) { phase_ = phase; }
 
@@ -47,11 +48,16 @@ class PassWriter {
   bool IsDone(int32_t task) const;
   bool IsLatest(int32_t task) const;
   void Await(PassTask& task, const Tasks& after);
+  int32_t Append(PassTask task, std::string name, const KernelWork& kernel);
 
   OpTimer timer_;
   PassOptions options_;
+  TaskTable& table_;
   WorkPhase phase_ = WorkPhase::kForward;
   PassTemplate pass_;
+  // Of the tasks so far; they go to the table when nothing grows any more.
+  std::vector<std::string> names_;
+  std::vector<KernelWork> kernels_;
   // What the next step of the main chain waits for, and what it was before the
   // last exchange.
   Tasks main_ = {kInput};

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -57,7 +56,7 @@ ProgramBuilder::ProgramBuilder(std::vector<Stream> streams)
 RoleBuilder& ProgramBuilder::AddRole(absl::string_view name) {
   roles_.push_back(std::unique_ptr<RoleBuilder>(
       new RoleBuilder(std::string(name), streams_.size(),
-                      static_cast<int32_t>(roles_.size()))));
+                      static_cast<int32_t>(roles_.size()), table_)));
   return *roles_.back();
 }
 
@@ -97,15 +96,26 @@ absl::StatusOr<Program> ProgramBuilder::Build() && {
 }
 
 void ProgramBuilder::InternNames(Program& program) {
-  std::set<std::string> names;
+  for (const PendingGroup& group : groups_) table_.Name(group.family);
+  std::vector<bool> used(table_.names(), false);
   for (const auto& role : roles_) {
     for (const auto& stream : role->streams_) {
-      for (const auto& task : stream) names.insert(task.name);
+      for (const auto& task : stream) used[Index(task.name)] = true;
     }
   }
-  for (const PendingGroup& group : groups_) names.insert(group.family);
-  for (const std::string& name : names) {
-    names_[name] = program.names_.Add(name);
+  for (const PendingGroup& group : groups_) {
+    used[Index(table_.Name(group.family))] = true;
+  }
+  std::vector<NameRef> sorted;
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) sorted.push_back(static_cast<NameRef>(i));
+  }
+  std::sort(sorted.begin(), sorted.end(), [&](NameRef a, NameRef b) {
+    return table_.name(a) < table_.name(b);
+  });
+  names_.resize(used.size());
+  for (const NameRef ref : sorted) {
+    names_[Index(ref)] = program.names_.Add(table_.name(ref));
   }
 }
 
@@ -114,13 +124,15 @@ void ProgramBuilder::CompileRoles(Program& program, Violations& violations) {
   for (const auto& role : roles_) names.push_back(role->name_);
   std::tie(role_order_.sorted, role_order_.place) = SortBy(names);
   for (size_t i = 0; i < names.size(); ++i) {
-    const RoleBuilder& source = *roles_[role_order_.sorted[i]];
+    std::unique_ptr<RoleBuilder>& owner = roles_[role_order_.sorted[i]];
+    const RoleBuilder& source = *owner;
     if (i > 0 && source.name_ == names[role_order_.sorted[i - 1]]) {
       violations.Add(fmt::format("two roles are named '{}'", source.name_));
     }
     std::optional<Role> role =
-        RoleCompiler(streams_, source, names_).Compile(violations);
+        RoleCompiler(streams_, source, table_, names_).Compile(violations);
     if (role.has_value()) program.roles_.Add(*std::move(role));
+    owner.reset();  // its memory serves the next one
   }
 }
 
@@ -214,7 +226,7 @@ void ProgramBuilder::LinkGroups(Program& program, Violations& violations) {
     }
     const RoleSlot& slot = slot_of(attached.front());
     const GroupId id = program.groups_.Add(
-        {.family = names_.at(source.family),
+        {.family = names_[Index(table_.Name(source.family))],
          .index = source.index,
          .first_call = static_cast<CallId>(program.calls_.size()),
          .call_count = static_cast<int32_t>(slot.calls.size()),

@@ -21,7 +21,6 @@
 // make; sends nobody receives and receives nobody sends; memory released that
 // was never allocated; numbers out of range. Deadlocks between ranks depend on
 // the order of streams and are found by the engine.
-#include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
@@ -34,6 +33,7 @@
 #include "base/status.h"
 #include "workload/group_linker.h"
 #include "workload/program.h"
+#include "workload/task_table.h"
 
 namespace orrery {
 
@@ -53,7 +53,8 @@ class RoleBuilder {
   // All communication of a slot runs on `stream`, with one group.
   SlotRef AddSlot(absl::string_view name, StreamId stream);
 
-  TaskRef AddKernel(StreamId stream, absl::string_view name, KernelWork kernel);
+  TaskRef AddKernel(StreamId stream, absl::string_view name,
+                    const KernelWork& kernel);
   TaskRef AddMarker(StreamId stream, absl::string_view name);
   TaskRef AddCollective(SlotRef slot, absl::string_view name,
                         const Communication& what);
@@ -61,6 +62,9 @@ class RoleBuilder {
   // receives: a channel has one direction.
   TaskRef AddSend(SlotRef slot, absl::string_view name, Communication what);
   TaskRef AddReceive(SlotRef slot, absl::string_view name, Communication what);
+  // The same with what ProgramBuilder::table() knows already.
+  TaskRef AddKernel(StreamId stream, NameRef name, KernelRef kernel);
+  TaskRef AddCollective(SlotRef slot, NameRef name, const Communication& what);
 
   // `after` starts when `before` is done. Both must exist.
   void AddDependency(TaskRef before, TaskRef after);
@@ -79,32 +83,43 @@ class RoleBuilder {
   friend class RoleCompiler;
 
   struct PendingTask {
-    std::string name;
+    NameRef name;
     TaskKind kind;
     SlotRef slot{};
-    KernelWork kernel{};
-    Communication what{};
+    int32_t payload = 0;  // a KernelRef, or a place in the slot's calls
     Mark mark{};
-    std::vector<MemoryEffect> effects{};
-    std::vector<TaskRef> after{};  // what it waits for
   };
   struct PendingSlot {
     std::string name;
     StreamId stream;
+    std::vector<Communication> calls = {};  // distinct
+  };
+  struct PendingDependency {
+    TaskRef before;
+    TaskRef after;
+  };
+  struct PendingEffect {
+    TaskRef task;
+    MemoryEffect effect;
   };
 
-  RoleBuilder(std::string name, size_t streams, int32_t index)
-      : name_(std::move(name)), index_(index), streams_(streams) {}
-  TaskRef Add(StreamId stream, PendingTask task);
-  TaskRef AddCommunication(TaskKind kind, SlotRef slot, absl::string_view name,
+  RoleBuilder(std::string name, size_t streams, int32_t index, TaskTable& table)
+      : name_(std::move(name)),
+        index_(index),
+        table_(table),
+        streams_(streams) {}
+  TaskRef Add(StreamId stream, const PendingTask& task);
+  TaskRef AddCommunication(TaskKind kind, SlotRef slot, NameRef name,
                            const Communication& what);
-  PendingTask& at(TaskRef ref);
   const PendingTask& at(TaskRef ref) const;
 
   std::string name_;
   int32_t index_;
+  TaskTable& table_;
   std::vector<std::vector<PendingTask>> streams_;
   std::vector<PendingSlot> slots_;
+  std::vector<PendingDependency> dependencies_;
+  std::vector<PendingEffect> effects_;
   MemoryByKind initial_memory_{};
 };
 
@@ -119,6 +134,8 @@ class ProgramBuilder {
   RankRef AddRank(int32_t number, const RoleBuilder& role,
                   int64_t multiplicity = 1, double slowness = 1);
   GroupRef AddGroup(absl::string_view family, int64_t index);
+  // Where the names and kernels of all roles are kept.
+  TaskTable& table() { return table_; }
   // Makes `rank` a member of `group`, through `slot` of its role.
   void Bind(RankRef rank, SlotRef slot, GroupRef group);
 
@@ -156,13 +173,14 @@ class ProgramBuilder {
   void LinkGroups(Program& program, Violations& violations);
 
   std::vector<Stream> streams_;
+  TaskTable table_;
   std::deque<std::unique_ptr<RoleBuilder>> roles_;
   std::vector<PendingRank> ranks_;
   std::vector<PendingGroup> groups_;
   std::vector<Binding> bindings_;
 
   // Known in the course of Build.
-  absl::flat_hash_map<std::string, NameId> names_;
+  std::vector<NameId> names_;  // by NameRef, of the names in use
   Order role_order_;
   Order rank_order_;
   Order group_order_;

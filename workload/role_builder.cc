@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/check.h"
 #include "workload/program_builder.h"
 
@@ -9,16 +11,12 @@ SlotRef RoleBuilder::AddSlot(absl::string_view name, StreamId stream) {
   return static_cast<SlotRef>(slots_.size() - 1);
 }
 
-TaskRef RoleBuilder::Add(StreamId stream, PendingTask task) {
+TaskRef RoleBuilder::Add(StreamId stream, const PendingTask& task) {
   CHECK(Index(stream) < streams_.size()) << "no such stream";
   std::vector<PendingTask>& tasks = streams_[Index(stream)];
   CHECK(tasks.size() < (size_t{1} << 30)) << "too many tasks in a stream";
-  tasks.push_back(std::move(task));
+  tasks.push_back(task);
   return {stream, static_cast<int32_t>(tasks.size()) - 1};
-}
-
-RoleBuilder::PendingTask& RoleBuilder::at(TaskRef ref) {
-  return const_cast<PendingTask&>(std::as_const(*this).at(ref));
 }
 
 const RoleBuilder::PendingTask& RoleBuilder::at(TaskRef ref) const {
@@ -30,26 +28,38 @@ const RoleBuilder::PendingTask& RoleBuilder::at(TaskRef ref) const {
 }
 
 TaskRef RoleBuilder::AddKernel(StreamId stream, absl::string_view name,
-                               KernelWork kernel) {
-  return Add(
-      stream,
-      {.name = std::string(name), .kind = TaskKind::kKernel, .kernel = kernel});
+                               const KernelWork& kernel) {
+  return AddKernel(stream, table_.Name(name), table_.Kernel(kernel));
+}
+
+TaskRef RoleBuilder::AddKernel(StreamId stream, NameRef name,
+                               KernelRef kernel) {
+  return Add(stream, {.name = name,
+                      .kind = TaskKind::kKernel,
+                      .payload = static_cast<int32_t>(kernel)});
 }
 
 TaskRef RoleBuilder::AddMarker(StreamId stream, absl::string_view name) {
-  return Add(stream, {.name = std::string(name), .kind = TaskKind::kMarker});
+  return Add(stream, {.name = table_.Name(name), .kind = TaskKind::kMarker});
 }
 
-TaskRef RoleBuilder::AddCommunication(TaskKind kind, SlotRef slot,
-                                      absl::string_view name,
+TaskRef RoleBuilder::AddCommunication(TaskKind kind, SlotRef slot, NameRef name,
                                       const Communication& what) {
   CHECK(Index(slot) < slots_.size()) << "no such slot";
-  return Add(
-      slots_[Index(slot)].stream,
-      {.name = std::string(name), .kind = kind, .slot = slot, .what = what});
+  PendingSlot& to = slots_[Index(slot)];
+  const auto found = std::find(to.calls.begin(), to.calls.end(), what);
+  const auto call = static_cast<int32_t>(found - to.calls.begin());
+  if (found == to.calls.end()) to.calls.push_back(what);
+  return Add(to.stream,
+             {.name = name, .kind = kind, .slot = slot, .payload = call});
 }
 
 TaskRef RoleBuilder::AddCollective(SlotRef slot, absl::string_view name,
+                                   const Communication& what) {
+  return AddCollective(slot, table_.Name(name), what);
+}
+
+TaskRef RoleBuilder::AddCollective(SlotRef slot, NameRef name,
                                    const Communication& what) {
   return AddCommunication(TaskKind::kCollective, slot, name, what);
 }
@@ -57,32 +67,35 @@ TaskRef RoleBuilder::AddCollective(SlotRef slot, absl::string_view name,
 TaskRef RoleBuilder::AddSend(SlotRef slot, absl::string_view name,
                              Communication what) {
   what.kind = CommunicationKind::kPointToPoint;
-  return AddCommunication(TaskKind::kSend, slot, name, what);
+  return AddCommunication(TaskKind::kSend, slot, table_.Name(name), what);
 }
 
 TaskRef RoleBuilder::AddReceive(SlotRef slot, absl::string_view name,
                                 Communication what) {
   what.kind = CommunicationKind::kPointToPoint;
-  return AddCommunication(TaskKind::kReceive, slot, name, what);
+  return AddCommunication(TaskKind::kReceive, slot, table_.Name(name), what);
 }
 
 void RoleBuilder::AddDependency(TaskRef before, TaskRef after) {
   (void)at(before);
-  at(after).after.push_back(before);
+  (void)at(after);
+  dependencies_.push_back({before, after});
 }
 
 void RoleBuilder::SetMark(TaskRef task, const Mark& mark) {
-  at(task).mark = mark;
+  (void)at(task);
+  streams_[Index(task.stream)][static_cast<size_t>(task.position)].mark = mark;
 }
 
 void RoleBuilder::Allocate(TaskRef task, MemoryEffect::When when,
                            MemoryKind kind, Bytes bytes) {
-  at(task).effects.push_back({when, kind, bytes});
+  (void)at(task);
+  effects_.push_back({task, {when, kind, bytes}});
 }
 
 void RoleBuilder::Release(TaskRef task, MemoryEffect::When when,
                           MemoryKind kind, Bytes bytes) {
-  at(task).effects.push_back({when, kind, -bytes});
+  Allocate(task, when, kind, -bytes);
 }
 
 void RoleBuilder::SetInitialMemory(MemoryKind kind, Bytes bytes) {

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/check.h"
-#include "workload/dependency_reduction.h"
 
 namespace orrery {
 namespace {
+
+constexpr int32_t kNotThere = -1;
 
 bool IsShare(double x) { return x >= 0 && x <= 1; }
 bool IsShare(const ChipShare& share) {
@@ -35,9 +37,10 @@ RoleSlot::Side SideOf(TaskKind kind) {
 std::string RoleCompiler::Describe(TaskId task) const {
   const StreamId stream = stream_of_[Index(task)];
   const auto position = Index(task) - Index(role_.stream_begin_[Index(stream)]);
-  return fmt::format("'{}' ({} #{})",
-                     source_.streams_[Index(stream)][position].name,
-                     streams_[Index(stream)].name, position);
+  return fmt::format(
+      "'{}' ({} #{})",
+      table_.name(source_.streams_[Index(stream)][position].name),
+      streams_[Index(stream)].name, position);
 }
 
 std::optional<Role> RoleCompiler::Compile(Violations& violations) {
@@ -49,14 +52,18 @@ std::optional<Role> RoleCompiler::Compile(Violations& violations) {
   }
   role_.initial_memory_ = source_.initial_memory_;
   for (const RoleBuilder::PendingSlot& slot : source_.slots_) {
-    role_.slots_.Add({.name = slot.name, .stream = slot.stream});
+    role_.slots_.Add(
+        {.name = slot.name, .stream = slot.stream, .calls = slot.calls});
   }
   LayOutStreams();
+  kernel_places_.assign(table_.kernels(), kNotThere);
+  role_.tasks_.reserve(stream_of_.size());
+  role_.task_names_.reserve(stream_of_.size());
+  role_.marks_.reserve(stream_of_.size());
   for (const std::vector<Pending>& stream : source_.streams_) {
     for (const Pending& task : stream) CompileTask(task, found);
   }
-  role_.memory_effects_begin_.push_back(
-      static_cast<int32_t>(role_.memory_effects_.size()));
+  CompileMemoryEffects();
   CheckMemory(found);
   CompileDependencies(found);
   for (const std::string& message : found.messages()) {
@@ -95,50 +102,47 @@ void RoleCompiler::LayOutStreams() {
 }
 
 void RoleCompiler::CompileTask(const Pending& task, Violations& violations) {
-  Task compiled{.kind = task.kind, .has_memory_effects = !task.effects.empty()};
+  Task compiled{.kind = task.kind};
   if (task.kind == TaskKind::kKernel) {
     CompileKernel(task, compiled, violations);
   } else if (IsCommunication(task.kind)) {
     CompileCommunication(task, compiled, violations);
   }
   role_.tasks_.Add(compiled);
-  role_.task_names_.Add(names_.at(task.name));
+  role_.task_names_.Add(names_[Index(task.name)]);
   role_.marks_.Add(task.mark);
-  role_.memory_effects_begin_.push_back(
-      static_cast<int32_t>(role_.memory_effects_.size()));
-  role_.memory_effects_.insert(role_.memory_effects_.end(),
-                               task.effects.begin(), task.effects.end());
-  std::vector<TaskId>& waits = written_.emplace_back();
-  for (const TaskRef before : task.after) waits.push_back(IdOf(before));
 }
 
 void RoleCompiler::CompileKernel(const Pending& task, Task& compiled,
                                  Violations& violations) {
-  if (task.kernel.duration < Duration(0) || !IsShare(task.kernel.demand)) {
+  const KernelWork& kernel =
+      table_.kernel(static_cast<KernelRef>(task.payload));
+  if (kernel.duration < Duration(0) || !IsShare(kernel.demand)) {
     violations.Add(fmt::format(
         "kernel {}: duration {} ps and demand {} of compute, {} of memory must "
         "be at least 0, the demands at most 1",
         Describe(static_cast<TaskId>(role_.tasks_.size())),
-        task.kernel.duration.count(), task.kernel.demand.compute,
-        task.kernel.demand.memory));
+        kernel.duration.count(), kernel.demand.compute, kernel.demand.memory));
   }
-  // Kernels repeat layer after layer: keep each once.
-  const auto [found, is_new] = kernel_places_.try_emplace(
-      task.kernel, static_cast<int32_t>(role_.kernels_.size()));
-  if (is_new) role_.kernels_.push_back(task.kernel);
-  compiled.payload = found->second;
+  int32_t& place = kernel_places_[static_cast<size_t>(task.payload)];
+  if (place == kNotThere) {
+    place = static_cast<int32_t>(role_.kernels_.size());
+    role_.kernels_.push_back(kernel);
+  }
+  compiled.payload = place;
 }
 
 void RoleCompiler::CompileCommunication(const Pending& task, Task& compiled,
                                         Violations& violations) {
   const auto id = static_cast<TaskId>(role_.tasks_.size());
   RoleSlot& slot = role_.slots_[static_cast<SlotId>(task.slot)];
-  if (task.what.bytes < Bytes(0) || !IsShare(task.what.share)) {
+  const Communication& what = slot.calls[static_cast<size_t>(task.payload)];
+  if (what.bytes < Bytes(0) || !IsShare(what.share)) {
     violations.Add(fmt::format(
         "{} {}: {} bytes and a share of {} of compute, {} of memory must be at "
         "least 0, the shares at most 1",
-        NameOf(task.what.kind), Describe(id), task.what.bytes.value(),
-        task.what.share.compute, task.what.share.memory));
+        NameOf(what.kind), Describe(id), what.bytes.value(), what.share.compute,
+        what.share.memory));
   }
   const RoleSlot::Side side = SideOf(task.kind);
   if (slot.sequence.empty()) slot.side = side;
@@ -148,10 +152,24 @@ void RoleCompiler::CompileCommunication(const Pending& task, Task& compiled,
         slot.name, Describe(id), Describe(slot.sequence.front())));
   }
   slot.sequence.push_back(id);
-  const auto found = std::find(slot.calls.begin(), slot.calls.end(), task.what);
   compiled.slot = static_cast<uint16_t>(task.slot);
-  compiled.payload = static_cast<int32_t>(found - slot.calls.begin());
-  if (found == slot.calls.end()) slot.calls.push_back(task.what);
+  compiled.payload = task.payload;
+}
+
+void RoleCompiler::CompileMemoryEffects() {
+  std::vector<int32_t>& begin = role_.memory_effects_begin_;
+  begin.assign(stream_of_.size() + 1, 0);
+  for (const RoleBuilder::PendingEffect& pending : source_.effects_) {
+    ++begin[Index(IdOf(pending.task)) + 1];
+    role_.tasks_[IdOf(pending.task)].has_memory_effects = true;
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<int32_t> next(begin.begin(), begin.end() - 1);
+  role_.memory_effects_.resize(source_.effects_.size());
+  for (const RoleBuilder::PendingEffect& pending : source_.effects_) {
+    const int32_t place = next[Index(IdOf(pending.task))]++;
+    role_.memory_effects_[static_cast<size_t>(place)] = pending.effect;
+  }
 }
 
 void RoleCompiler::CheckMemory(Violations& violations) const {
@@ -169,49 +187,41 @@ void RoleCompiler::CheckMemory(Violations& violations) const {
   }
 }
 
-std::vector<TaskId> RoleCompiler::TopologicalOrder() const {
-  const size_t count = role_.tasks_.size();
-  std::vector<int32_t> missing(count, 0);
-  std::vector<std::vector<TaskId>> successors(count);
-  for (size_t i = 0; i < count; ++i) {
-    for (const TaskId before : written_[i]) {
-      successors[Index(before)].push_back(static_cast<TaskId>(i));
-      ++missing[i];
-    }
-    if (i > 0 && stream_of_[i - 1] == stream_of_[i]) {
-      successors[i - 1].push_back(static_cast<TaskId>(i));
-      ++missing[i];
-    }
+DependencyRows RoleCompiler::WrittenDependencies() const {
+  DependencyRows rows;
+  rows.begin.assign(stream_of_.size() + 1, 0);
+  for (const RoleBuilder::PendingDependency& pending : source_.dependencies_) {
+    ++rows.begin[Index(IdOf(pending.after)) + 1];
   }
-  std::vector<TaskId> order;
-  order.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
-    if (missing[i] == 0) order.push_back(static_cast<TaskId>(i));
+  std::partial_sum(rows.begin.begin(), rows.begin.end(), rows.begin.begin());
+  std::vector<int32_t> next(rows.begin.begin(), rows.begin.end() - 1);
+  rows.entries.resize(source_.dependencies_.size());
+  for (const RoleBuilder::PendingDependency& pending : source_.dependencies_) {
+    const int32_t place = next[Index(IdOf(pending.after))]++;
+    rows.entries[static_cast<size_t>(place)] = {pending.before.stream,
+                                                IdOf(pending.before)};
   }
-  for (size_t next = 0; next < order.size(); ++next) {
-    for (const TaskId after : successors[Index(order[next])]) {
-      if (--missing[Index(after)] == 0) order.push_back(after);
-    }
-  }
-  return order;
+  return rows;
 }
 
 std::string RoleCompiler::DescribeCycle(
-    const std::vector<TaskId>& sorted) const {
-  std::vector<bool> is_sorted(role_.tasks_.size(), false);
-  for (const TaskId task : sorted) is_sorted[Index(task)] = true;
+    const DependencyRows& written, const std::vector<TaskId>& reached) const {
+  const auto is_left = [&](TaskId task) {
+    return task >= reached[Index(stream_of_[Index(task)])];
+  };
   // Every task that is left waits for another that is left: walk back until one
   // comes up again.
-  const auto left = std::find(is_sorted.begin(), is_sorted.end(), false);
-  auto at = static_cast<TaskId>(left - is_sorted.begin());
+  TaskId at{};
+  while (!is_left(at)) at = static_cast<TaskId>(static_cast<int32_t>(at) + 1);
   std::vector<TaskId> walk;
   while (std::find(walk.begin(), walk.end(), at) == walk.end()) {
     walk.push_back(at);
-    const size_t i = Index(at);
-    const auto blocker =
-        std::find_if(written_[i].begin(), written_[i].end(),
-                     [&](TaskId before) { return !is_sorted[Index(before)]; });
-    at = blocker != written_[i].end() ? *blocker : static_cast<TaskId>(i - 1);
+    const auto first = written.entries.begin() + written.begin[Index(at)];
+    const auto last = written.entries.begin() + written.begin[Index(at) + 1];
+    const auto blocker = std::find_if(
+        first, last, [&](const Dependency& d) { return is_left(d.task); });
+    at = blocker != last ? blocker->task
+                         : static_cast<TaskId>(static_cast<int32_t>(at) - 1);
   }
   std::string text = Describe(at);
   const auto first = std::find(walk.begin(), walk.end(), at);
@@ -222,21 +232,17 @@ std::string RoleCompiler::DescribeCycle(
 }
 
 void RoleCompiler::CompileDependencies(Violations& violations) {
-  const std::vector<TaskId> order = TopologicalOrder();
-  if (order.size() < role_.tasks_.size()) {
-    violations.Add("dependencies form a cycle: " + DescribeCycle(order));
+  const DependencyRows written = WrittenDependencies();
+  ReducedDependencies reduced =
+      ReduceDependencies(role_.stream_begin_, written);
+  for (size_t stream = 0; stream < reduced.reached.size(); ++stream) {
+    if (reduced.reached[stream] == role_.stream_begin_[stream + 1]) continue;
+    violations.Add("dependencies form a cycle: " +
+                   DescribeCycle(written, reduced.reached));
     return;
   }
-  const std::vector<std::vector<Dependency>> needed =
-      ReduceDependencies(role_.stream_begin_, stream_of_, order, written_);
-  for (const std::vector<Dependency>& row : needed) {
-    role_.dependencies_begin_.push_back(
-        static_cast<int32_t>(role_.dependencies_.size()));
-    role_.dependencies_.insert(role_.dependencies_.end(), row.begin(),
-                               row.end());
-  }
-  role_.dependencies_begin_.push_back(
-      static_cast<int32_t>(role_.dependencies_.size()));
+  role_.dependencies_begin_ = std::move(reduced.rows.begin);
+  role_.dependencies_ = std::move(reduced.rows.entries);
 }
 
 }  // namespace orrery

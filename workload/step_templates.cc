@@ -12,14 +12,15 @@ namespace {
 class TemplateMaker {
  public:
   TemplateMaker(const Model& model, const Plan& plan, OpTimer timer,
-                const PassOptions& options)
+                const PassOptions& options, TaskTable& table)
       : model_(model),
         plan_(plan),
         shape_(ShapeOf(plan)),
         again_{.full = plan.recompute() == Recompute::kFull,
                .modules = RecomputedModules(plan)},
         timer_(timer),
-        options_(options) {}
+        options_(options),
+        table_(table) {}
 
   StepTemplates Make() {
     StepTemplates step;
@@ -81,12 +82,13 @@ class TemplateMaker {
   int Add(StepTemplates& step, const LayerOps& ops,
           const RankParameters& parameters) {
     UnitTemplate unit;
-    unit.forward = ForwardPass(ops, timer_, options_);
+    unit.forward = ForwardPass(ops, timer_, options_, table_);
     if (SplitsBackward(plan_.schedule())) {
-      unit.input_gradient = InputGradientPass(ops, again_, timer_, options_);
-      unit.weight_gradient = WeightGradientPass(ops, timer_, options_);
+      unit.input_gradient =
+          InputGradientPass(ops, again_, timer_, options_, table_);
+      unit.weight_gradient = WeightGradientPass(ops, timer_, options_, table_);
     }
-    unit.backward = BackwardPass(ops, again_, timer_, options_);
+    unit.backward = BackwardPass(ops, again_, timer_, options_, table_);
     unit.kept = KeptBytes(ops, plan_);
     unit.recomputed = orrery::KeptBytes(ops, kNoModule) - unit.kept;
     unit.parameters = parameters;
@@ -100,6 +102,7 @@ class TemplateMaker {
   Recomputation again_;
   OpTimer timer_;
   PassOptions options_;
+  TaskTable& table_;
   std::map<std::pair<bool, std::optional<int>>, int> layers_;
 };
 
@@ -119,8 +122,9 @@ Bytes BoundaryBytes(const Model& model, const Plan& plan) {
 }
 
 StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,
-                                OpTimer timer, const PassOptions& options) {
-  return TemplateMaker(model, plan, timer, options).Make();
+                                OpTimer timer, const PassOptions& options,
+                                TaskTable& table) {
+  return TemplateMaker(model, plan, timer, options, table).Make();
 }
 
 }  // namespace orrery

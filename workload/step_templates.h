@@ -42,7 +42,8 @@ struct StepTemplates {
 };
 
 StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,
-                                OpTimer timer, const PassOptions& options);
+                                OpTimer timer, const PassOptions& options,
+                                TaskTable& table);
 
 // Whether the schedule of the plan runs weight gradients by themselves, always
 // or sometimes.
