@@ -77,7 +77,7 @@ class DataEstimate {
       if (full >= q_.plan.bucket() || sharded(Sharding::kWeights)) flush();
     }
     if (bucket.total() > 0) flush();
-    const bool every = sharded(Sharding::kGradients);
+    const bool every = q_.plan.reduces_every_micro_batch();
     const double times = every ? q_.plan.micro_batches() : 1;
     const bool hides =
         q_.overlap && (every || q_.plan.overlap_gradient_reduction());
@@ -110,9 +110,11 @@ class DataEstimate {
     }
     const double first = q_.units.empty() ? 0 : GatherTime(q_.units.back());
     if (sharded(Sharding::kWeights)) {
-      const double all = 2 * units * q_.plan.micro_batches();
+      const bool again = q_.plan.reshards_after_forward();
+      const double all = again ? 2 * units * q_.plan.micro_batches() : units;
       if (!q_.overlap) return all;
-      return std::max(first, all - q_.step_forward_s - q_.step_backward_s);
+      return std::max(
+          first, all - q_.step_forward_s - (again ? q_.step_backward_s : 0));
     }
     if (!q_.overlap || !q_.plan.overlap_parameter_gather()) {
       return GatherTime(held);
@@ -151,6 +153,7 @@ class DataEstimate {
                         .gradients = own,
                         .weight = wide ? DType::kFp32 : DType::kBf16,
                         .gradient = q_.plan.gradient_precision(),
+                        .moments = q_.plan.moment_precision(),
                         .master_weights = !wide,
                         .fused_clip = false,
                         .loss_scaling = q_.plan.precision() == DType::kFp16,

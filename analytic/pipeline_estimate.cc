@@ -65,7 +65,7 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
   return out;
 }
 
-double PiecesInFlight(const Plan& plan, int rank) {
+double PiecesInFlight(const Plan& plan, int rank, int piece) {
   const int p = plan.degrees().pipeline;
   const int m = plan.micro_batches();
   const int v = plan.virtual_stages();
@@ -74,17 +74,29 @@ double PiecesInFlight(const Plan& plan, int rank) {
       return m;
     case PipelineSchedule::kOneForwardOneBackward:
       return std::min(m, p - rank);
-    case PipelineSchedule::kInterleaved:
-      return std::min(m * v, 2 * (p - rank - 1) + (v - 1) * p + 1);
+    case PipelineSchedule::kInterleaved: {
+      const int all = std::min(m * v, 2 * (p - rank - 1) + (v - 1) * p + 1);
+      return static_cast<double>(all) / v;
+    }
     case PipelineSchedule::kZeroBubbleH1:
-      return std::min(m, p);
     case PipelineSchedule::kZeroBubbleV:
-      return std::min(2 * m, 2 * p);
+      return std::min(m, p);
     case PipelineSchedule::kDualPipe:
-      return p + 1;
+      // p + 1 together: a stage holds as many as it is far from the end of its
+      // direction.
+      return piece == 0 ? p - rank : rank + 1;
   }
   CHECK(false) << "unknown schedule";
   return 0;
+}
+
+// Backward passes go piece by piece, p micro-batches at a time. If those are
+// all of them, a piece is reduced before the next one starts; otherwise every
+// piece has had its turn before the first one is complete.
+int PiecesUnreduced(const Plan& plan) {
+  const bool piecewise = plan.schedule() == PipelineSchedule::kInterleaved &&
+                         plan.micro_batches() <= plan.degrees().pipeline;
+  return piecewise ? 1 : plan.virtual_stages();
 }
 
 }  // namespace orrery

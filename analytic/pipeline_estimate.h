@@ -30,7 +30,12 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
                                   absl::Span<const RankTime> ranks, int busiest,
                                   double hop);
 
-// The most pieces whose activations `rank` holds at once.
-double PiecesInFlight(const Plan& plan, int rank);
+// Micro-batches whose activations of `piece` the rank holds when it holds most
+// in all. Where the papers count pieces of all kinds together, the mean.
+double PiecesInFlight(const Plan& plan, int rank, int piece);
+
+// Of the pieces of a rank, how many have gradients that are summed on the rank
+// and not reduced yet, at the instant at which most activations live.
+int PiecesUnreduced(const Plan& plan);
 
 }  // namespace orrery

@@ -230,24 +230,30 @@ class PlanEstimate {
     Bytes peak;
     for (int rank = 0; rank < layout_.ranks(); ++rank) {
       RankParameters held, largest;
-      Bytes kept, again;
+      Bytes again;
+      double activations = 0;
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
+        const double in_flight = PiecesInFlight(plan_, rank, piece);
         for (const int id : Units(rank, piece)) {
           const Unit& unit = units_[static_cast<size_t>(id)];
           held += unit.parameters;
-          kept += unit.kept;
+          activations += in_flight * static_cast<double>(unit.kept.value());
           again = std::max(again, unit.recomputed);
           if (unit.parameters.total() > largest.total()) {
             largest = unit.parameters;
           }
         }
       }
-      const double pieces = PiecesInFlight(plan_, rank);
-      const Bytes activations(std::llround(static_cast<double>(kept.value()) /
-                                           layout_.pieces() * pieces));
-      peak =
-          std::max(peak, StaticBytes(plan_, placement_, held, largest).total() +
-                             activations + again);
+      // Of a single micro-batch a unit's gradient comes as its activations go.
+      const Bytes unreduced =
+          plan_.micro_batches() == 1
+              ? UnreducedBytes(plan_, placement_, largest)
+              : Bytes(UnreducedBytes(plan_, placement_, held).value() *
+                      PiecesUnreduced(plan_) / plan_.virtual_stages());
+      peak = std::max(peak,
+                      StaticBytes(plan_, placement_, held, largest).total() +
+                          GatheredBytes(plan_, placement_, held) + unreduced +
+                          Bytes(std::llround(activations)) + again);
     }
     return peak + system_.chip().calibration().reserved_memory;
   }

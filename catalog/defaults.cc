@@ -58,6 +58,13 @@ void FillTraining(int64_t chips, pb::Training* training) {
   FILL(training, overlap_parameter_gather, true);
   FILL(training, overlap_tensor, false);
   FILL(training, bucket, "40 MB");
+  FILL(training, moment_precision, pb::FP32);
+  if (training->sharding() >= pb::Training::ZERO_2) {
+    FILL(training, accumulate_locally, false);
+  }
+  if (training->sharding() == pb::Training::ZERO_3) {
+    FILL(training, reshard_after_forward, true);
+  }
   if (training->parallel().context() > 1) {
     FILL(training, context_method, pb::Training::CONTEXT_RING);
   }

@@ -22,6 +22,7 @@ std::optional<double> PeakOf(const Chip& chip, DType dtype) {
         break;
       case DType::kFp8:
       case DType::kInt8:
+      case DType::kFp12:
       case DType::kFp16:
         dtype = DType::kBf16;
         break;

@@ -27,6 +27,8 @@ pb::DType ToProto(DType dtype) {
       return pb::FP4;
     case DType::kInt4:
       return pb::INT4;
+    case DType::kFp12:
+      return pb::FP12;
   }
   CHECK(false) << "no such DType";
   return pb::DTYPE_UNSPECIFIED;
@@ -46,6 +48,8 @@ int Bits(DType dtype) {
     case DType::kBf16:
     case DType::kFp16:
       return 16;
+    case DType::kFp12:
+      return 12;
     case DType::kFp8:
     case DType::kInt8:
       return 8;

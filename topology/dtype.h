@@ -26,11 +26,12 @@ enum class DType : uint8_t {
   kInt8,
   kFp4,
   kInt4,
+  kFp12,  // E5M6: storage only
 };
 
-inline constexpr std::array<DType, 9> kAllDTypes = {
+inline constexpr std::array<DType, 10> kAllDTypes = {
     DType::kFp64, DType::kFp32, DType::kTf32, DType::kBf16, DType::kFp16,
-    DType::kFp8,  DType::kInt8, DType::kFp4,  DType::kInt4};
+    DType::kFp8,  DType::kInt8, DType::kFp4,  DType::kInt4, DType::kFp12};
 
 // As in the schema.
 std::string_view Name(DType dtype);

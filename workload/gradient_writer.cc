@@ -49,7 +49,8 @@ std::vector<TaskRef> GradientWriter::Gather(const RankParameters& parameters,
 std::vector<TaskRef> GradientWriter::BeforePass(const StageUnit& unit,
                                                 bool first_forward) {
   const RankParameters& parameters = context_.unit(unit).parameters;
-  if (sharded(Sharding::kWeights)) {
+  if (sharded(Sharding::kWeights) &&
+      (plan().reshards_after_forward() || first_forward)) {
     // While one unit is in use the next one is gathered, and no more.
     std::vector<TaskRef> after;
     if (context_.options.serial) {
@@ -58,13 +59,20 @@ std::vector<TaskRef> GradientWriter::BeforePass(const StageUnit& unit,
     } else if (recent_.size() == 2) {
       after.push_back(recent_.front());
     }
-    return Gather(parameters, after);
+    std::vector<TaskRef> gathered = Gather(parameters, after);
+    const Bytes stays = GatheredBytes(plan(), context_.placement, parameters);
+    if (!gathered.empty() && stays > Bytes(0)) {
+      role_.Allocate(gathered.front(), MemoryEffect::When::kStart,
+                     MemoryKind::kWeights, stays);
+    }
+    return gathered;
   }
-  if (context_.options.serial && sharded(Sharding::kGradients) &&
+  if (context_.options.serial && plan().reduces_every_micro_batch() &&
       !reductions_.empty()) {
     return {reductions_.back()};
   }
-  if (sharded(Sharding::kOptimizer) && overlaps_gather() && first_forward) {
+  if (sharded(Sharding::kOptimizer) && !sharded(Sharding::kWeights) &&
+      overlaps_gather() && first_forward) {
     return Gather(parameters, {});
   }
   return {};
@@ -93,7 +101,13 @@ void GradientWriter::Reduce(bool experts, int64_t parameters, TaskRef after,
         experts ? GroupFamily::kExpertReplica : GroupFamily::kReplica;
     task = Collective(shard, CommunicationKind::kReduceScatter, bytes,
                       "reduce_gradients", phase);
-    if (task) role_.AddDependency(after, *task);
+    if (task) {
+      role_.AddDependency(after, *task);
+      if (plan().accumulates_locally()) {
+        role_.Release(*task, MemoryEffect::When::kEnd, MemoryKind::kGradients,
+                      bytes);
+      }
+    }
     if (across) {
       const auto sum =
           Collective(replica, CommunicationKind::kAllReduce,
@@ -113,12 +127,23 @@ void GradientWriter::Flush(bool across) {
   bucket_ = {};
 }
 
-void GradientWriter::GradientReady(const StageUnit& unit, TaskRef last,
-                                   bool last_micro_batch) {
-  const bool every = sharded(Sharding::kGradients);
-  if (!every && !last_micro_batch) return;
+void GradientWriter::GradientReady(const StageUnit& unit, TaskRef first,
+                                   TaskRef last, bool last_micro_batch) {
+  const bool every = plan().reduces_every_micro_batch();
   const RankParameters& parameters = context_.unit(unit).parameters;
   if (parameters.total() == 0) return;
+  const Bytes unreduced =
+      UnreducedBytes(plan(), context_.placement, parameters);
+  if (unreduced > Bytes(0) &&
+      accumulating_.insert({unit.unit, unit.layer}).second) {
+    role_.Allocate(first, MemoryEffect::When::kStart, MemoryKind::kGradients,
+                   unreduced);
+  }
+  const Bytes stays = GatheredBytes(plan(), context_.placement, parameters);
+  if (last_micro_batch && stays > Bytes(0)) {
+    role_.Release(last, MemoryEffect::When::kEnd, MemoryKind::kWeights, stays);
+  }
+  if (!every && !last_micro_batch) return;
   bucket_.dense += parameters.dense;
   bucket_.experts += parameters.experts;
   bucket_.last = last;
@@ -149,6 +174,7 @@ TaskRef GradientWriter::AddOptimizer(const std::vector<TaskRef>& after,
       .gradients = own,
       .weight = WeightBytes(plan()) == 4 ? DType::kFp32 : DType::kBf16,
       .gradient = plan().gradient_precision(),
+      .moments = plan().moment_precision(),
       .master_weights = WeightBytes(plan()) != 4,
       .fused_clip = false,
       .loss_scaling = plan().precision() == DType::kFp16,

@@ -9,12 +9,18 @@
 //   ZeRO-1     reduce-scatter, then the optimizer on a share, then all-gather
 //   ZeRO-2     the same, gradients reduced after every micro-batch
 //   ZeRO-3     all-gather of a layer's weights before each of its passes, one
-//              layer ahead; reduce-scatter after every backward pass
+//              layer ahead; reduce-scatter after every backward pass; or, not
+//              resharding, one all-gather before the first pass of the step
 //
+// ZeRO-2 and 3 that accumulate locally reduce as ZeRO-1 does; until then whole
+// gradients are in memory, from a unit's first backward pass on.
 // With hybrid sharding the ranks that hold the same share add theirs up.
 // Experts have groups of their own. Then come the tied embedding, the gradient
 // norm over the whole replica, the optimizer, and the weights' all-gather.
+#include <absl/container/flat_hash_set.h>
+
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "workload/program_builder.h"
@@ -33,8 +39,9 @@ class GradientWriter {
   std::vector<TaskRef> BeforePass(const StageUnit& unit, bool first_forward);
   // The pass is written; `last` is its last kernel.
   void AfterPass(TaskRef last);
-  // The gradients of `unit` from one micro-batch are there after `last`.
-  void GradientReady(const StageUnit& unit, TaskRef last,
+  // The gradients of `unit` from one micro-batch are computed from `first` to
+  // `last`.
+  void GradientReady(const StageUnit& unit, TaskRef first, TaskRef last,
                      bool last_micro_batch);
   // After the last pass. `last` is the last kernel of the role; `held` are its
   // parameters.
@@ -76,6 +83,8 @@ class GradientWriter {
   Bucket bucket_;
   std::vector<Bucket> postponed_;
   std::vector<TaskRef> reductions_;
+  // Units whose gradients are being summed on the rank.
+  absl::flat_hash_set<std::pair<int, int>> accumulating_;
   // Last kernels of the passes before, for reading ahead by one unit.
   std::vector<TaskRef> recent_;
   WorkSplit optimizer_work_;

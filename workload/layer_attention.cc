@@ -81,7 +81,16 @@ void AddOutput(LayerBuilder& b) {
   if (alone) b.GatherTokensInputGradient(model.hidden());
   b.LinearInputGradient(linear);
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("attention_output", b.tokens(), inputs);
+  // The attention core needs its output again, and so does the projection.
+  const int64_t elements = b.tokens() * inputs;
+  if (b.shape().kept.attention_output) {
+    b.KeepAs("attention_output", elements, *b.shape().kept.attention_output);
+    return;
+  }
+  b.Keep("attention_output", elements, b.shape().activation);
+  if (b.Narrow()) {
+    b.KeepLinearInput("attention_output_operand", b.tokens(), inputs);
+  }
 }
 
 // Compressed products of all heads with a weight of their own each.

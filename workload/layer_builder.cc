@@ -67,10 +67,10 @@ bool LayerBuilder::Narrow() const {
   return Bits(shape_.precision) < Bits(shape_.activation);
 }
 
-Pointwise LayerBuilder::Cast(int64_t elements, int copies) const {
+Pointwise LayerBuilder::Cast(int64_t elements, DType to, int copies) const {
   Pointwise cast = Elementwise(elements, 1, 0, kCastFlops);
   cast.kind = Pointwise::Kind::kQuantize;
-  cast.written = StorageBytes(shape_.precision, elements) * copies;
+  cast.written = StorageBytes(to, elements) * copies;
   return cast;
 }
 
@@ -78,12 +78,14 @@ Pointwise LayerBuilder::Cast(int64_t elements, int copies) const {
 // reads, if there will be one: a run that writes a cache has none.
 void LayerBuilder::CastForward(int64_t elements) {
   if (!Narrow()) return;
-  Forward(OpName::kQuantize, Cast(elements, shape_.write_cache ? 1 : 2));
+  Forward(OpName::kQuantize,
+          Cast(elements, shape_.precision, shape_.write_cache ? 1 : 2));
 }
 
 // Once for the input's gradient and, transposed, once for the weights'.
 void LayerBuilder::CastInputGradient(int64_t elements) {
-  if (Narrow()) InputGradient(OpName::kQuantize, Cast(elements, 2));
+  if (!Narrow()) return;
+  InputGradient(OpName::kQuantize, Cast(elements, shape_.precision, 2));
 }
 
 void LayerBuilder::LinearForward(const LinearShape& l) {
@@ -121,8 +123,17 @@ void LayerBuilder::LinearWeightGradient(const LinearShape& l) {
 
 void LayerBuilder::KeepLinearInput(std::string_view name, int64_t rows,
                                    int64_t width, ModuleSet modules) {
-  Keep(name, rows * width, Narrow() ? shape_.precision : shape_.activation,
-       modules);
+  const DType operand = Narrow() ? shape_.precision : shape_.activation;
+  KeepAs(name, rows * width, shape_.kept.linear_input.value_or(operand),
+         modules);
+}
+
+void LayerBuilder::KeepAs(std::string_view name, int64_t elements, DType kept,
+                          ModuleSet modules) {
+  const bool exists =
+      kept == shape_.activation || (Narrow() && kept == shape_.precision);
+  if (!exists) Forward(OpName::kQuantize, Cast(elements, kept, 1));
+  Keep(name, elements, kept, modules);
 }
 
 void LayerBuilder::Norm(int64_t rows, int64_t width, bool residual) {

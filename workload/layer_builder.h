@@ -63,9 +63,17 @@ class LayerBuilder {
   // the activations': of an input, and of an output's gradient.
   void CastForward(int64_t elements);
   void CastInputGradient(int64_t elements);
-  // The input of a linear layer, in the format of its operands.
+  // The input of a linear layer, in the format of its operands unless the shape
+  // says otherwise.
   void KeepLinearInput(std::string_view name, int64_t rows, int64_t width,
                        ModuleSet modules = kNoModule);
+
+  // Keeps a tensor in `kept`, which takes a cast of its own unless it is
+  // computed or multiplied in that format anyway.
+  void KeepAs(std::string_view name, int64_t elements, DType kept,
+              ModuleSet modules = kNoModule);
+  // Whether operands are narrower than what passes between kernels.
+  bool Narrow() const;
 
   // Norm over rows of `width`; the gradient also sums the branch that went
   // around it if `residual`.
@@ -86,8 +94,7 @@ class LayerBuilder {
   void Add(std::vector<Step>& list, std::variant<Op, Exchange> what,
            ModuleSet modules);
   Exchange TokenExchange(ExchangeKind kind, int64_t width) const;
-  bool Narrow() const;
-  Pointwise Cast(int64_t elements, int copies) const;
+  Pointwise Cast(int64_t elements, DType to, int copies) const;
 
   const Model& model_;
   const LayerShape& shape_;

@@ -200,12 +200,17 @@ void AddMixture(LayerBuilder& b) {
   b.Forward(OpName::kUnpermute,
             b.Elementwise(load.sent_rows * hidden,
                           1 + (moe.shared_experts > 0 ? share : 0), share, 2));
-  // The gradient of a routing weight needs the expert's output.
+  // The gradient of a routing weight needs what the weight multiplied: the
+  // expert's output, or its activation, which is there anyway.
+  const bool on_output = shape.routing_weight == RoutingWeight::kOnOutput;
   b.InputGradient(OpName::kUnpermute,
-                  b.Elementwise(load.sent_rows * hidden, 1 + share, 1, 2));
+                  b.Elementwise(load.sent_rows * hidden,
+                                (on_output ? 1 : 0) + share, 1, 2));
   if (spread) b.InputGradientExchange(all_to_all(shape.dispatch));
-  b.Keep("expert_output", load.sent_rows * hidden, shape.activation,
-         kMoeModule);
+  if (on_output) {
+    b.Keep("expert_output", load.sent_rows * hidden, shape.activation,
+           kMoeModule);
+  }
 }
 
 }  // namespace orrery

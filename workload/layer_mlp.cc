@@ -20,11 +20,20 @@ void AddActivation(LayerBuilder& b, OpName name, int64_t rows, int64_t width,
   const ActivationCost cost = gated ? kGatedCost : kPlainCost;
   const double inputs = gated ? 2 : 1;
   b.Slot(static_cast<ModuleSet>(modules | kMlpActivationModule));
-  b.Forward(name, b.Elementwise(rows * width, inputs, 1, cost.flops));
-  b.InputGradient(name, b.Elementwise(rows * width, inputs + 1, inputs,
-                                      cost.gradient_flops));
-  b.Keep("activation_input", rows * width * (gated ? 2 : 1),
-         b.shape().activation, modules);
+  const int64_t kept = rows * width * (gated ? 2 : 1);
+  const DType computed = b.shape().activation;
+  const DType format = b.shape().kept.activation_input.value_or(computed);
+  Pointwise forward = b.Elementwise(rows * width, inputs, 1, cost.flops);
+  Pointwise backward =
+      b.Elementwise(rows * width, inputs + 1, inputs, cost.gradient_flops);
+  if (format != computed) {
+    // The kernel writes the narrow copy, and reads it in the backward pass.
+    forward.written += StorageBytes(format, kept);
+    backward.read -= StorageBytes(computed, kept) - StorageBytes(format, kept);
+  }
+  b.Forward(name, forward);
+  b.InputGradient(name, backward);
+  b.Keep("activation_input", kept, format, modules);
 }
 
 void AddBlockNorm(LayerBuilder& b) {

@@ -6,6 +6,7 @@
 // that means "not split", so that LayerShape{.sequences = 1, .queries = 4096}
 // is a whole layer on one chip.
 #include <cstdint>
+#include <optional>
 
 #include "topology/dtype.h"
 
@@ -27,6 +28,19 @@ enum class Fusion : uint8_t {
   kPointwise,
   // The residual also with the norm that follows, as inference engines do.
   kResidualNorm,
+};
+
+// Where a token's routing weights multiply: when the outputs of its experts are
+// summed, or inside each expert before the second product.
+enum class RoutingWeight : uint8_t { kOnOutput, kOnActivation };
+
+// Formats in which tensors wait for the backward pass, where it is not the one
+// they are computed or multiplied in.
+struct KeptFormats {
+  std::optional<DType> linear_input = std::nullopt;
+  std::optional<DType> attention_output = std::nullopt;
+  std::optional<DType> activation_input = std::nullopt;
+  friend bool operator==(const KeptFormats&, const KeptFormats&) = default;
 };
 
 struct LayerShape {
@@ -60,6 +74,8 @@ struct LayerShape {
   // Tokens on their way to the experts.
   DType dispatch = DType::kBf16;
   DType cache = DType::kBf16;
+  KeptFormats kept = {};
+  RoutingWeight routing_weight = RoutingWeight::kOnOutput;
   // Load of the fullest expert over the mean, and this rank has it.
   double expert_imbalance = 1;
   // New keys and values are written to a cache (inference).

@@ -17,9 +17,9 @@ int WeightBytes(const Plan& plan) {
 }
 
 int OptimizerBytes(const Plan& plan) {
-  constexpr int kMoments = 8;
   constexpr int kMaster = 4;
-  return WeightBytes(plan) == 4 ? kMoments : kMoments + kMaster;
+  const int moments = 2 * Bits(plan.moment_precision()) / 8;
+  return WeightBytes(plan) == 4 ? moments : moments + kMaster;
 }
 
 StaticMemory StaticBytes(const Plan& plan, const Placement& placement,
@@ -37,10 +37,10 @@ StaticMemory StaticBytes(const Plan& plan, const Placement& placement,
   memory.weights = Bytes(kept(Sharding::kWeights) * weight);
   memory.gradients = Bytes(kept(Sharding::kGradients) * gradient);
   memory.optimizer = Bytes(kept(Sharding::kOptimizer) * OptimizerBytes(plan));
-  if (plan.sharding() == Sharding::kWeights) {
+  if (plan.sharding() == Sharding::kWeights && plan.reshards_after_forward()) {
     memory.buffers += Bytes(2 * largest.total() * weight);
   }
-  if (plan.sharding() >= Sharding::kGradients) {
+  if (plan.reduces_every_micro_batch()) {
     // Gradients before they are reduced: a bucket, or the layer of ZeRO-3.
     const int64_t unreduced =
         std::min(std::max(largest.total() * gradient, plan.bucket().value()),
@@ -48,6 +48,30 @@ StaticMemory StaticBytes(const Plan& plan, const Placement& placement,
     memory.buffers += Bytes(unreduced);
   }
   return memory;
+}
+
+Bytes UnreducedBytes(const Plan& plan, const Placement& placement,
+                     const RankParameters& parameters) {
+  if (!plan.accumulates_locally()) return Bytes(0);
+  const auto apart = [&](GroupFamily family, int64_t count) {
+    return placement.Size(family) > 1 ? count : 0;
+  };
+  return StorageBytes(plan.gradient_precision(),
+                      apart(GroupFamily::kShard, parameters.dense) +
+                          apart(GroupFamily::kExpertShard, parameters.experts));
+}
+
+Bytes GatheredBytes(const Plan& plan, const Placement& placement,
+                    const RankParameters& parameters) {
+  if (plan.sharding() != Sharding::kWeights || plan.reshards_after_forward()) {
+    return Bytes(0);
+  }
+  const auto apart = [&](GroupFamily family, int64_t count) {
+    return placement.Size(family) > 1 ? count : 0;
+  };
+  return Bytes(WeightBytes(plan) *
+               (apart(GroupFamily::kShard, parameters.dense) +
+                apart(GroupFamily::kExpertShard, parameters.experts)));
 }
 
 }  // namespace orrery

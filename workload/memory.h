@@ -2,10 +2,11 @@
 // What a training rank holds all the time: weights, gradients, optimizer state.
 //
 // Mixed-precision Adam keeps per parameter a 16-bit weight, a gradient, and an
-// FP32 master weight with two FP32 moments (12 bytes); FP32 training has no
-// separate master. ZeRO-1 divides the optimizer state over the ranks that share
-// it, ZeRO-2 also the gradients, ZeRO-3 also the weights (Rajbhandari et al.,
-// arXiv 1910.02054), and then whole layers live for a moment in buffers.
+// FP32 master weight with two moments (12 bytes if they are FP32, 8 if BF16);
+// FP32 training has no separate master. ZeRO-1 divides the optimizer state over
+// the ranks that share it, ZeRO-2 also the gradients, ZeRO-3 also the weights
+// (Rajbhandari et al., arXiv 1910.02054), and then whole layers live for a
+// moment in buffers.
 //
 // Activations are not here: how many live at once is the schedule's matter.
 #include "base/units.h"
@@ -35,5 +36,15 @@ int OptimizerBytes(const Plan& plan);
 StaticMemory StaticBytes(const Plan& plan, const Placement& placement,
                          const RankParameters& held,
                          const RankParameters& largest);
+
+// What the schedule adds to it for a unit of `parameters`: gradients summed on
+// the rank, from the unit's first backward pass of a step to the end of their
+// reduction, and gathered weights that are not dropped after the forward pass,
+// from its first forward to its last backward pass. None where the plan does
+// neither or nobody shares.
+Bytes UnreducedBytes(const Plan& plan, const Placement& placement,
+                     const RankParameters& parameters);
+Bytes GatheredBytes(const Plan& plan, const Placement& placement,
+                    const RankParameters& parameters);
 
 }  // namespace orrery

@@ -126,6 +126,48 @@ class PlanReader {
     plan_.dispatch_precision_ = proto_.has_dispatch_precision()
                                     ? ReadDType("dispatch_precision", false)
                                     : plan_.precision_;
+    if (proto_.has_moment_precision()) {
+      plan_.moment_precision_ = ReadDType("moment_precision", false);
+    }
+    for (const FieldReader& format : fields_.Each("keep_as")) {
+      ReadKeptFormat(format);
+    }
+    if (proto_.has_routing_weight()) {
+      plan_.routing_weight_ = Ordinal<RoutingWeight>(
+          fields_.Enum<pb::Training::RoutingWeight>("routing_weight"));
+      if (!model_.moe()) {
+        fields_.Refuse("routing_weight",
+                       fmt::format("{} has no experts", model_.name()));
+      }
+    }
+  }
+
+  void ReadKeptFormat(const FieldReader& format) {
+    const auto tensor = format.Enum<pb::KeptFormat::Tensor>("tensor");
+    const auto dtype = format.Enum<pb::DType>("precision");
+    if (dtype == pb::DTYPE_UNSPECIFIED) return;
+    const DType kept = FromProto(dtype);
+    const int computed = std::max(16, Bits(plan_.precision_));
+    if (Bits(kept) > computed) {
+      format.Refuse("precision",
+                    fmt::format("{} has more than the {} bits it is computed "
+                                "in",
+                                Name(kept), computed));
+    }
+    const auto set = [&](std::optional<DType>& value) {
+      if (value) format.Refuse("tensor", "is listed twice");
+      value = kept;
+    };
+    switch (tensor) {
+      case pb::KeptFormat::LINEAR_INPUT:
+        return set(plan_.kept_formats_.linear_input);
+      case pb::KeptFormat::ATTENTION_OUTPUT:
+        return set(plan_.kept_formats_.attention_output);
+      case pb::KeptFormat::ACTIVATION_INPUT:
+        return set(plan_.kept_formats_.activation_input);
+      case pb::KeptFormat::TENSOR_UNSPECIFIED:
+        return;
+    }
   }
 
   DType ReadDType(const char* name, bool has_peak) {
@@ -253,6 +295,14 @@ class PlanReader {
           "layers_per_stage",
           fmt::format("sums to {}; the model has {} layers", sum, layers));
     }
+    // The embedding or the head may have a piece to themselves.
+    for (size_t i = 1; i + 1 < plan_.layers_per_stage_.size(); ++i) {
+      if (plan_.layers_per_stage_[i] > 0) continue;
+      fields_.Refuse(
+          fmt::format("layers_per_stage[{}]", i),
+          "0: only the first piece, which has the embedding, and the last, "
+          "which has the head, may be without layers");
+    }
   }
 
   void ReadSharding() {
@@ -263,6 +313,19 @@ class PlanReader {
         int64_t{std::max(1, plan_.degrees_.data)} * plan_.degrees_.context;
     plan_.sharding_group_ = static_cast<int>(
         std::min<int64_t>(copies, std::numeric_limits<int>::max()));
+    plan_.accumulate_locally_ = proto_.accumulate_locally();
+    if (plan_.accumulate_locally_ && plan_.sharding_ < Sharding::kGradients) {
+      fields_.Refuse("accumulate_locally",
+                     "is about sharded gradients; needs sharding: ZERO_2 or "
+                     "ZERO_3");
+    }
+    plan_.reshard_after_forward_ =
+        !proto_.has_reshard_after_forward() || proto_.reshard_after_forward();
+    if (!plan_.reshard_after_forward_ &&
+        plan_.sharding_ != Sharding::kWeights) {
+      fields_.Refuse("reshard_after_forward",
+                     "is about sharded weights; needs sharding: ZERO_3");
+    }
     if (!proto_.has_sharding_group()) return;
     plan_.sharding_group_ = fields_.Count("sharding_group", 1, kLargestBatch);
     if (copies % plan_.sharding_group_ != 0) {

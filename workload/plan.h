@@ -73,6 +73,14 @@ class Plan {
   Sharding sharding() const { return sharding_; }
   // Ranks over which a copy of the state is spread.
   int sharding_group() const { return sharding_group_; }
+  // Sharded gradients are summed over micro-batches before they are reduced.
+  bool accumulates_locally() const { return accumulate_locally_; }
+  // Whether gradients are reduced after every micro-batch.
+  bool reduces_every_micro_batch() const {
+    return sharding_ >= Sharding::kGradients && !accumulate_locally_;
+  }
+  // Sharded weights are gathered for every pass, not once per step.
+  bool reshards_after_forward() const { return reshard_after_forward_; }
   Recompute recompute() const { return recompute_; }
   bool Recomputes(Module module) const {
     return recompute_modules_[static_cast<size_t>(module)];
@@ -82,6 +90,11 @@ class Plan {
   DType precision() const { return precision_; }
   // Of gradients as they are kept and reduced.
   DType gradient_precision() const { return gradient_precision_; }
+  // Of the optimizer's two moments.
+  DType moment_precision() const { return moment_precision_; }
+  // Of tensors that wait for the backward pass in a format of their own.
+  const KeptFormats& kept_formats() const { return kept_formats_; }
+  RoutingWeight routing_weight() const { return routing_weight_; }
   // Of tokens on their way to the experts.
   DType dispatch_precision() const { return dispatch_precision_; }
   // Gradients that are reduced at once, at the most.
@@ -115,6 +128,11 @@ class Plan {
   DType precision_{};
   DType gradient_precision_{};
   DType dispatch_precision_{};
+  DType moment_precision_ = DType::kFp32;
+  KeptFormats kept_formats_;
+  RoutingWeight routing_weight_ = RoutingWeight::kOnOutput;
+  bool accumulate_locally_ = false;
+  bool reshard_after_forward_ = true;
   Bytes bucket_;
   bool overlap_gradient_ = false;
   bool overlap_parameter_ = false;

@@ -259,7 +259,8 @@ void RoleWriter::EndPass(Run& run) {
     gradients_.AfterPass(*last_kernel);
     if (releases) {
       const auto piece = static_cast<size_t>(run.action.piece);
-      gradients_.GradientReady(unit, *last_kernel, backwards_left_[piece] == 1);
+      gradients_.GradientReady(unit, *first_kernel, *last_kernel,
+                               backwards_left_[piece] == 1);
     }
   }
   std::vector<TaskRef> exits;

@@ -112,6 +112,8 @@ LayerShape ShapeOf(const Plan& plan) {
           .activation = activation,
           .gradient = plan.gradient_precision(),
           .dispatch = plan.dispatch_precision(),
+          .kept = plan.kept_formats(),
+          .routing_weight = plan.routing_weight(),
           .expert_imbalance = plan.expert_imbalance()};
 }
 

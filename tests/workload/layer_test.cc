@@ -300,6 +300,43 @@ TEST(KeptActivations, OfAGatedBlockAreTwelveHPlusFourKvPlusSixF) {
             Bytes(139264 - 4 * 4096));
 }
 
+int64_t KeptNamed(const LayerOps& ops, std::string_view name) {
+  int64_t bytes = 0;
+  for (const KeptTensor& tensor : ops.kept) {
+    if (tensor.name == name) bytes += tensor.bytes.value();
+  }
+  return bytes;
+}
+
+// DeepSeek-V3 of one token, arXiv 2412.19437, section 3.3.3: E5M6 after
+// attention (1.5 bytes of 128 x 128), SwiGLU inputs in FP8 (2 x 2048 for each
+// of 8 experts and the shared one), no output of experts.
+TEST(KeptActivations, HaveTheFormatsThatAreAskedFor) {
+  const Model model = Preset("deepseek_v3");
+  LayerShape shape{.queries = 1, .precision = DType::kFp8};
+  const LayerOps plain = BuildLayer(model, 10, shape);
+  EXPECT_EQ(KeptNamed(plain, "attention_output"), 2 * 16384);
+  EXPECT_EQ(KeptNamed(plain, "attention_output_operand"), 16384);
+  EXPECT_EQ(KeptNamed(plain, "activation_input"), 2 * 9 * 4096);
+  EXPECT_EQ(KeptNamed(plain, "expert_output"), 2 * 8 * 7168);
+  shape.kept = {.attention_output = DType::kFp12,
+                .activation_input = DType::kFp8};
+  shape.routing_weight = RoutingWeight::kOnActivation;
+  const LayerOps narrow = BuildLayer(model, 10, shape);
+  EXPECT_EQ(KeptNamed(narrow, "attention_output"), 3 * 16384 / 2);
+  EXPECT_EQ(KeptNamed(narrow, "attention_output_operand"), 0);
+  EXPECT_EQ(KeptNamed(narrow, "activation_input"), 9 * 4096);
+  EXPECT_EQ(KeptNamed(narrow, "expert_output"), 0);
+  // E5M6 is nobody's operand: it takes a cast of its own.
+  const auto casts = [](const LayerOps& ops) {
+    return std::count_if(
+        ops.forward.begin(), ops.forward.end(), [](const Step& step) {
+          return step.op() != nullptr && step.op()->name == OpName::kQuantize;
+        });
+  };
+  EXPECT_EQ(casts(narrow), casts(plain) + 1);
+}
+
 TEST(KeptActivations, OfTheHeadAreFourSBHAndTheLogitsInFp32) {
   // 4 s b h / t (1 + V/h) with s b = 8192, t = 8.
   const Model model = Preset("gpt_22b");

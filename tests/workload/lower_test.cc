@@ -150,6 +150,52 @@ TEST(Lower, ZeroStagesMoveWhatTheTableSays) {
               ElementsAre(Pair(kReduceScatter, 2 * 4 * p)));
 }
 
+// Summed on the rank, two micro-batches are reduced once; not resharded, their
+// weights are gathered once.
+TEST(Lower, ShardedStateMayTravelOncePerStep) {
+  const int64_t p = TotalParameters(MakeCase("").model).total();
+  const std::string once =
+      "global_batch: 16 sharding: ZERO_3 accumulate_locally: true "
+      "reshard_after_forward: false";
+  EXPECT_THAT(BytesOf(once, "shard"), ElementsAre(Pair(kReduceScatter, 4 * p)));
+  EXPECT_THAT(BytesOf(once, "shard gather"),
+              ElementsAre(Pair(kAllGather, 2 * p)));
+}
+
+Bytes PeakOf(const std::string& plan, MemoryKind kind, int nodes = 1) {
+  const TrainingCase c = MakeCase(plan, nodes);
+  const auto run = RunStep(c, {}, Free, LayersOnly);
+  return run.result.ranks[RankId(0)].memory.by_kind[static_cast<size_t>(kind)];
+}
+
+// 8 copies. Two micro-batches: every gradient is whole (4 P) beside its share
+// (4 P / 8) while activations are still there. Weights that are not resharded
+// are whole (2 P) beside theirs.
+TEST(Lower, WhatIsNotShardedYetIsInMemory) {
+  const int64_t p = TotalParameters(MakeCase("").model).total();
+  const std::string plan = "global_batch: 16 sharding: ZERO_3 ";
+  EXPECT_EQ(PeakOf(plan + "accumulate_locally: true", MemoryKind::kGradients),
+            Bytes(4 * p + 4 * p / 8));
+  EXPECT_EQ(PeakOf(plan + "reshard_after_forward: false", MemoryKind::kWeights),
+            Bytes(2 * p + 2 * p / 8));
+}
+
+// Interleaved with as many micro-batches as stages: backward passes go piece by
+// piece, and the first is reduced before the last has begun. On the first of 4
+// ranks, 6 pieces of a layer: when most activations live, one layer's gradient
+// is whole.
+TEST(Lower, PiecesAreReducedOneAfterTheOther) {
+  const std::string plan =
+      "parallel { pipeline: 4 } global_batch: 8 sharding: ZERO_2 "
+      "accumulate_locally: true schedule: INTERLEAVED_1F1B virtual_stages: 6";
+  const TrainingCase c = MakeCase(plan, 1);
+  const int64_t layer = LayerParametersOf(c.model, c.plan.degrees(), 0).total();
+  const int64_t held =
+      6 * layer + EmbeddingParametersOf(c.model, c.plan.degrees());
+  EXPECT_EQ(PeakOf(plan, MemoryKind::kGradients),
+            Bytes(4 * layer + 4 * ((held + 1) / 2)));
+}
+
 // Dispatch and combine, forward and backward: T k h e each.
 TEST(Lower, ExpertsExchangeTokensFourTimes) {
   EXPECT_THAT(

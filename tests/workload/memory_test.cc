@@ -116,6 +116,15 @@ TEST(Memory, ZeroDividesWhatItSays) {
   EXPECT_EQ(zero3.optimizer, Bytes(12'000'000));
 }
 
+// Master 4 bytes, moments 2 x 2 instead of 2 x 4: 8 P over 8 copies.
+TEST(Memory, MomentsHaveTheirOwnFormat) {
+  const TrainingCase c =
+      MakeCase("parallel { pipeline: 2 } moment_precision: BF16");
+  const RankParameters held{.dense = 8'000'000};
+  EXPECT_EQ(StaticBytes(c.plan, Placement(c.plan), held, {}).optimizer,
+            Bytes(8'000'000));
+}
+
 TEST(Memory, ZeroThreeGathersTwoLayersAtATime) {
   const TrainingCase c = MakeCase("sharding: ZERO_3");
   const RankParameters layer{.dense = 50'000'000};

@@ -114,6 +114,40 @@ TEST(Plan, LayersAreSpreadEvenlyOrAsSaid) {
   EXPECT_THAT(Refusal("layers_per_stage: [-1, 25]"), HasSubstr("-1"));
 }
 
+TEST(Plan, OnlyTheEndsMayBeWithoutLayers) {
+  const std::string four = "schedule: INTERLEAVED_1F1B virtual_stages: 2 ";
+  ASSERT_OK_AND_ASSIGN(const Plan plan,
+                       MakePlan(four + "layers_per_stage: [0, 12, 12, 0]"));
+  EXPECT_THAT(plan.layers_per_stage(), ElementsAre(0, 12, 12, 0));
+  EXPECT_THAT(Refusal(four + "layers_per_stage: [12, 0, 12, 0]"),
+              HasSubstr("training.layers_per_stage[1]: 0: only the first"));
+}
+
+TEST(Plan, FormatsOfKeptTensorsAreNoWiderThanComputed) {
+  ASSERT_OK_AND_ASSIGN(
+      const Plan plan,
+      MakePlan("moment_precision: BF16 "
+               "keep_as { tensor: ACTIVATION_INPUT precision: FP8 }"));
+  EXPECT_EQ(plan.moment_precision(), DType::kBf16);
+  EXPECT_EQ(plan.kept_formats().activation_input, DType::kFp8);
+  EXPECT_EQ(plan.kept_formats().linear_input, std::nullopt);
+  EXPECT_THAT(Refusal("keep_as { tensor: LINEAR_INPUT precision: FP32 }"),
+              HasSubstr("training.keep_as[0].precision: FP32 has more than the "
+                        "16 bits"));
+  EXPECT_THAT(Refusal("keep_as { tensor: LINEAR_INPUT precision: FP8 } "
+                      "keep_as { tensor: LINEAR_INPUT precision: FP8 }"),
+              HasSubstr("training.keep_as[1].tensor: is listed twice"));
+  EXPECT_THAT(Refusal("routing_weight: WEIGHT_ON_ACTIVATION"),
+              HasSubstr("has no experts"));
+}
+
+TEST(Plan, ShardingOptionsNeedTheirStage) {
+  EXPECT_THAT(Refusal("sharding: ZERO_1 accumulate_locally: true"),
+              HasSubstr("training.accumulate_locally: is about sharded"));
+  EXPECT_THAT(Refusal("sharding: ZERO_2 reshard_after_forward: false"),
+              HasSubstr("training.reshard_after_forward: is about sharded"));
+}
+
 TEST(Plan, SchedulesHaveTheirConditions) {
   EXPECT_THAT(Refusal("virtual_stages: 2"), HasSubstr("INTERLEAVED_1F1B"));
   EXPECT_THAT(Refusal("schedule: INTERLEAVED_1F1B"), HasSubstr("2 or more"));
