@@ -41,6 +41,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
                  .spans = spans,
                  .path = path,
                  .transfers = run.transfers,
+                 .log = run.log,
                  .ranks_per_node = scenario.system.chips_per_node(),
                  .description = scenario.proto.description()},
                 options, writer);

@@ -44,7 +44,7 @@ absl::StatusOr<RunResult> Simulate(const Program& program,
   if constexpr (requires { sink.Expect(program); }) {
     if (absl::Status status = sink.Expect(program); !status.ok()) return status;
   }
-  return EngineRun<Sink>(program, transfers, sink).Run();
+  return EngineRun<Sink>(program, transfers, options, sink).Run();
 }
 
 }  // namespace orrery

@@ -37,13 +37,14 @@ absl::Status NegativeMemory(const Program& program, RankId rank);
 template <SpanSink Sink>
 class EngineRun {
  public:
-  EngineRun(const Program& program, const Transfers& transfers, Sink& sink)
+  EngineRun(const Program& program, const Transfers& transfers,
+            const EngineOptions& options, Sink& sink)
       : program_(program),
         transfers_(transfers),
         sink_(sink),
         state_(program),
         chips_(state_, queue_),
-        runner_(transfers, queue_),
+        runner_(transfers, queue_, options.log),
         arrived_(program.groups().size(), 0),
         tasks_left_(program.task_count()) {
     queue_.Grow(EventPhase::kKernel, state_.streams.size());

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "sim/memory_tracker.h"
 #include "sim/sharing.h"
+#include "sim/transfer_log.h"
 #include "sim/transfer_plan.h"
 #include "workload/program.h"
 
@@ -17,6 +18,8 @@ namespace orrery {
 struct EngineOptions {
   // A run whose state would exceed this is refused.
   Bytes max_state{int64_t{8} << 30};
+  // If given, is told of every step of every transfer.
+  TransferLog* log = nullptr;
 };
 
 struct RankResult {

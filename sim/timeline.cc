@@ -170,11 +170,10 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
     const TrackId network = writer.AddTrack(
         {.name = "network",
          .parent = cluster,
-         .description = "Percent of each link's capacity. The load of a call "
-                        "is spread evenly over its duration, so that where "
-                        "calls overlap the sum may exceed 100."});
+         .description = "Percent of each link's capacity that the calls on it "
+                        "were granted."});
     WriteLinkLoads(program, source.spans.spans(), options.ranks,
-                   source.transfers, network, end, writer);
+                   source.transfers, source.log, network, end, writer);
   }
 }
 

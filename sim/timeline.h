@@ -23,6 +23,7 @@
 #include "sim/critical_path.h"
 #include "sim/span_index.h"
 #include "sim/timeline_selection.h"
+#include "sim/transfer_log.h"
 #include "sim/transfer_plan.h"
 #include "traces/perfetto_writer.h"
 #include "workload/program.h"
@@ -35,6 +36,7 @@ struct TimelineSource {
   const SpanIndex& spans;
   const std::vector<PathStep>& path;
   const Transfers& transfers;
+  const TransferLog& log;
   // Ranks (numbers, not ids) that share a node; 0: unknown.
   int32_t ranks_per_node = 0;
   // What was simulated, for the tooltip of the cluster.

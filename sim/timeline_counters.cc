@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "sim/link_loads.h"
 
 namespace orrery {
 namespace {
@@ -44,6 +45,14 @@ std::vector<MemoryChange> MemoryChanges(const Program& program,
                             std::tie(b.at, b.is_start);
                    });
   return changes;
+}
+
+TrackId AddLoadCounter(std::string name, TrackId parent,
+                       PerfettoWriter& writer) {
+  return writer.AddCounter({.name = std::move(name),
+                            .parent = parent,
+                            .unit = CounterUnit::kPercent,
+                            .scale_key = "load"});
 }
 
 }  // namespace
@@ -134,60 +143,48 @@ void WriteBusyCounter(const Program& program, const SpanIndex& spans,
 
 void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
                     absl::Span<const RankId> ranks, const Transfers& transfers,
-                    TrackId parent, Time end, PerfettoWriter& writer) {
-  std::map<ResourceId, double> carried;  // by the shown ranks' calls
-  const auto plan_of = [&](const TaskSpan& span) {
-    const Task& task = program.role_of(span.rank).task(span.task);
-    return transfers.plan_of_call[program.call_of(span.rank, task)];
-  };
-  const auto is_call = [&](const TaskSpan& span) {
-    return IsCommunication(program.role_of(span.rank).task(span.task).kind);
-  };
+                    const TransferLog& log, TrackId parent, Time end,
+                    PerfettoWriter& writer) {
+  IdVector<RankId, bool> shown(program.ranks().size(), false);
+  for (const RankId rank : ranks) shown[rank] = true;
+  std::map<PlanId, int64_t> calls;  // of the shown ranks
   for (const TaskSpan& span : spans) {
-    if (!is_call(span) ||
-        std::find(ranks.begin(), ranks.end(), span.rank) == ranks.end()) {
-      continue;
-    }
-    for (const ResourceUse& use : transfers.plans.TotalLoad(plan_of(span))) {
-      carried[use.resource] += use.weight / transfers.capacities[use.resource];
+    if (!shown[span.rank]) continue;
+    const Task& task = program.role_of(span.rank).task(span.task);
+    if (!IsCommunication(task.kind)) continue;
+    ++calls[transfers.plan_of_call[program.call_of(span.rank, task)]];
+  }
+  std::map<ResourceId, double> carried;  // by them, in seconds of the link
+  for (const auto& [plan, count] : calls) {
+    for (const ResourceUse& use : transfers.plans.TotalLoad(plan)) {
+      carried[use.resource] += static_cast<double>(count) * use.weight /
+                               transfers.capacities[use.resource];
     }
   }
   std::vector<std::pair<double, ResourceId>> order;
   for (const auto& [link, load] : carried) order.emplace_back(-load, link);
   std::sort(order.begin(), order.end());
   if (order.size() > kMostLinks) order.resize(kMostLinks);
-  std::map<ResourceId, LoadChanges> steps;
-  for (const auto& [load, link] : order) steps[link];
-  for (const TaskSpan& span : spans) {
-    if (!is_call(span) || span.started == span.ended) continue;
-    // Once per call: its first member speaks for it.
-    const Task& task = program.role_of(span.rank).task(span.task);
-    const GroupId group =
-        program.group_of(span.rank, static_cast<SlotId>(task.slot));
-    if (program.members(group).front().rank != span.rank) continue;
-    for (const ResourceUse& use : transfers.plans.TotalLoad(plan_of(span))) {
-      const auto link = steps.find(use.resource);
-      if (link == steps.end()) continue;
-      const double load = 100.0 * use.weight / ToSeconds(span.running()) /
-                          transfers.capacities[use.resource];
-      link->second[span.started] += load;
-      link->second[span.ended] -= load;
+  std::vector<ResourceId> links;
+  for (const auto& [load, link] : order) links.push_back(link);
+  const std::vector<LoadSteps> loads = LinkLoads(transfers, log, links);
+  for (size_t i = 0; i < links.size(); ++i) {
+    const TrackId counter = AddLoadCounter(
+        transfers.resource_names.empty()
+            ? fmt::format("link {} load", static_cast<int>(links[i]))
+            : transfers.resource_names[links[i]] + " load",
+        parent, writer);
+    Count(writer, counter, Time{}, 0);
+    for (const auto& [at, share] : loads[i]) {
+      Count(writer, counter, at, 100 * share);
     }
-  }
-  for (const auto& [load, link] : order) {
-    WriteLoadCounter(transfers.resource_names.empty()
-                         ? fmt::format("link {} load", static_cast<int>(link))
-                         : transfers.resource_names[link] + " load",
-                     steps[link], parent, end, writer);
+    Count(writer, counter, end, 0);
   }
 }
 
 void WriteLoadCounter(const std::string& name, const LoadChanges& changes,
                       TrackId parent, Time end, PerfettoWriter& writer) {
-  const TrackId counter = writer.AddCounter({.name = name,
-                                             .parent = parent,
-                                             .unit = CounterUnit::kPercent,
-                                             .scale_key = "load"});
+  const TrackId counter = AddLoadCounter(name, parent, writer);
   double height = 0;
   Count(writer, counter, Time{}, 0);
   for (const auto& [at, change] : changes) {

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "sim/span_index.h"
+#include "sim/transfer_log.h"
 #include "sim/transfer_plan.h"
 #include "traces/perfetto_writer.h"
 #include "workload/program.h"
@@ -28,12 +29,13 @@ void WriteBusyCounter(const Program& program, const SpanIndex& spans,
 
 // One counter per link that calls of the shown ranks use, the most loaded first
 // and at most kMostLinks, below `parent`: percent of its capacity, all ranks'
-// calls counted. A call is taken to load its links evenly from its start to its
-// end, so that the area under the counter is what the link carried.
+// calls counted, as the engine granted it: never above 100, and the area under
+// the counter is what the link carried.
 inline constexpr size_t kMostLinks = 64;
 void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
                     absl::Span<const RankId> ranks, const Transfers& transfers,
-                    TrackId parent, Time end, PerfettoWriter& writer);
+                    const TransferLog& log, TrackId parent, Time end,
+                    PerfettoWriter& writer);
 
 // Where a load, in percent, rises or falls, and by how much.
 using LoadChanges = std::map<Time, double>;

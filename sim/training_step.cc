@@ -185,10 +185,11 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   const int busiest = BusiestRole(step);
   BreakdownSink breakdown(step.program, RankOfRole(step.program, busiest));
   RecordingSink recording;
+  TransferLog log;
   absl::StatusOr<RunResult> result;
   if (options.record) {
     RecordingBreakdownSink both{breakdown, recording};
-    result = Simulate(step.program, transfers, {}, both);
+    result = Simulate(step.program, transfers, {.log = &log}, both);
   } else {
     result = Simulate(step.program, transfers, {}, breakdown);
   }
@@ -207,6 +208,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
     run.recomputed += work.step.recomputed * per_stage;
   }
   run.spans = recording.spans();
+  run.log = std::move(log);
   return run;
 }
 

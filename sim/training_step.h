@@ -34,7 +34,7 @@ struct TrainingOptions {
   // communication between them run as one: fewer tasks, and a step time that
   // differs a little where communication beside them slows kernels down.
   bool detail = true;
-  // Keep every span.
+  // Keep every span, and what was granted to every transfer.
   bool record = false;
   // Kernels and communication of a pass wait for each other, and communication
   // takes nothing from the chip: for comparison with closed forms.
@@ -68,7 +68,9 @@ struct TrainingRun {
   // Arithmetic of all ranks, and of it what was computed again.
   Flops executed{};
   Flops recomputed{};
-  std::vector<TaskSpan> spans = {};  // if asked for
+  // If asked for.
+  std::vector<TaskSpan> spans = {};
+  TransferLog log = {};
 };
 
 // The time of a plan with its resources to itself, one step after the other.

@@ -5,6 +5,7 @@
 
 #include "base/simulation_ids.h"
 #include "base/units.h"
+#include "sim/transfer_plan.h"
 
 namespace orrery {
 
@@ -22,6 +23,7 @@ struct TransferLog {
     int32_t place;
     Time at;
     double rate;  // of work, per second
+    PlanId plan;
   };
 
   std::vector<Span> spans;  // in the order in which they end

@@ -141,8 +141,8 @@ void TransferRunner::SettleChanged(Time now) {
         moved.at);
     if (log_ == nullptr) continue;
     const Slot& slot = slots_[Index(moved.activity)];
-    log_->rates.push_back(
-        {slot.group, slot.place, now, sharing_.rate(moved.activity)});
+    log_->rates.push_back({slot.group, slot.place, now,
+                           sharing_.rate(moved.activity), slot.plan});
   }
 }
 

@@ -14,7 +14,8 @@ absl::Status WriteExample(const std::string& path) {
   const Program program = BuildOrDie(PipelineProgram());
   const Transfers transfers = PipelineNetwork(program);
   RecordingSink sink;
-  RETURN_IF_ERROR(Simulate(program, transfers, {}, sink).status());
+  TransferLog log;
+  RETURN_IF_ERROR(Simulate(program, transfers, {.log = &log}, sink).status());
   const SpanIndex spans(program, sink.spans());
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(path));
   TimelineOptions options;
@@ -22,7 +23,8 @@ absl::Status WriteExample(const std::string& path) {
   WriteTimeline({.program = program,
                  .spans = spans,
                  .path = CriticalPath(spans),
-                 .transfers = transfers},
+                 .transfers = transfers,
+                 .log = log},
                 options, writer);
   return writer.Finish();
 }
