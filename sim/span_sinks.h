@@ -2,7 +2,9 @@
 // Sinks for spans: nothing, totals, everything, a hash.
 //
 // A sink has Add(const TaskSpan&); one that needs room may have
-// absl::Status Expect(const Program&), called before the run, which may refuse.
+// absl::Status Expect(const Program&), called before the run, which may refuse;
+// one that looks at some ranks only may have bool Wants(RankId), and the engine
+// then spares it the others.
 #include <absl/status/status.h>
 #include <absl/types/span.h>
 

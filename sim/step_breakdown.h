@@ -49,8 +49,9 @@ class BreakdownSink {
   // Requires: stream 0 is the compute stream.
   BreakdownSink(const Program& program, RankId rank);
 
+  bool Wants(RankId rank) const { return rank == rank_; }
   void Add(const TaskSpan& span) {
-    if (span.rank == rank_) AddOwn(span);
+    if (Wants(span.rank)) AddOwn(span);
   }
   // The parts of [0, end).
   StepBreakdown Finish(Time end);

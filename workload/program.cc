@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace orrery {
 
@@ -12,6 +13,13 @@ StreamId Role::stream_of(TaskId task) const {
   const auto after =
       std::upper_bound(stream_begin_.begin(), stream_begin_.end(), task);
   return static_cast<StreamId>(after - stream_begin_.begin() - 1);
+}
+
+const Mark& Role::mark(TaskId task) const {
+  const auto after = std::upper_bound(
+      marks_.begin(), marks_.end(), task,
+      [](TaskId t, const MarkedRun& run) { return t < run.first; });
+  return std::prev(after)->mark;
 }
 
 std::string Program::Describe(RankId rank, TaskId task) const {

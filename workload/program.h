@@ -75,7 +75,8 @@ class Role {
     return Row(memory_effects_, memory_effects_begin_, t);
   }
   NameId name_of(TaskId t) const { return task_names_[t]; }
-  const Mark& mark(TaskId t) const { return marks_[t]; }
+  // Found by search.
+  const Mark& mark(TaskId t) const;
   const IdVector<SlotId, RoleSlot>& slots() const { return slots_; }
   const MemoryByKind& initial_memory() const { return initial_memory_; }
 
@@ -100,7 +101,12 @@ class Role {
   std::vector<int32_t> memory_effects_begin_;  // one more than tasks
   std::vector<MemoryEffect> memory_effects_;
   IdVector<TaskId, NameId> task_names_;
-  IdVector<TaskId, Mark> marks_;
+  // Tasks from `first` up to that of the next entry are marked alike.
+  struct MarkedRun {
+    TaskId first;
+    Mark mark;
+  };
+  std::vector<MarkedRun> marks_;
   IdVector<SlotId, RoleSlot> slots_;
   MemoryByKind initial_memory_{};
 };

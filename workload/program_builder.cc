@@ -96,24 +96,18 @@ absl::StatusOr<Program> ProgramBuilder::Build() && {
 }
 
 void ProgramBuilder::InternNames(Program& program) {
-  for (const PendingGroup& group : groups_) table_.Name(group.family);
-  std::vector<bool> used(table_.names(), false);
-  for (const auto& role : roles_) {
-    for (const auto& stream : role->streams_) {
-      for (const auto& task : stream) used[Index(task.name)] = true;
-    }
-  }
   for (const PendingGroup& group : groups_) {
-    used[Index(table_.Name(group.family))] = true;
+    table_.Use(table_.Name(group.family));
   }
   std::vector<NameRef> sorted;
-  for (size_t i = 0; i < used.size(); ++i) {
-    if (used[i]) sorted.push_back(static_cast<NameRef>(i));
+  for (size_t i = 0; i < table_.names(); ++i) {
+    const auto ref = static_cast<NameRef>(i);
+    if (table_.is_used(ref)) sorted.push_back(ref);
   }
   std::sort(sorted.begin(), sorted.end(), [&](NameRef a, NameRef b) {
     return table_.name(a) < table_.name(b);
   });
-  names_.resize(used.size());
+  names_.resize(table_.names());
   for (const NameRef ref : sorted) {
     names_[Index(ref)] = program.names_.Add(table_.name(ref));
   }

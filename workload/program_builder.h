@@ -68,6 +68,7 @@ class RoleBuilder {
 
   // `after` starts when `before` is done. Both must exist.
   void AddDependency(TaskRef before, TaskRef after);
+  // Requires: tasks of a stream are marked in their order, if at all.
   void SetMark(TaskRef task, const Mark& mark);
   void Allocate(TaskRef task, MemoryEffect::When when, MemoryKind kind,
                 Bytes bytes);
@@ -87,7 +88,12 @@ class RoleBuilder {
     TaskKind kind;
     SlotRef slot{};
     int32_t payload = 0;  // a KernelRef, or a place in the slot's calls
-    Mark mark{};
+  };
+  // Tasks [begin, end) of a stream.
+  struct MarkedRun {
+    int32_t begin;
+    int32_t end;
+    Mark mark;
   };
   struct PendingSlot {
     std::string name;
@@ -107,7 +113,8 @@ class RoleBuilder {
       : name_(std::move(name)),
         index_(index),
         table_(table),
-        streams_(streams) {}
+        streams_(streams),
+        marks_(streams) {}
   TaskRef Add(StreamId stream, const PendingTask& task);
   TaskRef AddCommunication(TaskKind kind, SlotRef slot, NameRef name,
                            const Communication& what);
@@ -117,6 +124,7 @@ class RoleBuilder {
   int32_t index_;
   TaskTable& table_;
   std::vector<std::vector<PendingTask>> streams_;
+  std::vector<std::vector<MarkedRun>> marks_;  // per stream
   std::vector<PendingSlot> slots_;
   std::vector<PendingDependency> dependencies_;
   std::vector<PendingEffect> effects_;

@@ -16,6 +16,7 @@ TaskRef RoleBuilder::Add(StreamId stream, const PendingTask& task) {
   std::vector<PendingTask>& tasks = streams_[Index(stream)];
   CHECK(tasks.size() < (size_t{1} << 30)) << "too many tasks in a stream";
   tasks.push_back(task);
+  table_.Use(task.name);
   return {stream, static_cast<int32_t>(tasks.size()) - 1};
 }
 
@@ -84,7 +85,15 @@ void RoleBuilder::AddDependency(TaskRef before, TaskRef after) {
 
 void RoleBuilder::SetMark(TaskRef task, const Mark& mark) {
   (void)at(task);
-  streams_[Index(task.stream)][static_cast<size_t>(task.position)].mark = mark;
+  std::vector<MarkedRun>& runs = marks_[Index(task.stream)];
+  if (!runs.empty() && runs.back().end == task.position &&
+      runs.back().mark == mark) {
+    ++runs.back().end;
+    return;
+  }
+  CHECK(runs.empty() || runs.back().end <= task.position)
+      << "tasks are marked in their order";
+  runs.push_back({task.position, task.position + 1, mark});
 }
 
 void RoleBuilder::Allocate(TaskRef task, MemoryEffect::When when,

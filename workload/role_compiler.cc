@@ -59,10 +59,10 @@ std::optional<Role> RoleCompiler::Compile(Violations& violations) {
   kernel_places_.assign(table_.kernels(), kNotThere);
   role_.tasks_.reserve(stream_of_.size());
   role_.task_names_.reserve(stream_of_.size());
-  role_.marks_.reserve(stream_of_.size());
   for (const std::vector<Pending>& stream : source_.streams_) {
     for (const Pending& task : stream) CompileTask(task, found);
   }
+  CompileMarks();
   CompileMemoryEffects();
   CheckMemory(found);
   CompileDependencies(found);
@@ -110,7 +110,6 @@ void RoleCompiler::CompileTask(const Pending& task, Violations& violations) {
   }
   role_.tasks_.Add(compiled);
   role_.task_names_.Add(names_[Index(task.name)]);
-  role_.marks_.Add(task.mark);
 }
 
 void RoleCompiler::CompileKernel(const Pending& task, Task& compiled,
@@ -154,6 +153,23 @@ void RoleCompiler::CompileCommunication(const Pending& task, Task& compiled,
   slot.sequence.push_back(id);
   compiled.slot = static_cast<uint16_t>(task.slot);
   compiled.payload = task.payload;
+}
+
+void RoleCompiler::CompileMarks() {
+  for (size_t s = 0; s < source_.streams_.size(); ++s) {
+    const auto add = [&](int32_t position, const Mark& mark) {
+      const TaskRef first{static_cast<StreamId>(s), position};
+      role_.marks_.push_back({IdOf(first), mark});
+    };
+    int32_t end = 0;
+    for (const RoleBuilder::MarkedRun& run : source_.marks_[s]) {
+      if (run.begin > end) add(end, Mark{});
+      add(run.begin, run.mark);
+      end = run.end;
+    }
+    const auto size = static_cast<int32_t>(source_.streams_[s].size());
+    if (end < size) add(end, Mark{});
+  }
 }
 
 void RoleCompiler::CompileMemoryEffects() {
@@ -240,6 +256,16 @@ void RoleCompiler::CompileDependencies(Violations& violations) {
     violations.Add("dependencies form a cycle: " +
                    DescribeCycle(written, reduced.reached));
     return;
+  }
+  for (size_t i = 0; i < stream_of_.size(); ++i) {
+    const int32_t begin = reduced.rows.begin[i];
+    const int32_t count = reduced.rows.begin[i + 1] - begin;
+    if (count == 0) continue;
+    const Dependency& first = reduced.rows.entries[static_cast<size_t>(begin)];
+    Task& task = role_.tasks_[static_cast<TaskId>(i)];
+    task.first_dependency = first.task;
+    task.first_dependency_stream = static_cast<uint8_t>(first.stream);
+    task.dependency_count = static_cast<uint8_t>(count);
   }
   role_.dependencies_begin_ = std::move(reduced.rows.begin);
   role_.dependencies_ = std::move(reduced.rows.entries);

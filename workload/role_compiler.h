@@ -36,6 +36,7 @@ class RoleCompiler {
   bool FitsIds(Violations& violations) const;
   void LayOutStreams();
   void CompileTask(const Pending& task, Violations& violations);
+  void CompileMarks();
   void CompileMemoryEffects();
   void CompileKernel(const Pending& task, Task& compiled,
                      Violations& violations);

@@ -7,6 +7,7 @@ NameRef TaskTable::Name(absl::string_view name) {
   if (found != name_places_.end()) return found->second;
   const auto ref = static_cast<NameRef>(names_.size());
   names_.emplace_back(name);
+  is_used_.push_back(0);
   name_places_.emplace(names_.back(), ref);
   return ref;
 }

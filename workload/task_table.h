@@ -30,11 +30,17 @@ class TaskTable {
   const KernelWork& kernel(KernelRef ref) const {
     return kernels_[static_cast<size_t>(ref)];
   }
+  // A program holds only names that some task or group has.
+  void Use(NameRef ref) { is_used_[static_cast<size_t>(ref)] = 1; }
+  bool is_used(NameRef ref) const {
+    return is_used_[static_cast<size_t>(ref)] != 0;
+  }
   size_t names() const { return names_.size(); }
   size_t kernels() const { return kernels_.size(); }
 
  private:
   std::vector<std::string> names_;
+  std::vector<char> is_used_;
   std::vector<KernelWork> kernels_;
   absl::flat_hash_map<std::string, NameRef> name_places_;
   absl::flat_hash_map<KernelWork, KernelRef> kernel_places_;
