@@ -11,14 +11,13 @@ GroupSpan SpanOf(const Placement& placement, GroupFamily family,
                  int chips_per_node) {
   const int size = placement.Size(family);
   if (size == 1) return {};
-  const std::vector<int> members = placement.Members(family, 0);
-  int islands = 0;
-  int last = -1;
-  for (const int member : members) {
-    const int island = member / chips_per_node;
-    if (island != last) ++islands;
-    last = island;
+  std::vector<int> nodes = placement.Members(family, 0);
+  for (int& member : nodes) {
+    member = placement.ChipOf(member) / chips_per_node;
   }
+  std::sort(nodes.begin(), nodes.end());
+  const auto islands =
+      static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
   return {.ranks = size, .islands = islands};
 }
 
@@ -31,7 +30,9 @@ class DataEstimate {
   DataTimes Estimate() {
     DataTimes out;
     out.optimizer_s = Optimizer();
-    out.exposed_s = Reduction() + Gathering() + Ends();
+    out.reduction_s = Reduction();
+    out.gathering_s = Gathering();
+    out.ends_s = Ends();
     return out;
   }
 

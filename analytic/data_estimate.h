@@ -31,8 +31,12 @@ struct DataQuestion {
   bool shares_tie = false;
 };
 
+// Seconds that one rank adds to its passes.
 struct DataTimes {
-  double exposed_s = 0;
+  double reduction_s = 0;
+  // The tied embedding and the norm of the gradient.
+  double ends_s = 0;
+  double gathering_s = 0;
   double optimizer_s = 0;
 };
 

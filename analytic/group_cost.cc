@@ -155,4 +155,73 @@ Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) const {
   return best;
 }
 
+// Rank s sends share_d to rank d. Out of a chip: what does not stay on the
+// island, or stays on it elsewhere; into a chip: its share of all the others.
+GroupCost::Form GroupCost::DirectForm(const GroupSpan& span,
+                                      const ExpertTraffic& traffic) {
+  const int n = span.ranks;
+  const int g = span.per_island();
+  Form form{.algorithm = "direct", .use = ProtocolUse::kPointToPoint};
+  for (int first = 0; first < n; first += g) {
+    const int last = std::min(n, first + g);
+    double island = 0;
+    for (int d = first; d < last; ++d) {
+      island += traffic.share[static_cast<size_t>(d)];
+    }
+    for (int d = first; d < last; ++d) {
+      const double share = traffic.share[static_cast<size_t>(d)];
+      form.island_share = std::max(
+          {form.island_share, island - share, (last - first - 1) * share});
+      form.network_share = std::max(
+          {form.network_share, 1 - island, (n - (last - first)) * share});
+    }
+  }
+  (span.islands > 1 ? form.network_steps : form.island_steps) = 1;
+  if (span.islands == 1) form.network_share = 0;
+  return form;
+}
+
+// A token crosses once to each island it needs, and from the chip it arrives at
+// once to each rank: with N islands a chip passes on what came from N places.
+GroupCost::Form GroupCost::ByIslandForm(const GroupSpan& span,
+                                        const ExpertTraffic& traffic) {
+  const int g = span.per_island();
+  const int islands = span.islands;
+  const TokenAmounts amounts = AmountsByIsland(traffic, islands);
+  const double k = traffic.experts_per_token;
+  Form form{.algorithm = "by_island",
+            .island_steps = 1,
+            .network_steps = 1,
+            .use = ProtocolUse::kPointToPoint};
+  double all = 0;
+  for (const double amount : amounts.island) all += amount;
+  for (int i = 0; i < islands; ++i) {
+    const double own = amounts.island[static_cast<size_t>(i)];
+    form.network_share = std::max(
+        {form.network_share, (all - own) / k, (islands - 1) * own / k});
+    double inside = 0;
+    for (int d = i * g; d < (i + 1) * g; ++d) {
+      inside += amounts.rank[static_cast<size_t>(d)];
+    }
+    for (int d = i * g; d < (i + 1) * g; ++d) {
+      const double rank = amounts.rank[static_cast<size_t>(d)];
+      form.island_share =
+          std::max({form.island_share, islands * (inside - rank) / k,
+                    islands * (g - 1) * rank / k});
+    }
+  }
+  return form;
+}
+
+Seconds GroupCost::ExpertTime(Bytes bytes, const GroupSpan& span,
+                              const ExpertTraffic& traffic) const {
+  if (span.ranks < 2) return Seconds(0);
+  const int g = span.per_island();
+  const bool by_island = traffic.by_island && span.islands > 1 && g > 1 &&
+                         g * span.islands == span.ranks;
+  return Cheapest(
+      by_island ? ByIslandForm(span, traffic) : DirectForm(span, traffic),
+      Kind::kAllToAll, bytes, span);
+}
+
 }  // namespace orrery

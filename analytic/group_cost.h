@@ -14,6 +14,7 @@
 
 #include "analytic/collective_cost.h"
 #include "topology/communication_kind.h"
+#include "topology/expert_traffic.h"
 #include "topology/system.h"
 
 namespace orrery {
@@ -35,6 +36,11 @@ class GroupCost {
   // step around a ring.
   Seconds Time(CommunicationKind kind, Bytes bytes,
                const GroupSpan& span) const;
+  // Tokens on their way to experts, or back, whose members lie island after
+  // island: as long as the port or NIC that carries most. `bytes` as of an
+  // all-to-all.
+  Seconds ExpertTime(Bytes bytes, const GroupSpan& span,
+                     const ExpertTraffic& traffic) const;
 
  private:
   // One way of doing it: so many messages' latency, so many bytes on a chip's
@@ -48,6 +54,8 @@ class GroupCost {
     ProtocolUse use = ProtocolUse::kRing;
   };
 
+  static Form DirectForm(const GroupSpan& span, const ExpertTraffic& traffic);
+  static Form ByIslandForm(const GroupSpan& span, const ExpertTraffic& traffic);
   std::vector<Form> Forms(CommunicationKind kind, const GroupSpan& span) const;
   bool Has(std::string_view algorithm, CommunicationKind kind) const;
   Seconds Cheapest(const Form& form, CommunicationKind kind, Bytes bytes,

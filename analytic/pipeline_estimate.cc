@@ -5,6 +5,42 @@
 #include "base/check.h"
 
 namespace orrery {
+namespace {
+
+// Rank r runs no more than p - r micro-batches ahead, which are on their way to
+// the last rank and back at once. If that takes longer than as many turns of
+// the busiest rank, it waits, once in every such round after the first. Rounds
+// of the rank that delays most come first; what is left of the micro-batches
+// may hold rounds of another.
+double Behind(int micro_batches, absl::Span<const RankTime> ranks, int busiest,
+              double hop) {
+  const int p = static_cast<int>(ranks.size());
+  const double pace = ranks[static_cast<size_t>(busiest)].total();
+  const auto rounds_of = [&](auto visit) {
+    double lap = -2 * hop;
+    for (int turns = 1; turns <= p; ++turns) {
+      lap += ranks[static_cast<size_t>(p - turns)].total() + 2 * hop;
+      visit(turns, lap - turns * pace);
+    }
+  };
+  int longest = 1;
+  double delay = 0;
+  rounds_of([&](int turns, double late) {
+    if (late * longest > delay * turns) {
+      longest = turns;
+      delay = late;
+    }
+  });
+  if (delay <= 0) return 0;
+  const int left = (micro_batches - 1) % longest;
+  double rest = 0;
+  rounds_of([&](int turns, double late) {
+    rest = std::max(rest, late * (left / turns));
+  });
+  return delay * ((micro_batches - 1) / longest) + rest;
+}
+
+}  // namespace
 
 PipelineEstimate EstimatePipeline(const Plan& plan,
                                   absl::Span<const RankTime> ranks, int busiest,
@@ -12,7 +48,6 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
   PipelineEstimate out;
   const int p = plan.degrees().pipeline;
   if (p == 1) return out;
-  const double m = plan.micro_batches();
   const double v = plan.virtual_stages();
   const auto others = [&](auto part) {
     double sum = 0;
@@ -23,11 +58,7 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
   };
   // A micro-batch crosses p - 1 boundaries and comes back.
   const double round_trip = 2.0 * (p - 1) * hop;
-  // p micro-batches are on their way through all ranks and back at once; if
-  // that takes longer than p turns of the busiest rank, it waits.
-  const double pace = ranks[static_cast<size_t>(busiest)].total();
-  const double all = pace + others([](const RankTime& r) { return r.total(); });
-  const double behind = std::max(0.0, (all + round_trip) / p - pace);
+  const double behind = Behind(plan.micro_batches(), ranks, busiest, hop);
   switch (plan.schedule()) {
     case PipelineSchedule::kGPipe:
       out.bubble_s = others([](const RankTime& r) { return r.total(); });
@@ -35,7 +66,7 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
       return out;
     case PipelineSchedule::kOneForwardOneBackward:
       out.bubble_s = others([](const RankTime& r) { return r.total(); });
-      out.exposed_s = round_trip + (m < p ? 0 : (m - 1) * behind);
+      out.exposed_s = round_trip + behind;
       return out;
     case PipelineSchedule::kInterleaved:
       out.bubble_s = others([v](const RankTime& r) { return r.total() / v; });
@@ -46,7 +77,7 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
       out.bubble_s = others([](const RankTime& r) {
         return std::max(0.0, r.forward + r.input_gradient - r.weight_gradient);
       });
-      out.exposed_s = round_trip + (m < p ? 0 : (m - 1) * behind);
+      out.exposed_s = round_trip + behind;
       return out;
     case PipelineSchedule::kZeroBubbleV:
       out.bubble_s = others([](const RankTime& r) { return r.forward / 2; });
@@ -63,6 +94,26 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
   }
   CHECK(false) << "unknown schedule";
   return out;
+}
+
+double BackwardLead(const Plan& plan, absl::Span<const RankTime> ranks,
+                    int rank, double hop) {
+  switch (plan.schedule()) {
+    case PipelineSchedule::kGPipe:
+    case PipelineSchedule::kOneForwardOneBackward:
+    case PipelineSchedule::kInterleaved:
+      break;
+    case PipelineSchedule::kZeroBubbleH1:
+    case PipelineSchedule::kZeroBubbleV:
+    case PipelineSchedule::kDualPipe:
+      // Weight gradients fill the time.
+      return 0;
+  }
+  double lead = rank * hop;
+  for (int i = 0; i < rank; ++i) {
+    lead += ranks[static_cast<size_t>(i)].backward() / plan.virtual_stages();
+  }
+  return lead;
 }
 
 double PiecesInFlight(const Plan& plan, int rank, int piece) {

@@ -30,6 +30,11 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
                                   absl::Span<const RankTime> ranks, int busiest,
                                   double hop);
 
+// How long before the first rank `rank` ends its last backward pass: as long as
+// the gradient takes from it to the first.
+double BackwardLead(const Plan& plan, absl::Span<const RankTime> ranks,
+                    int rank, double hop);
+
 // Micro-batches whose activations of `piece` the rank holds when it holds most
 // in all. Where the papers count pieces of all kinds together, the mean.
 double PiecesInFlight(const Plan& plan, int rank, int piece);

@@ -44,6 +44,7 @@ class PlanEstimate {
     spans_.context = Span(GroupFamily::kContext);
     spans_.expert = Span(GroupFamily::kExpert);
     spans_.expert_tensor = Span(GroupFamily::kExpertTensor);
+    spans_.traffic = TrafficOf(model, plan);
     MakeUnits();
   }
 
@@ -73,20 +74,18 @@ class PlanEstimate {
     out.bubble_s = pipeline.bubble_s;
     out.pipeline_s = pipeline.exposed_s;
 
-    const DataTimes data =
-        EstimateData({.model = model_,
-                      .plan = plan_,
-                      .placement = placement_,
-                      .system = system_,
-                      .groups = groups_,
-                      .timer = timer_,
-                      .units = ParametersInBackwardOrder(busiest),
-                      .step_backward_s = m * work.backward(),
-                      .last_backward_s = work.backward(),
-                      .step_forward_s = m * work.forward.total(),
-                      .overlap = overlap_,
-                      .shares_tie = SharesTie(busiest)});
-    out.data_s = data.exposed_s;
+    const DataTimes data = DataOf(busiest, work);
+    double reduction = data.reduction_s;
+    double rest = data.gathering_s + data.optimizer_s;
+    if (busiest > 0) {
+      // The first rank ends its backward passes last, and all ranks wait for
+      // one another before the optimizer.
+      const DataTimes first = DataOf(0, WorkOf(0));
+      reduction -= BackwardLead(plan_, times, busiest, hop);
+      reduction = std::max({0.0, reduction, first.reduction_s});
+      rest = std::max(rest, first.gathering_s + first.optimizer_s);
+    }
+    out.data_s = reduction + data.ends_s + rest - data.optimizer_s;
     out.optimizer_s = data.optimizer_s;
     out.peak = Peak();
     for (int rank = 0; rank < ranks; ++rank) {
@@ -98,6 +97,22 @@ class PlanEstimate {
   }
 
  private:
+  DataTimes DataOf(int rank, const UnitEstimate& work) const {
+    const double m = plan_.micro_batches();
+    return EstimateData({.model = model_,
+                         .plan = plan_,
+                         .placement = placement_,
+                         .system = system_,
+                         .groups = groups_,
+                         .timer = timer_,
+                         .units = ParametersInBackwardOrder(rank),
+                         .step_backward_s = m * work.backward(),
+                         .last_backward_s = work.backward(),
+                         .step_forward_s = m * work.forward.total(),
+                         .overlap = overlap_,
+                         .shares_tie = SharesTie(rank)});
+  }
+
   GroupSpan Span(GroupFamily family) const {
     return SpanOf(placement_, family, system_.chips_per_node());
   }
@@ -113,7 +128,9 @@ class PlanEstimate {
 
   // Layers of the same kind share an estimate.
   void MakeUnits() {
-    const LayerShape shape = ShapeOf(plan_);
+    // The rank with the fullest experts: the others wait for it.
+    const LayerShape shape =
+        ShapeOf(plan_, plan_.routing().FullestPlace(plan_.degrees().expert));
     const Degrees& degrees = plan_.degrees();
     stages_ = CutStages(model_, plan_);
     struct Kind {
@@ -194,7 +211,9 @@ class PlanEstimate {
   double HopTime() const {
     if (layout_.ranks() == 1) return 0;
     const int peer = placement_.PeerOf(0, 1);
-    const bool inside = peer < system_.chips_per_node();
+    const int node = system_.chips_per_node();
+    const bool inside =
+        placement_.ChipOf(0) / node == placement_.ChipOf(peer) / node;
     const LayerShape shape = ShapeOf(plan_);
     const int64_t tokens = shape.sequence_parallel
                                ? shape.tokens() / shape.tensor

@@ -33,6 +33,11 @@ class UnitTimer {
 
   double Kernel(const Op& op) const { return ToSeconds(timer_.Time(op).time); }
   double Exchange(const struct Exchange& exchange) const {
+    if (exchange.route != TokenRoute::kEven) {
+      CHECK(spans_.traffic.has_value());
+      return groups_.ExpertTime(exchange.bytes, spans_.expert, *spans_.traffic)
+          .count();
+    }
     return exchange.steps * groups_
                                 .Time(KindOf(exchange.kind), exchange.bytes,
                                       spans_.of(exchange.group))

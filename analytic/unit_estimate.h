@@ -2,6 +2,7 @@
 // The time of one unit of a stage (embedding, layer, head) on paper: its ops,
 // and what it waits for.
 #include <array>
+#include <optional>
 
 #include "analytic/group_cost.h"
 #include "cost/kernel_timer.h"
@@ -16,6 +17,8 @@ struct ExchangeSpans {
   GroupSpan context;
   GroupSpan expert;
   GroupSpan expert_tensor;
+  // How tokens travel in exchanges that are routed.
+  std::optional<ExpertTraffic> traffic;
   const GroupSpan& of(ExchangeGroup group) const;
 };
 

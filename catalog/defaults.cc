@@ -69,7 +69,8 @@ void FillTraining(int64_t chips, pb::Training* training) {
     FILL(training, context_method, pb::Training::CONTEXT_RING);
   }
   if (training->parallel().expert() > 1) {
-    FILL(training, expert_imbalance, 1);
+    if (training->expert_load_size() == 0) FILL(training, expert_imbalance, 1);
+    FILL(training, dispatch_method, pb::Training::DISPATCH_DIRECT);
     if (training->has_precision()) {
       FILL(training, dispatch_precision,
            training->precision() == pb::FP8 ? pb::BF16 : training->precision());

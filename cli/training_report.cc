@@ -98,11 +98,13 @@ std::vector<std::string> TrainingWarnings(const ResolvedScenario& scenario) {
         "network between nodes",
         degrees.tensor, node));
   }
-  if (plan.expert_imbalance() > 1) {
+  if (!plan.routing().balanced()) {
+    const int fullest = plan.routing().FullestPlace(degrees.expert);
     warnings.push_back(fmt::format(
-        "every rank is given the load of the one with the fullest expert "
-        "({:.2f} times the mean), because the others wait for it",
-        plan.expert_imbalance()));
+        "routing is uneven: the fullest rank has {:.2f} times the mean rows, "
+        "its fullest expert {:.2f} times",
+        plan.routing().LoadOf(fullest, degrees.expert),
+        plan.routing().PeakOf(fullest, degrees.expert)));
   }
   for (const pb::Source& source :
        scenario.proto.system().chip().calibration().source()) {
@@ -147,6 +149,9 @@ pb::Report TrainingReport(const ResolvedScenario& scenario,
   engine.set_wall_s(cost.wall_s);
   engine.set_peak_rss_bytes(cost.peak_rss_bytes);
   engine.set_fidelity(FidelityName(options.fidelity));
+  if (!run.asymmetry.empty()) {
+    report.add_warnings("every rank was simulated: " + run.asymmetry);
+  }
   for (std::string& warning : TrainingWarnings(scenario)) {
     report.add_warnings(std::move(warning));
   }

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "topology/build.h"
+#include "topology/collective_expert.h"
 
 namespace orrery {
 namespace {
@@ -46,6 +47,19 @@ const std::string& ProtocolName(const ProtocolPair& protocols) {
   return (protocols.scale_out != nullptr ? protocols.scale_out
                                          : protocols.scale_up)
       ->name;
+}
+
+// The traffic with members in another order.
+ExpertTraffic InOrder(const ExpertTraffic& traffic,
+                      absl::Span<const VertexId> from,
+                      absl::Span<const VertexId> to) {
+  ExpertTraffic result = traffic;
+  for (size_t i = 0; i < to.size(); ++i) {
+    const auto place = std::find(from.begin(), from.end(), to[i]);
+    CHECK(place != from.end());
+    result.share[i] = traffic.share[static_cast<size_t>(place - from.begin())];
+  }
+  return result;
 }
 
 bool IslandSprays(const System& system) {
@@ -87,6 +101,10 @@ bool Network::LibraryHas(CommunicationKind kind,
 
 std::vector<CollectiveAlgorithm> Network::Algorithms(
     const CollectiveCall& call, const GroupPlacement& placement) const {
+  if (call.traffic != nullptr) {
+    return {call.traffic->by_island ? CollectiveAlgorithm::kHierarchical
+                                    : CollectiveAlgorithm::kDirect};
+  }
   if (options_.algorithm) return {*options_.algorithm};
   std::vector<CollectiveAlgorithm> algorithms;
   std::vector<CollectiveAlgorithm> all =
@@ -103,17 +121,24 @@ std::vector<CollectiveAlgorithm> Network::Algorithms(
   return algorithms.empty() ? all : algorithms;
 }
 
-const Network::Kept& Network::Routed(CommunicationKind kind,
+const Network::Kept& Network::Routed(const CollectiveCall& call,
                                      CollectiveAlgorithm algorithm,
+                                     absl::Span<const VertexId> chips,
                                      const GroupPlacement& placement) {
-  std::unique_ptr<Kept>& kept = kept_[{kind, algorithm, placement.chips}];
+  const int route = call.traffic == nullptr ? 0 : call.combine ? 2 : 1;
+  std::unique_ptr<Kept>& kept =
+      kept_[{call.kind, algorithm, route, placement.chips}];
   if (kept != nullptr) return *kept;
   kept = std::make_unique<Kept>();
   const int32_t segments = options_.segments.value_or(
       options_.fidelity == Fidelity::kStepped ? kSteppedSegments
                                               : kFluidSegments);
   absl::StatusOr<Schedule> schedule =
-      MakeSchedule(kind, algorithm, placement.layout, segments);
+      call.traffic == nullptr
+          ? MakeSchedule(call.kind, algorithm, placement.layout, segments)
+          : ExpertSchedule(placement.layout,
+                           InOrder(*call.traffic, chips, placement.chips),
+                           call.combine);
   kept->why_not = schedule.status();
   if (!schedule.ok()) return *kept;
   kept->schedule = *std::move(schedule);
@@ -198,7 +223,7 @@ absl::Status Network::ForEachCandidate(const CollectiveCall& call,
   bool any = false;
   absl::Status why_not;
   for (CollectiveAlgorithm algorithm : Algorithms(call, placement)) {
-    const Kept& kept = Routed(call.kind, algorithm, placement);
+    const Kept& kept = Routed(call, algorithm, call.chips, placement);
     if (!kept.why_not.ok()) {
       why_not = kept.why_not;
       if (absl::IsFailedPrecondition(why_not) && !options_.algorithm &&
@@ -246,7 +271,7 @@ absl::StatusOr<PlannedCall> Network::Plan(const CollectiveCall& call) {
       PlanSteps steps,
       StepsWithTwins(call, best->algorithm, best->protocols, best->overhead));
   const Kept& kept =
-      Routed(call.kind, best->algorithm, Placed(call.kind, call.chips));
+      Routed(call, best->algorithm, call.chips, Placed(call.kind, call.chips));
   return PlannedCall{best->algorithm, ProtocolName(best->protocols), best->solo,
                      std::move(steps), &*kept.routed};
 }
@@ -255,7 +280,8 @@ absl::StatusOr<PlanSteps> Network::StepsWithTwins(
     const CollectiveCall& call, CollectiveAlgorithm algorithm,
     const ProtocolPair& protocols, const CallOverhead& overhead) {
   const RoutedSchedule& own =
-      *Routed(call.kind, algorithm, Placed(call.kind, call.chips)).routed;
+      *Routed(call, algorithm, call.chips, Placed(call.kind, call.chips))
+           .routed;
   if (call.twins.empty() || options_.fidelity == Fidelity::kClosedForm) {
     return CollectivePlan(own, protocols, call.bytes, *resources_)
         .Steps(options_.fidelity, overhead);
@@ -267,7 +293,7 @@ absl::StatusOr<PlanSteps> Network::StepsWithTwins(
   }
   RoutedSchedule all = own;
   for (const std::vector<VertexId>& twin : call.twins) {
-    const Kept& kept = Routed(call.kind, algorithm, Placed(call.kind, twin));
+    const Kept& kept = Routed(call, algorithm, twin, Placed(call.kind, twin));
     RETURN_IF_ERROR(kept.why_not);
     all.AddLoadsOf(*kept.routed);
   }

@@ -26,6 +26,7 @@
 
 #include "sim/collective_plan.h"
 #include "topology/collective.h"
+#include "topology/expert_traffic.h"
 #include "topology/graph.h"
 #include "topology/route.h"
 #include "topology/system.h"
@@ -51,6 +52,10 @@ struct CollectiveCall {
   // Other groups that do the same at the same time and that this call stands
   // for: their load is on the links too.
   std::vector<std::vector<VertexId>> twins = {};
+  // Of an all-to-all among experts: who sends how much to whom, by places in
+  // `chips`; dispatch, or the way back. One traffic per network.
+  const ExpertTraffic* traffic = nullptr;
+  bool combine = false;
 };
 
 struct PlannedCall {
@@ -91,14 +96,17 @@ class Network {
     std::optional<RoutedSchedule> routed;
     absl::Status why_not;
   };
-  using KeptKey =
-      std::tuple<CommunicationKind, CollectiveAlgorithm, std::vector<VertexId>>;
+  // With the route of tokens, 0 if there is none.
+  using KeptKey = std::tuple<CommunicationKind, CollectiveAlgorithm, int,
+                             std::vector<VertexId>>;
 
   Network(const System& system, NetworkOptions options, Graph graph);
 
   GroupPlacement Placed(CommunicationKind kind,
                         absl::Span<const VertexId> chips) const;
-  const Kept& Routed(CommunicationKind kind, CollectiveAlgorithm algorithm,
+  // The schedule of `call` for `chips`, its own or a twin's, as placed.
+  const Kept& Routed(const CollectiveCall& call, CollectiveAlgorithm algorithm,
+                     absl::Span<const VertexId> chips,
                      const GroupPlacement& placement);
   bool LibraryHas(CommunicationKind kind, CollectiveAlgorithm algorithm) const;
   std::vector<CollectiveAlgorithm> Algorithms(

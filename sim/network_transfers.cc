@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "sim/merge_resources.h"
+#include "workload/layer.h"
 
 namespace orrery {
 namespace {
@@ -19,9 +20,16 @@ std::vector<VertexId> Chips(const std::vector<int>& ranks) {
   return chips;
 }
 
-CollectiveCall CallOf(const Call& call, const StepGroup& group) {
+CollectiveCall CallOf(const Call& call, const StepGroup& group,
+                      const ExpertTraffic* traffic) {
   CollectiveCall result = {call.what.kind, call.what.bytes,
                            Chips(group.members)};
+  const auto route = static_cast<TokenRoute>(call.what.variant);
+  if (route != TokenRoute::kEven) {
+    CHECK(traffic != nullptr) << "a routed call without traffic";
+    result.traffic = traffic;
+    result.combine = route == TokenRoute::kCombine;
+  }
   for (size_t i = 1; i < group.together.size(); ++i) {
     result.twins.push_back(Chips(group.together[i]));
   }
@@ -41,12 +49,13 @@ IdVector<ResourceId, std::string> NamesOf(
 
 absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
                                         Network& network) {
-  return PlanTransfers(step.program, step.groups, network);
+  return PlanTransfers(step.program, step.groups, network,
+                       step.traffic ? &*step.traffic : nullptr);
 }
 
 absl::StatusOr<Transfers> PlanTransfers(
     const Program& program, const IdVector<GroupId, StepGroup>& groups,
-    Network& network) {
+    Network& network, const ExpertTraffic* traffic) {
   CHECK_EQ(groups.size(), program.groups().size());
   Transfers transfers;
   std::vector<PlanSteps> plans;
@@ -54,7 +63,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   for (CallId id : program.calls().ids()) {
     const Call& call = program.calls()[id];
     ASSIGN_OR_RETURN(PlannedCall planned,
-                     network.Plan(CallOf(call, groups[call.group])));
+                     network.Plan(CallOf(call, groups[call.group], traffic)));
     plans.push_back(std::move(planned.plan));
     transfers.algorithms.Add(
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));

@@ -19,9 +19,10 @@ namespace orrery {
 absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
                                         Network& network);
 
-// The same for any program: `groups` says who is in each of its groups.
+// The same for any program: `groups` says who is in each of its groups,
+// `traffic` how tokens travel in calls that are routed.
 absl::StatusOr<Transfers> PlanTransfers(
     const Program& program, const IdVector<GroupId, StepGroup>& groups,
-    Network& network);
+    Network& network, const ExpertTraffic* traffic = nullptr);
 
 }  // namespace orrery

@@ -10,6 +10,7 @@
 #include "sim/engine.h"
 #include "sim/network_transfers.h"
 #include "sim/span_sinks.h"
+#include "workload/symmetry.h"
 
 namespace orrery {
 namespace {
@@ -115,13 +116,14 @@ StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
   return bounds;
 }
 
-StepMemory MemoryOf(const Program& program, const RunResult& result) {
+StepMemory MemoryOf(const LoweredStep& step, const RunResult& result) {
+  const Program& program = step.program;
   StepMemory memory;
   for (const RankId rank : program.ranks().ids()) {
     const MemoryPeak& peak = result.ranks[rank].memory;
     if (peak.total <= memory.peak.total) continue;
     memory = {peak, program.ranks()[rank].number,
-              static_cast<int>(program.ranks()[rank].role)};
+              step.work[Index(program.ranks()[rank].role)].pipeline};
   }
   return memory;
 }
@@ -162,7 +164,10 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   const Chip& chip = system.chip();
   ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
   OpTimeCache cache(timer);
-  LowerOptions lower{.fold = options.fold};
+  const std::optional<std::string> asymmetry =
+      options.fold ? Asymmetry(plan, Placement(plan), system.chips_per_node())
+                   : std::nullopt;
+  LowerOptions lower{.fold = options.fold && !asymmetry};
   lower.pass.merge = !options.detail;
   if (plan.overlap_tensor()) lower.pass.tensor_chunks = plan.degrees().tensor;
   lower.pass.serial = options.serial;
@@ -177,7 +182,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
           model, plan,
           [&](const Op& op) { return ToKernelWork(cache.Time(op), chip); },
           lower));
-  if (options.fold) KeepNeighbours(system, step.groups);
+  if (step.folded) KeepNeighbours(system, step.groups);
   ASSIGN_OR_RETURN(Network network,
                    Network::Make(system, {.fidelity = options.fidelity}));
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(step, network));
@@ -195,17 +200,20 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   }
   RETURN_IF_ERROR(result.status());
 
+  // While the program is where the breakdown looks for it.
+  const StepBreakdown parts = breakdown.Finish(result->end);
   TrainingRun run{.step = std::move(step),
                   .transfers = std::move(transfers),
                   .result = *std::move(result)};
-  run.breakdown = breakdown.Finish(run.result.end);
+  run.breakdown = parts;
   run.representative = busiest;
+  run.asymmetry = asymmetry.value_or("");
   run.bounds = BoundsOf(run.step, run.transfers, run.result);
-  run.memory = MemoryOf(run.step.program, run.result);
-  const double per_stage = static_cast<double>(plan.degrees().stage_ranks());
+  run.memory = MemoryOf(run.step, run.result);
   for (const RoleWork& work : run.step.work) {
-    run.executed += (work.step.flops + work.optimizer.flops) * per_stage;
-    run.recomputed += work.step.recomputed * per_stage;
+    const auto ranks = static_cast<double>(work.ranks);
+    run.executed += (work.step.flops + work.optimizer.flops) * ranks;
+    run.recomputed += work.step.recomputed * ranks;
   }
   run.spans = recording.spans();
   run.log = std::move(log);

@@ -62,7 +62,9 @@ struct TrainingRun {
   RunResult result;
   // Of one rank of the pipeline rank with most work.
   StepBreakdown breakdown = {};
-  int representative = 0;  // pipeline rank
+  int representative = 0;  // role
+  // Why every rank was simulated although folding was asked for.
+  std::string asymmetry = {};
   StepBounds bounds = {};
   StepMemory memory = {};
   // Arithmetic of all ranks, and of it what was computed again.

@@ -5,8 +5,7 @@
 // A program's distinct calls are dense (`Program::calls()`), so that a table
 // with one transfer plan per call is all the engine needs. `variant` tells
 // apart calls that agree in kind and bytes but that the network should treat
-// differently (say, an expert dispatch with another fan-out); its meaning is
-// between the lowering and the network.
+// differently: it is the TokenRoute of an all-to-all among experts.
 #include <compare>
 #include <cstdint>
 

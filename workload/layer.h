@@ -49,6 +49,9 @@ enum class ExchangeGroup : uint8_t {
   kExpert,
   kExpertTensor,
 };
+// What an all-to-all is for, where that tells who sends how much to whom (see
+// ExpertTraffic): tokens on their way to experts, or back.
+enum class TokenRoute : uint8_t { kEven, kDispatch, kCombine };
 std::string_view Name(ExchangeKind kind);
 std::string_view Name(ExchangeGroup group);
 
@@ -61,6 +64,7 @@ struct Exchange {
   Bytes bytes{};
   // Steps of a ring; 1 otherwise.
   int32_t steps = 1;
+  TokenRoute route = TokenRoute::kEven;
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
 

@@ -7,9 +7,11 @@
 namespace orrery {
 namespace {
 
-// How routing loads this rank: the mean, or with imbalance the rank that has
-// the fullest expert (one-hot model: that one gets `imbalance` times the mean,
-// the others share the rest).
+// A scale in FP32 for every so many numbers of a narrow format (DeepSeek-V3,
+// arXiv 2412.19437, section 3.3.2).
+constexpr int64_t kScaledTogether = 128;
+
+// How routing loads this rank.
 struct ExpertLoad {
   int64_t sent_rows;  // token copies this rank sends to experts
   GroupedGemm rows;   // groups, rows, hot_rows, active
@@ -27,9 +29,10 @@ ExpertLoad LoadOf(const LayerBuilder& b) {
   const double copies =
       static_cast<double>(tokens) * moe.experts_per_token * gathered;
   const double mean = copies / groups;
-  const double hot = shape.expert_imbalance;
   const double rest =
-      moe.experts > 1 ? (moe.experts - hot) / (moe.experts - 1.0) : 1.0;
+      groups > 1
+          ? (shape.expert_load * groups - shape.expert_peak) / (groups - 1.0)
+          : shape.expert_peak;
   // An expert is idle if none of the group's tokens chose it.
   const double group_tokens =
       static_cast<double>(tokens) * gathered * shape.expert;
@@ -40,7 +43,7 @@ ExpertLoad LoadOf(const LayerBuilder& b) {
   load.sent_rows = tokens * moe.experts_per_token;
   load.rows.groups = groups;
   load.rows.rows = mean * rest;
-  load.rows.hot_rows = mean * hot;
+  load.rows.hot_rows = mean * shape.expert_peak;
   load.rows.active = groups * (1.0 - idle);
   load.rows.operand = shape.precision;
   load.rows.output = shape.activation;
@@ -109,14 +112,19 @@ void AddMixture(LayerBuilder& b) {
   const int64_t width = moe.expert_width / shape.expert_tensor;
   const int64_t up_width = width * (moe.gated() ? 2 : 1);
   const ExpertLoad load = LoadOf(b);
-  const int64_t dispatched = std::max(
-      load.sent_rows,
-      load.received / (shape.sequence_parallel ? shape.expert_tensor : 1));
-  const auto all_to_all = [&](DType dtype) {
+  const auto all_to_all = [&](DType dtype, TokenRoute route) {
+    const int64_t elements = load.sent_rows * hidden;
+    Bytes bytes = StorageBytes(dtype, elements);
+    if (Bits(dtype) < 16) {
+      bytes += StorageBytes(DType::kFp32, elements / kScaledTogether);
+    }
     return Exchange{.kind = ExchangeKind::kAllToAll,
                     .group = ExchangeGroup::kExpert,
-                    .bytes = StorageBytes(dtype, dispatched * hidden)};
+                    .bytes = bytes,
+                    .route = shape.routed ? route : TokenRoute::kEven};
   };
+  const Exchange dispatch = all_to_all(shape.dispatch, TokenRoute::kDispatch);
+  const Exchange combine = all_to_all(shape.activation, TokenRoute::kCombine);
   const auto expert_tensor = [&](ExchangeKind kind) {
     return Exchange{
         .kind = kind,
@@ -159,7 +167,7 @@ void AddMixture(LayerBuilder& b) {
   b.InputGradient(OpName::kPermute,
                   b.Elementwise(load.sent_rows * hidden, 1,
                                 1.0 / moe.experts_per_token, 1));
-  if (spread) b.ForwardExchange(all_to_all(shape.dispatch));
+  if (spread) b.ForwardExchange(dispatch);
 
   if (moe.shared_experts > 0) AddSharedExperts(b);
 
@@ -175,7 +183,7 @@ void AddMixture(LayerBuilder& b) {
     b.InputGradientExchange(expert_tensor(ExchangeKind::kReduceScatter));
   }
   if (reduces) b.InputGradientExchange(expert_tensor(ExchangeKind::kAllReduce));
-  if (spread) b.InputGradientExchange(all_to_all(shape.activation));
+  if (spread) b.InputGradientExchange(combine);
   b.KeepLinearInput("expert_input", load.received, hidden, kMoeModule);
 
   AddActivation(b, OpName::kExpertActivation, load.received, width, moe.gated(),
@@ -194,7 +202,7 @@ void AddMixture(LayerBuilder& b) {
                     kMoeModule | kMlpActivationModule);
 
   b.Slot(kMoeModule);
-  if (spread) b.ForwardExchange(all_to_all(shape.activation));
+  if (spread) b.ForwardExchange(combine);
   // The sum over a token's experts, and over the shared ones.
   const double share = 1.0 / moe.experts_per_token;
   b.Forward(OpName::kUnpermute,
@@ -206,7 +214,7 @@ void AddMixture(LayerBuilder& b) {
   b.InputGradient(OpName::kUnpermute,
                   b.Elementwise(load.sent_rows * hidden,
                                 (on_output ? 1 : 0) + share, 1, 2));
-  if (spread) b.InputGradientExchange(all_to_all(shape.dispatch));
+  if (spread) b.InputGradientExchange(dispatch);
   if (on_output) {
     b.Keep("expert_output", load.sent_rows * hidden, shape.activation,
            kMoeModule);

@@ -76,8 +76,12 @@ struct LayerShape {
   DType cache = DType::kBf16;
   KeptFormats kept = {};
   RoutingWeight routing_weight = RoutingWeight::kOnOutput;
-  // Load of the fullest expert over the mean, and this rank has it.
-  double expert_imbalance = 1;
+  // Rows of this rank's experts over the mean: of all of them together, and of
+  // the fullest. The others share what is left.
+  double expert_load = 1;
+  double expert_peak = 1;
+  // Tokens do not travel to experts as an even, direct all-to-all.
+  bool routed = false;
   // New keys and values are written to a cache (inference).
   bool write_cache = false;
   // Latent attention in the compressed space, as decoding does.

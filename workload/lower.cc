@@ -2,6 +2,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "workload/rank_classes.h"
 #include "workload/role_writer.h"
 #include "workload/step_context.h"
 #include "workload/step_templates.h"
@@ -29,23 +31,27 @@ class StepLowering {
                const LowerOptions& options)
       : plan_(plan),
         placement_(plan),
+        classes_(plan, placement_),
         orders_(MakeOrders(plan.schedule(), plan.degrees().pipeline,
                            plan.virtual_stages(), plan.micro_batches())),
         builder_(StepStreams(orders_.layout)),
-        templates_(MakeStepTemplates(model, plan, timer, options.pass,
-                                     builder_.table())),
-        context_{model,      plan,  placement_,  orders_,
-                 templates_, timer, options.pass},
-        fold_(options.fold) {}
+        model_(model),
+        timer_(timer),
+        options_(options.pass),
+        fold_(options.fold) {
+    for (int of = 0; of < classes_.count(); ++of) {
+      templates_.push_back(MakeStepTemplates(model, plan,
+                                             classes_.ExpertPlaceOf(of), timer,
+                                             options.pass, builder_.table()));
+    }
+  }
 
   absl::StatusOr<LoweredStep> Lower() && {
     std::vector<RoleWork> work;
     for (int rank = 0; rank < plan_.degrees().pipeline; ++rank) {
-      RoleBuilder& role = builder_.AddRole(fmt::format("stage {:04}", rank));
-      RoleWriter writer(context_, role, rank);
-      writer.Write();
-      work.push_back({writer.work(), writer.optimizer_work()});
-      AddRanks(role, writer.slots());
+      for (int of = 0; of < classes_.count(); ++of) {
+        work.push_back(AddRole(rank, of));
+      }
     }
     ASSIGN_OR_RETURN(Program program, std::move(builder_).Build());
     IdVector<GroupId, StepGroup> groups;
@@ -55,17 +61,39 @@ class StepLowering {
           real_groups_.at({program.name(group.family), group.index})));
     }
     return LoweredStep{std::move(program), std::move(groups), std::move(work),
-                       fold_};
+                       fold_, TrafficOf(model_, plan_)};
   }
 
  private:
   using GroupKey = std::pair<std::string, int64_t>;
 
-  // The ranks of one pipeline rank, or the first of them for all.
-  void AddRanks(const RoleBuilder& role, const StepSlots& slots) {
+  RoleWork AddRole(int rank, int of) {
+    // Roles are known by their names, in order.
+    const std::string name =
+        classes_.count() == 1 ? fmt::format("stage {:04}", rank)
+                              : fmt::format("stage {:04} load {:04}", rank, of);
+    RoleBuilder& role = builder_.AddRole(name);
+    const StepContext context{model_,
+                              plan_,
+                              placement_,
+                              orders_,
+                              templates_[static_cast<size_t>(of)],
+                              timer_,
+                              options_};
+    RoleWriter writer(context, role, rank);
+    writer.Write();
+    const int64_t ranks = AddRanks(role, writer.slots(), of);
+    return {rank, ranks, writer.work(), writer.optimizer_work()};
+  }
+
+  // The ranks of a role, or the first of them for all; how many they are.
+  int64_t AddRanks(const RoleBuilder& role, const StepSlots& slots, int of) {
     const std::vector<int> stage = StageRanks(slots.pipeline_rank());
-    const auto all = static_cast<int64_t>(stage.size());
+    const int64_t all =
+        std::count_if(stage.begin(), stage.end(),
+                      [&](int rank) { return classes_.ClassOf(rank) == of; });
     for (const int rank : stage) {
+      if (classes_.ClassOf(rank) != of) continue;
       const RankRef ref = builder_.AddRank(rank, role, fold_ ? all : 1);
       for (const auto& slot : slots.groups()) {
         builder_.Bind(ref, slot.slot, CollectiveGroup(slot, rank, stage));
@@ -75,6 +103,12 @@ class StepLowering {
       }
       if (fold_) break;
     }
+    return all;
+  }
+
+  std::vector<int> Chips(std::vector<int> ranks) const {
+    for (int& rank : ranks) rank = placement_.ChipOf(rank);
+    return ranks;
   }
 
   std::vector<int> StageRanks(int pipeline) const {
@@ -91,19 +125,28 @@ class StepLowering {
                            const std::vector<int>& stage) {
     const std::string family =
         fmt::format("{}{}", Name(slot.family), slot.gathers ? " gather" : "");
-    const int leader = placement_.Leader(slot.family, rank);
+    // Folded, groups alike are one: that of the lowest class among them.
+    const int lowest = fold_ ? classes_.LowestIn(slot.family, rank) : 0;
+    const int first = fold_
+                          ? classes_.Representative(
+                                lowest, placement_.CoordinatesOf(rank).pipeline)
+                          : rank;
+    const int leader = placement_.Leader(slot.family, first);
     return GroupFor({family, leader}, [&] {
-      StepGroup group{.members = placement_.Members(slot.family, rank),
+      StepGroup group{.members = Chips(placement_.Members(slot.family, first)),
                       .together = {}};
       group.together.push_back(group.members);
       // Four bytes of a gradient norm are no load.
       if (!fold_ || slot.family == GroupFamily::kModel) return group;
       for (const int other : stage) {
-        if (placement_.Leader(slot.family, other) == leader) continue;
+        if (placement_.Leader(slot.family, other) == leader ||
+            classes_.LowestIn(slot.family, other) != lowest) {
+          continue;
+        }
         std::vector<int> members = placement_.Members(slot.family, other);
         // Each group once: when its first member in this stage comes by.
         if (FirstInStage(members, other)) {
-          group.together.push_back(std::move(members));
+          group.together.push_back(Chips(std::move(members)));
         }
       }
       return group;
@@ -139,10 +182,13 @@ class StepLowering {
         (int64_t{slot.boundary} * 2 + slot.direction) * placement_.ranks() +
         members.front();
     return GroupFor({ChannelFamily(slot.forward), index}, [&] {
-      StepGroup group{.members = members, .together = {members}};
+      StepGroup group{.members = Chips(members), .together = {Chips(members)}};
       if (!fold_) return group;
       for (const int other : stage) {
-        if (other != rank) group.together.push_back(ends(other));
+        if (other != rank &&
+            classes_.ClassOf(other) == classes_.ClassOf(rank)) {
+          group.together.push_back(Chips(ends(other)));
+        }
       }
       return group;
     });
@@ -160,11 +206,14 @@ class StepLowering {
 
   const Plan& plan_;
   Placement placement_;
+  RankClasses classes_;
   PipelineOrders orders_;
   ProgramBuilder builder_;
-  StepTemplates templates_;
-  StepContext context_;
+  const Model& model_;
+  OpTimer timer_;
+  PassOptions options_;
   bool fold_;
+  std::vector<StepTemplates> templates_;  // by class
   absl::flat_hash_map<GroupKey, GroupRef> refs_;
   absl::flat_hash_map<GroupKey, StepGroup> real_groups_;
 };

@@ -5,17 +5,20 @@
 //                    LowerStep(model, plan, timer, {.fold = true}));
 //   Simulate(step.program, ...)
 //
-// There is a role per pipeline rank; ranks of the same pipeline rank share it.
-// Folded, one rank stands for all ranks of its pipeline rank: they do the same
-// at the same time as long as nothing tells them apart. `groups` says who
-// really takes part in each group of the program, for whoever plans transfers:
-// a folded group has one simulated member and stands for all groups of its
-// family in its stage.
+// There is a role per pipeline rank and class of ranks that do the same (see
+// RankClasses: one, unless experts get different loads). Folded, one rank
+// stands for all ranks of its role: they do the same at the same time as long
+// as nothing tells them apart. `groups` says who really takes part in each
+// group of the program, for whoever plans transfers: a folded group has one
+// simulated member of each class in it and stands for all groups like it in its
+// stage.
 #include <absl/status/statusor.h>
 
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
+#include "topology/expert_traffic.h"
 #include "workload/pass_template.h"
 #include "workload/placement.h"
 #include "workload/plan.h"
@@ -28,7 +31,7 @@ struct LowerOptions {
   bool fold = true;
 };
 
-// A group of the program as it is on the machine. Ranks are chips.
+// A group of the program as it is on the machine, by chips.
 struct StepGroup {
   // In the order of the group; a channel's sender, then its receiver.
   std::vector<int> members;
@@ -38,8 +41,10 @@ struct StepGroup {
   std::vector<std::vector<int>> together;
 };
 
-// Solo time of the kernels of one pipeline rank.
+// Solo time of the kernels of one role.
 struct RoleWork {
+  int pipeline = 0;
+  int64_t ranks = 0;    // that play it
   WorkSplit step;       // all passes
   WorkSplit optimizer;  // the end of the step
 };
@@ -47,8 +52,10 @@ struct RoleWork {
 struct LoweredStep {
   Program program;
   IdVector<GroupId, StepGroup> groups;
-  std::vector<RoleWork> work;  // by pipeline rank
+  std::vector<RoleWork> work;  // by role
   bool folded = false;
+  // How tokens travel in calls that are routed.
+  std::optional<ExpertTraffic> traffic = std::nullopt;
 };
 
 absl::StatusOr<LoweredStep> LowerStep(const Model& model, const Plan& plan,

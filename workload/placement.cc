@@ -39,7 +39,8 @@ std::string_view Name(GroupFamily family) {
 }
 
 Placement::Placement(const Plan& plan)
-    : mirrored_(plan.schedule() == PipelineSchedule::kDualPipe) {
+    : rank_map_(plan.rank_map().begin(), plan.rank_map().end()),
+      mirrored_(plan.schedule() == PipelineSchedule::kDualPipe) {
   const Degrees& degrees = plan.degrees();
   ranks_ = static_cast<int>(degrees.ranks());
   int stride = 1;

@@ -2,10 +2,10 @@
 // Placement: where ranks stand in the five dimensions, and who communicates
 // with whom.
 //
-// Rank r runs on chip r. Its coordinates follow from the plan's order, fastest
-// varying first. Experts use a second factorisation of the ranks of a pipeline
-// stage, in the same order with context left out: expert tensor, expert and
-// expert data (Megatron-Core's "tp-cp-ep-dp-pp").
+// Rank r runs on chip r, unless the plan has a map. Its coordinates follow from
+// the plan's order, fastest varying first. Experts use a second factorisation
+// of the ranks of a pipeline stage, in the same order with context left out:
+// expert tensor, expert and expert data (Megatron-Core's "tp-cp-ep-dp-pp").
 //
 //   const Placement placement(plan);
 //   placement.Members(GroupFamily::kTensor, /*rank=*/5);  // {4, 5, 6, 7}
@@ -62,6 +62,18 @@ class Placement {
   // The rank at the same place of another pipeline stage.
   int PeerOf(int rank, int pipeline) const;
 
+  // The chip that a rank runs on.
+  int ChipOf(int rank) const {
+    return rank_map_.empty() ? rank : rank_map_[static_cast<size_t>(rank)];
+  }
+  // Place of a rank among the ranks of its pipeline stage, and back.
+  int WithinStage(int rank) const;
+  int FromStage(int within, int pipeline) const;
+  // Place of a rank in its expert group.
+  int ExpertPlace(int rank) const {
+    return WithinStage(rank) / expert_.stride % expert_.size;
+  }
+
   // In the order of the family's own coordinate; contains `rank`.
   std::vector<int> Members(GroupFamily family, int rank) const;
   int Size(GroupFamily family) const;
@@ -74,9 +86,6 @@ class Placement {
     int size = 1;
     int stride = 1;
   };
-  // Place of a rank among the ranks of its pipeline stage, and back.
-  int WithinStage(int rank) const;
-  int FromStage(int within, int pipeline) const;
   std::vector<int> DataMembers(int rank) const;
   std::vector<int> ExpertMembers(Axis axis, int rank) const;
   static std::vector<int> Part(const std::vector<int>& all, int rank, int size,
@@ -86,6 +95,7 @@ class Placement {
   // Strides within the numbering of a stage.
   Axis expert_tensor_, expert_, expert_data_;
   std::vector<Axis> stage_axes_;  // of the dense dimensions, fastest first
+  std::vector<int> rank_map_;
   int ranks_ = 0;
   int shard_ = 1;
   int expert_shard_ = 1;

@@ -17,6 +17,7 @@
 #include "topology/dtype.h"
 #include "topology/system.h"
 #include "workload/degrees.h"
+#include "workload/expert_routing.h"
 #include "workload/layer_shape.h"
 #include "workload/model.h"
 
@@ -48,6 +49,8 @@ enum class Module {
   kMlaUpProjection
 };
 inline constexpr size_t kModules = 6;
+// Every copy of a token by itself, or once to each island that needs it.
+enum class DispatchMethod { kDirect, kByIsland };
 
 class Plan {
  public:
@@ -102,8 +105,10 @@ class Plan {
   bool overlap_gradient_reduction() const { return overlap_gradient_; }
   bool overlap_parameter_gather() const { return overlap_parameter_; }
   bool overlap_tensor() const { return overlap_tensor_; }
-  // The hot expert's load over the mean; 1 is balanced.
-  double expert_imbalance() const { return expert_imbalance_; }
+  const ExpertRouting& routing() const { return routing_; }
+  DispatchMethod dispatch_method() const { return dispatch_method_; }
+  // The chip of each rank; empty: rank r on chip r.
+  absl::Span<const int> rank_map() const { return rank_map_; }
   // Tokens of the whole run, if it is known.
   std::optional<double> run_tokens() const { return run_tokens_; }
 
@@ -137,7 +142,9 @@ class Plan {
   bool overlap_gradient_ = false;
   bool overlap_parameter_ = false;
   bool overlap_tensor_ = false;
-  double expert_imbalance_ = 1;
+  ExpertRouting routing_;
+  DispatchMethod dispatch_method_ = DispatchMethod::kDirect;
+  std::vector<int> rank_map_;
   std::optional<double> run_tokens_;
 };
 

@@ -94,7 +94,7 @@ RankParameters ParametersOf(const Model& model, const Degrees& degrees,
   return sum;
 }
 
-LayerShape ShapeOf(const Plan& plan) {
+LayerShape ShapeOf(const Plan& plan, int expert_place) {
   const Degrees& degrees = plan.degrees();
   const DType precision = plan.precision();
   // Narrow formats are for operands; what passes between kernels has 16 bits.
@@ -114,7 +114,10 @@ LayerShape ShapeOf(const Plan& plan) {
           .dispatch = plan.dispatch_precision(),
           .kept = plan.kept_formats(),
           .routing_weight = plan.routing_weight(),
-          .expert_imbalance = plan.expert_imbalance()};
+          .expert_load = plan.routing().LoadOf(expert_place, degrees.expert),
+          .expert_peak = plan.routing().PeakOf(expert_place, degrees.expert),
+          .routed = !plan.routing().balanced() ||
+                    plan.dispatch_method() != DispatchMethod::kDirect};
 }
 
 ModuleSet RecomputedModules(const Plan& plan) {

@@ -51,8 +51,9 @@ int64_t EmbeddingParametersOf(const Model& model, const Degrees& degrees);
 RankParameters ParametersOf(const Model& model, const Degrees& degrees,
                             const Stage& stage);
 
-// One micro-batch of the plan, as its layers see it.
-LayerShape ShapeOf(const Plan& plan);
+// One micro-batch of the plan, as its layers see it on a rank at the given
+// place of its expert group.
+LayerShape ShapeOf(const Plan& plan, int expert_place = 0);
 
 // What the plan recomputes, as the layers name it; none under full
 // recomputation, which is not a matter of modules.

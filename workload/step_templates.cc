@@ -11,11 +11,11 @@ namespace {
 
 class TemplateMaker {
  public:
-  TemplateMaker(const Model& model, const Plan& plan, OpTimer timer,
-                const PassOptions& options, TaskTable& table)
+  TemplateMaker(const Model& model, const Plan& plan, int expert_place,
+                OpTimer timer, const PassOptions& options, TaskTable& table)
       : model_(model),
         plan_(plan),
-        shape_(ShapeOf(plan)),
+        shape_(ShapeOf(plan, expert_place)),
         again_{.full = plan.recompute() == Recompute::kFull,
                .modules = RecomputedModules(plan)},
         timer_(timer),
@@ -122,9 +122,9 @@ Bytes BoundaryBytes(const Model& model, const Plan& plan) {
 }
 
 StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,
-                                OpTimer timer, const PassOptions& options,
-                                TaskTable& table) {
-  return TemplateMaker(model, plan, timer, options, table).Make();
+                                int expert_place, OpTimer timer,
+                                const PassOptions& options, TaskTable& table) {
+  return TemplateMaker(model, plan, expert_place, timer, options, table).Make();
 }
 
 }  // namespace orrery

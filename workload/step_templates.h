@@ -41,9 +41,10 @@ struct StepTemplates {
   Bytes boundary;
 };
 
+// Of ranks at the given place of their expert groups.
 StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,
-                                OpTimer timer, const PassOptions& options,
-                                TaskTable& table);
+                                int expert_place, OpTimer timer,
+                                const PassOptions& options, TaskTable& table);
 
 // Whether the schedule of the plan runs weight gradients by themselves, always
 // or sometimes.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analytic/step_estimate.h"
+#include "base/format.h"
 #include "catalog/resolve.h"
 #include "sim/training_step.h"
 #include "tests/status_matchers.h"
@@ -41,6 +42,24 @@ constexpr Case kCases[] = {
      "parallel { tensor: 2 pipeline: 4 } schedule: INTERLEAVED_1F1B "
      "virtual_stages: 2",
      kCaseModel},
+    {"one hot expert", "parallel { expert: 8 pipeline: 2 } expert_imbalance: 3",
+     kCaseExperts},
+    {"histogram",
+     "parallel { expert: 4 } expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, "
+     "1, 8, 0, 7]",
+     kCaseExperts},
+    {"histogram over tensor ranks",
+     "parallel { tensor: 4 expert: 4 expert_tensor: 2 sequence_parallel: true "
+     "} "
+     "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
+     kCaseExperts},
+    {"dispatch by node",
+     "parallel { expert: 16 pipeline: 2 } dispatch_method: DISPATCH_BY_NODE",
+     kCaseExperts},
+    {"histogram by node",
+     "parallel { expert: 16 } dispatch_method: DISPATCH_BY_NODE "
+     "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
+     kCaseExperts},
     {"five",
      "parallel { tensor: 2 context: 2 pipeline: 4 expert: 4 "
      "sequence_parallel: true } recompute: RECOMPUTE_SELECTIVE",
@@ -48,9 +67,10 @@ constexpr Case kCases[] = {
 };
 
 // 64 H100: the machine of the catalogue under the plans of the tests.
-TrainingCase Make(const Case& c) {
-  TrainingCase made = MakeCase(c.plan, 8, c.model);
-  auto proto = ResolveSystem(Catalog(), "dgx_h100_ib400", {"system.nodes=8"});
+TrainingCase Make(const Case& c, int nodes = 8) {
+  TrainingCase made = MakeCase(c.plan, nodes, c.model);
+  auto proto = ResolveSystem(Catalog(), "dgx_h100_ib400",
+                             {fmt::format("system.nodes={}", nodes)});
   CHECK(proto.ok()) << proto.status().ToString();
   auto system = System::FromProto(*proto);
   CHECK(system.ok()) << system.status().ToString();
@@ -73,6 +93,43 @@ TEST(TrainingCrosscheck, FoldedRunsOverLinksEqualUnfoldedOnes) {
     EXPECT_EQ(folded.result.end, whole.result.end);
     EXPECT_EQ(folded.memory.peak.total, whole.memory.peak.total);
   }
+}
+
+// Where ranks do not lie alike, none stands for another: asking for folding
+// gives the unfolded run, and the reason.
+TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
+  std::string reversed = "parallel { tensor: 4 pipeline: 2 ";
+  for (int rank = 63; rank >= 0; --rank) {
+    reversed += fmt::format("rank_map: {} ", rank);
+  }
+  // Tensor groups of 4 with a rank on each of 4 nodes, and so on.
+  std::string strided = "parallel { tensor: 4 pipeline: 2 ";
+  for (int rank = 0; rank < 64; ++rank) {
+    strided += fmt::format("rank_map: {} ", rank % 8 * 8 + rank / 8);
+  }
+  const auto run = [](const std::string& plan, bool fold) {
+    return RunCase(Make({"", plan.c_str(), kCaseModel}), {.fold = fold});
+  };
+  const Time in_order =
+      run("parallel { tensor: 4 pipeline: 2 }", false).result.end;
+  for (const std::string& map : {reversed + "}", strided + "}"}) {
+    const TrainingRun folded = run(map, true);
+    EXPECT_EQ(folded.result.end, run(map, false).result.end);
+    EXPECT_EQ(folded.step.program.ranks().size(), 64u);
+    EXPECT_NE(folded.asymmetry, "");
+  }
+  // Upside down the machine is the same; strided, tensor ranks meet over the
+  // network.
+  EXPECT_EQ(run(reversed + "}", false).result.end, in_order);
+  EXPECT_GT(run(strided + "}", false).result.end, in_order);
+  // Groups of 6 on nodes of 8: some straddle a boundary.
+  const Case six{"six", "parallel { tensor: 6 } global_batch: 8",
+                 "name: 'six' layers: 4 hidden: 3072 mlp { width: 6144 } "
+                 "attention { heads: 24 kv_heads: 6 head_dimension: 128 }"};
+  const TrainingCase made = Make(six, 6);
+  const TrainingRun folded = RunCase(made, {.fold = true});
+  EXPECT_NE(folded.asymmetry, "");
+  EXPECT_EQ(folded.result.end, RunCase(made, {.fold = false}).result.end);
 }
 
 // Nothing overlaps and nothing shares: what is left are sums.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/workload/stepped.h"
+#include "workload/rank_classes.h"
 
 namespace orrery {
 namespace {
@@ -51,6 +52,24 @@ constexpr FoldingCase kCases[] = {
      kCaseModel},
     {"pipeline data v",
      "parallel { pipeline: 4 } schedule: ZB_V virtual_stages: 2", kCaseModel},
+    {"one hot expert", "parallel { expert: 8 pipeline: 2 } expert_imbalance: 3",
+     kCaseExperts},
+    {"histogram",
+     "parallel { expert: 4 } expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, "
+     "1, 8, 0, 7]",
+     kCaseExperts},
+    {"histogram over tensor ranks",
+     "parallel { tensor: 4 expert: 4 expert_tensor: 2 sequence_parallel: true "
+     "} "
+     "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
+     kCaseExperts},
+    {"dispatch by node",
+     "parallel { expert: 16 pipeline: 2 } dispatch_method: DISPATCH_BY_NODE",
+     kCaseExperts},
+    {"histogram by node",
+     "parallel { expert: 16 } dispatch_method: DISPATCH_BY_NODE "
+     "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
+     kCaseExperts},
     {"five",
      "parallel { tensor: 2 context: 2 pipeline: 4 expert: 4 "
      "sequence_parallel: true } recompute: RECOMPUTE_SELECTIVE",
@@ -69,8 +88,10 @@ TEST(Folding, EqualsTheUnfoldedRunToThePicosecond) {
     const StepRun folded = RunStep(c, {.fold = true}, time);
     const StepRun whole = RunStep(c, {.fold = false}, time);
     EXPECT_EQ(whole.step.program.ranks().size(), 64u);
+    const Placement placement(c.plan);
+    const RankClasses classes(c.plan, placement);
     EXPECT_EQ(folded.step.program.ranks().size(),
-              static_cast<size_t>(c.plan.degrees().pipeline));
+              static_cast<size_t>(c.plan.degrees().pipeline * classes.count()));
     EXPECT_EQ(folded.result.end, whole.result.end);
     for (const RankId rank : folded.step.program.ranks().ids()) {
       const ProgramRank& one = folded.step.program.ranks()[rank];
@@ -83,6 +104,22 @@ TEST(Folding, EqualsTheUnfoldedRunToThePicosecond) {
       }
     }
   }
+}
+
+// One rank has the hot expert, 7 do not: two classes, whatever the other
+// dimensions. Where tensor ranks hold different experts, those beside the hot
+// one wait for it and are a class of their own.
+TEST(RankClasses, AreAsFewAsTheRoutingAllows) {
+  const auto count = [](const char* plan) {
+    const TrainingCase c = MakeCase(plan, 8, kCaseExperts);
+    const Placement placement(c.plan);
+    return RankClasses(c.plan, placement).count();
+  };
+  EXPECT_EQ(count("parallel { expert: 8 pipeline: 2 }"), 1);
+  EXPECT_EQ(count("parallel { expert: 8 pipeline: 2 } expert_imbalance: 3"), 2);
+  EXPECT_EQ(count("parallel { tensor: 2 expert: 8 sequence_parallel: true } "
+                  "expert_imbalance: 3"),
+            4);
 }
 
 // What a folded group stands for: every group of its family, once.

@@ -10,6 +10,7 @@
 #include "proto/model.pb.h"
 #include "tests/status_matchers.h"
 #include "tests/workload/models.h"
+#include "workload/expert_routing.h"
 
 namespace orrery {
 namespace {
@@ -202,7 +203,9 @@ TEST(Layer, ExpertsGetTheirShareOfTokens) {
   EXPECT_EQ(balanced.hot_rows, 128);
   EXPECT_NEAR(balanced.active, 2, 1e-9);
   // A hot expert with 3 times the mean leaves (8 - 3)/7 of it to the others.
-  shape.expert_imbalance = 3;
+  const auto routing = ExpertRouting::OneHot(8, 3);
+  shape.expert_load = routing.LoadOf(0, 4);
+  shape.expert_peak = routing.PeakOf(0, 4);
   EXPECT_DOUBLE_EQ(expert_up(shape).hot_rows, 384);
   EXPECT_DOUBLE_EQ(expert_up(shape).rows, 128 * 5.0 / 7);
   // One token, two of eight experts: 8 (1 - 3/4) = 2 of them are active.

@@ -141,6 +141,31 @@ TEST(Plan, FormatsOfKeptTensorsAreNoWiderThanComputed) {
               HasSubstr("has no experts"));
 }
 
+TEST(Plan, RoutingHistogramsHaveAnEntryPerExpert) {
+  EXPECT_THAT(Refusal("expert_load: [1, 2]", true),
+              HasSubstr("training.expert_load: has 2 entries"));
+  EXPECT_THAT(Refusal("expert_load: [1, -2]", true),
+              HasSubstr("training.expert_load[1]: -2 must be from 0"));
+  EXPECT_THAT(Refusal("expert_load: [0, 0]", true),
+              HasSubstr("some expert must get tokens"));
+  EXPECT_THAT(Refusal("expert_load: 1 expert_imbalance: 2", true),
+              HasSubstr("is set beside expert_imbalance"));
+  EXPECT_THAT(Refusal("expert_load: 1"), HasSubstr("has no experts"));
+}
+
+TEST(Plan, MapsGiveEveryChipOneRank) {
+  EXPECT_THAT(Refusal("parallel { rank_map: [0, 1] }"),
+              HasSubstr("training.parallel.rank_map: has 2 entries; the system "
+                        "has 16 chips"));
+  std::string map = "parallel { rank_map: [1, 1, 99";
+  for (int rank = 3; rank < 16; ++rank) map += fmt::format(", {}", rank);
+  EXPECT_THAT(Refusal(map + "] }"),
+              AllOf(HasSubstr("training.parallel.rank_map[1]: chip 1 has rank "
+                              "0 already"),
+                    HasSubstr("training.parallel.rank_map[2]: there is no chip "
+                              "99; they are 0 to 15")));
+}
+
 TEST(Plan, ShardingOptionsNeedTheirStage) {
   EXPECT_THAT(Refusal("sharding: ZERO_1 accumulate_locally: true"),
               HasSubstr("training.accumulate_locally: is about sharded"));
