@@ -16,5 +16,6 @@ enum class SlotId : int32_t {};  // a role's name for "my group of this kind"
 enum class GroupId : int32_t {};  // ranks that communicate in the same order
 enum class CallId : int32_t {};  // one (group, operation, bytes), however often
 enum class NameId : int32_t {};  // an interned name
+enum class OpId : int32_t {};    // a distinct op, with its shape
 
 }  // namespace orrery

@@ -1,12 +1,16 @@
 #include "cli/explanation.h"
 
+#include <absl/strings/match.h>
+
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "base/format.h"
 #include "cli/report_text.h"
+#include "cli/utilisation.h"
 #include "sim/critical_path.h"
 #include "sim/span_index.h"
+#include "sim/step_breakdown.h"
 #include "sim/time_shares.h"
 
 namespace orrery {
@@ -32,12 +36,18 @@ RankId RepresentativeOf(const TrainingRun& run) {
   return RankId{0};
 }
 
-void AddRankTime(const TrainingRun& run, pb::Explanation& explanation) {
-  const StepBreakdown& b = run.breakdown;
+// How a rank spends the step; the sink keeps its bubbles.
+using Shares = google::protobuf::RepeatedPtrField<pb::Explanation::Share>;
+BreakdownSink AddRankTime(const TrainingRun& run, RankId rank, Shares& shares) {
+  BreakdownSink sink(run.step.program, rank);
+  for (const TaskSpan& span : run.spans) sink.Add(span);
+  const StepBreakdown b = sink.Finish(run.result.end);
   std::vector<std::pair<std::string, Duration>> parts = {
-      {"compute", b.compute},    {"memory-bound", b.memory_bound},
-      {"launch", b.launch},      {"optimizer", b.optimizer},
-      {"shared chip", b.slowed}, {"bubble", b.bubble}};
+      {"compute", b.compute},     {"memory-bound", b.memory_bound},
+      {"launch", b.launch},       {"optimizer", b.optimizer},
+      {"shared chip", b.slowed},  {"bubble", b.bubble},
+      {"straggler", b.straggler},
+  };
   for (const StreamId stream : run.step.program.streams().ids()) {
     parts.emplace_back(fmt::format("communication: {}, exposed",
                                    run.step.program.streams()[stream].name),
@@ -48,48 +58,9 @@ void AddRankTime(const TrainingRun& run, pb::Explanation& explanation) {
       [](const auto& x, const auto& y) { return x.second > y.second; });
   for (const auto& [name, time] : parts) {
     if (time == Duration(0)) continue;
-    AddShare(name, time, 0, explanation.step_time_s(),
-             *explanation.add_rank_time());
+    AddShare(name, time, 0, ToSeconds(run.result.end), *shares.Add());
   }
-}
-
-void AddUse(const std::string& resource, const std::vector<double>& uses,
-            pb::Explanation& explanation) {
-  if (uses.empty()) return;
-  double sum = 0;
-  for (const double use : uses) sum += use;
-  auto& added = *explanation.add_utilisation();
-  added.set_resource(resource);
-  added.set_mean(sum / static_cast<double>(uses.size()));
-  added.set_most(*std::max_element(uses.begin(), uses.end()));
-  added.set_count(static_cast<int64_t>(uses.size()));
-}
-
-// Streams by the time something runs on them, links by what they carry.
-void AddUtilisation(const TrainingRun& run, pb::Explanation& explanation) {
-  const Program& program = run.step.program;
-  const size_t streams = program.streams().size();
-  std::vector<Duration> busy(program.ranks().size() * streams, Duration(0));
-  for (const TaskSpan& span : run.spans) {
-    busy[Index(span.rank) * streams + Index(span.stream)] += span.running();
-  }
-  for (const StreamId stream : program.streams().ids()) {
-    std::vector<double> uses;
-    for (const RankId rank : program.ranks().ids()) {
-      const Duration time = busy[Index(rank) * streams + Index(stream)];
-      uses.push_back(ToSeconds(time) / explanation.step_time_s());
-    }
-    if (*std::max_element(uses.begin(), uses.end()) == 0) continue;
-    AddUse(fmt::format("{} stream", program.streams()[stream].name), uses,
-           explanation);
-  }
-  std::vector<double> links;
-  for (const ResourceId link : run.result.carried.ids()) {
-    if (run.result.carried[link] == 0) continue;
-    links.push_back(run.result.carried[link] / run.transfers.capacities[link] /
-                    explanation.step_time_s());
-  }
-  AddUse("links in use", links, explanation);
+  return sink;
 }
 
 void AddSensitivities(absl::Span<const StepSensitivity> sensitivities,
@@ -105,12 +76,23 @@ void AddSensitivities(absl::Span<const StepSensitivity> sensitivities,
   }
 }
 
+// The largest cause, all kinds of compute being one.
+std::pair<std::string, double> LargestCause(const Shares& path) {
+  std::pair<std::string, double> largest;
+  double compute = 0;
+  for (const auto& cause : path) {
+    if (absl::StartsWith(cause.name(), "compute")) compute += cause.share();
+    if (cause.share() > largest.second) largest = {cause.name(), cause.share()};
+  }
+  if (compute >= largest.second) largest = {"compute", compute};
+  return largest;
+}
+
 // What helps most, how much, and what most of the critical path is made of.
 std::string BottleneckSentence(const pb::Explanation& explanation) {
-  const auto& path = explanation.critical_path(0);
-  const std::string made_of =
-      fmt::format("{} makes up {:.0f} % of the critical path", path.name(),
-                  100 * path.share());
+  const auto [cause, share] = LargestCause(explanation.critical_path());
+  const std::string made_of = fmt::format(
+      "{} makes up {:.0f} % of the critical path", cause, 100 * share);
   if (explanation.sensitivity_size() == 0) return made_of + ".";
   const auto& best = explanation.sensitivity(0);
   // Less than this for a resource twice as good, and no resource is to blame.
@@ -148,7 +130,13 @@ pb::Explanation Explain(const ResolvedScenario& scenario,
   explanation.set_scenario(scenario.proto.name());
   const double step = ToSeconds(run.result.end);
   explanation.set_step_time_s(step);
-  for (const TimeShare& share : PathByCause(program, path)) {
+  const RankId busiest = RepresentativeOf(run);
+  explanation.set_busiest_rank(program.ranks()[busiest].number);
+  const BreakdownSink time =
+      AddRankTime(run, busiest, *explanation.mutable_rank_time());
+  AddRankTime(run, RankId{0}, *explanation.mutable_rank_0_time());
+  for (const TimeShare& share :
+       PathByCause(program, path, {busiest, time.bubbles()}, run.ops)) {
     AddShare(share.name, share.time, share.count, step,
              *explanation.add_critical_path());
   }
@@ -156,18 +144,23 @@ pb::Explanation Explain(const ResolvedScenario& scenario,
     AddShare(share.name, share.time, share.count, step,
              *explanation.add_top_tasks());
   }
-  AddRankTime(run, explanation);
-  for (const ExposedTime& time :
-       ExposedCommunication(program, spans, RepresentativeOf(run))) {
+  for (const ExposedTime& calls :
+       ExposedCommunication(program, spans, busiest)) {
     auto& added = *explanation.add_communication();
-    added.set_stream(time.stream);
-    added.set_kind(std::string(NameOf(time.kind)));
-    added.set_count(time.count);
-    added.set_total_s(ToSeconds(time.total));
-    added.set_exposed_s(ToSeconds(time.exposed));
-    added.set_hidden_s(ToSeconds(time.hidden()));
+    added.set_stream(calls.stream);
+    added.set_kind(std::string(NameOf(calls.kind)));
+    added.set_count(calls.count);
+    added.set_total_s(ToSeconds(calls.total));
+    added.set_exposed_s(ToSeconds(calls.exposed));
+    added.set_hidden_s(ToSeconds(calls.hidden()));
   }
-  AddUtilisation(run, explanation);
+  for (const ResourceClassUse& use : Utilisation(scenario, run)) {
+    auto& added = *explanation.add_utilisation();
+    added.set_resource(use.name);
+    added.set_mean(use.mean);
+    added.set_most(use.most);
+    added.set_count(use.count);
+  }
   AddSensitivities(sensitivities, explanation);
   explanation.set_bottleneck(BottleneckSentence(explanation));
   return explanation;

@@ -31,11 +31,12 @@ std::string CommunicationText(const pb::Explanation& explanation) {
 }
 
 std::string UtilisationText(const pb::Explanation& explanation) {
-  std::string text = fmt::format("\nutilisation\n  {:<38} {:>10} {:>10}\n", "",
-                                 "mean", "most");
+  std::string text =
+      fmt::format("\nutilisation\n  {:<42} {:>7} {:>10} {:>10}\n", "", "of",
+                  "mean", "most");
   for (const auto& u : explanation.utilisation()) {
-    text += fmt::format("  {:<38} {:>8.1f} % {:>8.1f} %\n", u.resource(),
-                        100 * u.mean(), 100 * u.most());
+    text += fmt::format("  {:<42} {:>7} {:>8.1f} % {:>8.1f} %\n", u.resource(),
+                        u.count(), 100 * u.mean(), 100 * u.most());
   }
   return text;
 }
@@ -58,14 +59,19 @@ std::string SensitivityText(const pb::Explanation& explanation) {
 }  // namespace
 
 std::string ExplanationText(const pb::Explanation& explanation) {
-  return fmt::format("{}: {}\n\n{}\n", explanation.scenario(),
-                     SecondsText(explanation.step_time_s()),
-                     explanation.bottleneck()) +
-         SharesText("critical path by cause", explanation.critical_path()) +
-         SharesText("tasks that matter most on it", explanation.top_tasks()) +
-         SharesText("time of one rank of the busiest stage",
-                    explanation.rank_time()) +
-         CommunicationText(explanation) + UtilisationText(explanation) +
+  std::string text =
+      fmt::format("{}: {}\n\n{}\n", explanation.scenario(),
+                  SecondsText(explanation.step_time_s()),
+                  explanation.bottleneck()) +
+      SharesText("critical path by cause", explanation.critical_path()) +
+      SharesText("tasks that matter most on it", explanation.top_tasks());
+  if (explanation.busiest_rank() != 0) {
+    text += SharesText("how rank 0 spends the step", explanation.rank_0_time());
+  }
+  text += SharesText(fmt::format("how rank {}, of the busiest stage, spends it",
+                                 explanation.busiest_rank()),
+                     explanation.rank_time());
+  return text + CommunicationText(explanation) + UtilisationText(explanation) +
          SensitivityText(explanation);
 }
 

@@ -42,6 +42,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
                  .path = path,
                  .transfers = run.transfers,
                  .log = run.log,
+                 .ops = run.ops,
                  .ranks_per_node = scenario.system.chips_per_node(),
                  .description = scenario.proto.description()},
                 options, writer);

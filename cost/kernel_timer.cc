@@ -74,9 +74,9 @@ size_t OpTimeCache::Hash::operator()(const Op& op) const {
   return absl::HashOf(shape, op.name, op.pass, op.work.index());
 }
 
-const OpTime& OpTimeCache::Time(const Op& op) {
+const OpTimeCache::Timed& OpTimeCache::Entry(const Op& op) {
   const auto [entry, added] = times_.try_emplace(op);
-  if (added) entry->second = timer_.Time(op);
+  if (added) entry->second = {timer_.Time(op), ops_.Add(op)};
   return entry->second;
 }
 

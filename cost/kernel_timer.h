@@ -13,6 +13,8 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
+#include "base/ids.h"
+#include "base/simulation_ids.h"
 #include "cost/kernel_chip.h"
 #include "cost/measured_products.h"
 #include "cost/op_time.h"
@@ -45,15 +47,25 @@ class OpTimeCache {
   // The timer must outlive the cache.
   explicit OpTimeCache(const KernelTimer& timer) : timer_(timer) {}
 
-  const OpTime& Time(const Op& op);
+  const OpTime& Time(const Op& op) { return Entry(op).time; }
+  // Ops are numbered in the order in which they were first asked for.
+  OpId Id(const Op& op) { return Entry(op).id; }
+  const IdVector<OpId, Op>& ops() const { return ops_; }
   size_t size() const { return times_.size(); }
 
  private:
   struct Hash {
     size_t operator()(const Op& op) const;
   };
+  struct Timed {
+    OpTime time;
+    OpId id{};
+  };
+  const Timed& Entry(const Op& op);
+
   const KernelTimer& timer_;
-  absl::flat_hash_map<Op, OpTime, Hash> times_;
+  absl::flat_hash_map<Op, Timed, Hash> times_;
+  IdVector<OpId, Op> ops_;
 };
 
 }  // namespace orrery

@@ -42,7 +42,7 @@ struct Signature {
 
 IdVector<ResourceId, double> MergeResources(
     const IdVector<ResourceId, double>& capacities, absl::Span<PlanSteps> plans,
-    IdVector<ResourceId, ResourceId>* kept) {
+    IdVector<ResourceId, std::vector<ResourceId>>* kept) {
   IdVector<ResourceId, Signature> signatures(capacities.size());
   uint64_t step_number = 0;
   for (const PlanSteps& plan : plans) {
@@ -61,10 +61,12 @@ IdVector<ResourceId, double> MergeResources(
   absl::flat_hash_map<Signature, ResourceId> first;
   for (ResourceId id : capacities.ids()) {
     if (signatures[id] == Signature()) continue;
-    if (first.try_emplace(signatures[id], id).second) {
+    const auto [entry, is_first] = first.try_emplace(signatures[id], id);
+    if (is_first) {
       renamed[id] = left.Add(capacities[id]);
-      if (kept != nullptr) kept->Add(id);
+      if (kept != nullptr) kept->Add({});
     }
+    if (kept != nullptr) (*kept)[renamed[entry->second]].push_back(id);
   }
   for (PlanSteps& plan : plans) {
     for (TransferStep& step : plan.steps) {

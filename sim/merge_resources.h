@@ -6,6 +6,8 @@
 // that nothing uses are dropped.
 #include <absl/types/span.h>
 
+#include <vector>
+
 #include "base/ids.h"
 #include "sim/collective_plan.h"
 #include "sim/transfer_plan.h"
@@ -14,10 +16,9 @@ namespace orrery {
 
 // Rewrites the uses in `plans` and returns the capacities of what is left.
 // Loads are taken as alike if they agree to about nine digits. `kept`, if
-// given, gets the original of each resource that is left: the first of those it
-// stands for.
+// given, tells of each resource that is left which it stands for, in order.
 IdVector<ResourceId, double> MergeResources(
     const IdVector<ResourceId, double>& capacities, absl::Span<PlanSteps> plans,
-    IdVector<ResourceId, ResourceId>* kept = nullptr);
+    IdVector<ResourceId, std::vector<ResourceId>>* kept = nullptr);
 
 }  // namespace orrery

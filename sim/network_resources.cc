@@ -64,16 +64,30 @@ NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
   }
 }
 
+std::string LinkName(const Graph& graph, LinkId id) {
+  const Link& link = graph.link(id);
+  return fmt::format("{} {} to {}", graph.link_classes()[link.link_class].name,
+                     VertexName(graph, link.from), VertexName(graph, link.to));
+}
+
+IdVector<ResourceId, LinkId> FirstLinks(const Graph& graph,
+                                        const NetworkResources& resources) {
+  IdVector<ResourceId, LinkId> first(resources.capacities().size());
+  IdVector<ResourceId, bool> seen(first.size(), false);
+  for (const LinkId id : graph.links()) {
+    const ResourceId resource = resources.of(id);
+    if (seen[resource]) continue;
+    seen[resource] = true;
+    first[resource] = id;
+  }
+  return first;
+}
+
 IdVector<ResourceId, std::string> ResourceNames(
     const Graph& graph, const NetworkResources& resources) {
-  IdVector<ResourceId, std::string> names(resources.capacities().size());
-  for (const LinkId id : graph.links()) {
-    std::string& name = names[resources.of(id)];
-    if (!name.empty()) continue;
-    const Link& link = graph.link(id);
-    name =
-        fmt::format("{} {} to {}", graph.link_classes()[link.link_class].name,
-                    VertexName(graph, link.from), VertexName(graph, link.to));
+  IdVector<ResourceId, std::string> names;
+  for (const LinkId link : FirstLinks(graph, resources)) {
+    names.Add(LinkName(graph, link));
   }
   return names;
 }

@@ -28,7 +28,12 @@ class NetworkResources {
   IdVector<ResourceId, double> capacities_;
 };
 
-// After the first link of each: "NVLink chip 3 to switch 64".
+// "NVLink chip 3 to switch 64"
+std::string LinkName(const Graph& graph, LinkId link);
+// The first link of each resource.
+IdVector<ResourceId, LinkId> FirstLinks(const Graph& graph,
+                                        const NetworkResources& resources);
+// After the first link of each.
 IdVector<ResourceId, std::string> ResourceNames(
     const Graph& graph, const NetworkResources& resources);
 

@@ -1,5 +1,6 @@
 #include "sim/network_transfers.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "sim/link_tiers.h"
 #include "sim/merge_resources.h"
 #include "workload/layer.h"
 
@@ -36,13 +38,27 @@ CollectiveCall CallOf(const Call& call, const StepGroup& group,
   return result;
 }
 
-IdVector<ResourceId, std::string> NamesOf(
-    const Network& network, const IdVector<ResourceId, ResourceId>& kept) {
-  const IdVector<ResourceId, std::string> all =
-      ResourceNames(network.graph(), network.resources());
-  IdVector<ResourceId, std::string> names;
-  for (const ResourceId original : kept) names.Add(all[original]);
-  return names;
+// For people; only of what is left, since a machine has links by the thousand.
+void DescribeResources(
+    const Network& network,
+    const IdVector<ResourceId, std::vector<ResourceId>>& kept,
+    Transfers& transfers) {
+  const Graph& graph = network.graph();
+  const LinkTiers tiers(graph);
+  const IdVector<ResourceId, LinkId> first =
+      FirstLinks(graph, network.resources());
+  for (const std::vector<ResourceId>& originals : kept) {
+    transfers.resource_names.Add(LinkName(graph, first[originals.front()]));
+    std::map<LinkTier, int64_t> counts;
+    for (const ResourceId original : originals) {
+      ++counts[tiers.of(first[original])];
+    }
+    std::vector<ResourceClass> named;
+    for (const auto& [tier, count] : counts) {
+      named.push_back({tiers.Name(tier), count});
+    }
+    transfers.resource_classes.Add(std::move(named));
+  }
 }
 
 }  // namespace
@@ -68,10 +84,10 @@ absl::StatusOr<Transfers> PlanTransfers(
     transfers.algorithms.Add(
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));
   }
-  IdVector<ResourceId, ResourceId> kept;
+  IdVector<ResourceId, std::vector<ResourceId>> kept;
   transfers.capacities = MergeResources(network.resources().capacities(),
                                         absl::MakeSpan(plans), &kept);
-  transfers.resource_names = NamesOf(network, kept);
+  DescribeResources(network, kept, transfers);
   for (const PlanSteps& plan : plans) {
     transfers.plan_of_call.Add(
         plan.orders.empty()

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overload.h"
 #include "sim/chip_sharing.h"
 
 namespace orrery {
@@ -35,21 +36,67 @@ class Shares {
   std::map<std::string, TimeShare> shares_;
 };
 
-void AddKernel(const Program& program, const TaskSpan& span, Shares& shares) {
+std::string ComputeName(const KernelFacts& facts,
+                        const IdVector<OpId, Op>& ops) {
+  if (!facts.op || Index(*facts.op) >= ops.size()) return "compute";
+  return std::visit(
+      Overload{[](const Gemm&) { return "compute: matrix products"; },
+               [](const GroupedGemm&) { return "compute: expert products"; },
+               [](const FusedAttention&) { return "compute: attention"; },
+               [](const Pointwise&) { return "compute: elementwise"; }},
+      ops[*facts.op].work);
+}
+
+// A task of the path by cause.
+class Causes {
+ public:
+  void Add(std::string name, Duration time) {
+    if (time > Duration(0)) parts_.emplace_back(std::move(name), time);
+  }
+  // Takes out `time`, of each part its share, to the picosecond. Requires: no
+  // more than there is.
+  void Shrink(Duration time) {
+    if (time == Duration(0)) return;
+    Duration total{0};
+    for (const auto& [part, length] : parts_) total += length;
+    Duration done{0}, taken{0};
+    for (auto& [part, length] : parts_) {
+      done += length;
+      const Duration due(static_cast<int64_t>(
+          static_cast<__int128>(time.count()) * done.count() / total.count()));
+      length -= due - std::exchange(taken, due);
+    }
+  }
+  void AddTo(Shares& shares) const {
+    for (const auto& [name, time] : parts_) shares.Add(name, time);
+  }
+
+ private:
+  std::vector<std::pair<std::string, Duration>> parts_;
+};
+
+Causes KernelCauses(const Program& program, const TaskSpan& span,
+                    const IdVector<OpId, Op>& ops) {
   const Role& role = program.role_of(span.rank);
   const KernelWork& kernel = role.kernel(role.task(span.task));
   const Duration solo =
       SoloDuration(kernel, program.ranks()[span.rank].slowness);
-  shares.Add("slow rank", solo - kernel.duration);
-  shares.Add("shared chip", span.running() - solo);
+  Causes causes;
   if (role.mark(span.task).phase == WorkPhase::kOptimizer) {
-    shares.Add("optimizer", kernel.duration);
-    return;
+    causes.Add("optimizer", kernel.duration);
+  } else {
+    causes.Add("launch", kernel.facts.launch);
+    causes.Add("memory-bound", kernel.facts.memory_bound);
+    causes.Add(
+        ComputeName(kernel.facts, ops),
+        kernel.duration - kernel.facts.launch - kernel.facts.memory_bound);
   }
-  shares.Add("launch", kernel.facts.launch);
-  shares.Add("memory-bound", kernel.facts.memory_bound);
-  shares.Add("compute",
-             kernel.duration - kernel.facts.launch - kernel.facts.memory_bound);
+  const Duration added = span.running() - kernel.duration;
+  const Duration straggler = std::min(added, solo - kernel.duration);
+  causes.Add("straggler", straggler);
+  causes.Add("shared chip", added - std::max(Duration(0), straggler));
+  causes.Shrink(std::max(Duration(0), -added));  // a chip faster than others
+  return causes;
 }
 
 // The times at which kernels run on a rank, as disjoint intervals in order.
@@ -87,19 +134,49 @@ Duration Overlap(const Intervals& times, Time from, Time to) {
   return overlap;
 }
 
+// Whether a rank that does what `rank` does takes part in the task.
+bool Concerns(const Program& program, const TaskSpan& span, RankId rank) {
+  const auto alike = [&](RankId other) {
+    return program.ranks()[other].role == program.ranks()[rank].role;
+  };
+  if (span.kind == SpanKind::kKernel || alike(span.rank)) {
+    return alike(span.rank);
+  }
+  const auto slot =
+      static_cast<SlotId>(program.role_of(span.rank).task(span.task).slot);
+  const auto members = program.members(program.group_of(span.rank, slot));
+  return std::any_of(members.begin(), members.end(),
+                     [&](const GroupMember& m) { return alike(m.rank); });
+}
+
 }  // namespace
 
 std::vector<TimeShare> PathByCause(const Program& program,
-                                   const std::vector<PathStep>& path) {
+                                   const std::vector<PathStep>& path,
+                                   const PathViewpoint& from,
+                                   const IdVector<OpId, Op>& ops) {
+  Intervals bubbles;
+  for (const Bubble& bubble : from.bubbles) {
+    bubbles.emplace_back(bubble.from, bubble.to);
+  }
   Shares shares;
   for (const PathStep& step : path) {
-    if (step.span.kind == SpanKind::kKernel) {
-      AddKernel(program, step.span, shares);
-    } else {
-      shares.Add(fmt::format("communication: {}",
-                             program.streams()[step.span.stream].name),
-                 step.time());
+    const TaskSpan& span = step.span;
+    Causes causes;
+    if (span.kind == SpanKind::kKernel) {
+      causes = KernelCauses(program, span, ops);
+    } else if (span.kind != SpanKind::kMarker) {
+      causes.Add(
+          fmt::format("communication: {}", program.streams()[span.stream].name),
+          step.time());
     }
+    if (!bubbles.empty() && span.kind != SpanKind::kMarker &&
+        !Concerns(program, span, from.rank)) {
+      const Duration bubble = Overlap(bubbles, span.started, span.ended);
+      causes.Shrink(bubble);
+      causes.Add("bubble", bubble);
+    }
+    causes.AddTo(shares);
   }
   return shares.LargestFirst();
 }

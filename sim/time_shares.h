@@ -1,14 +1,19 @@
 #pragma once
 // Where the time of a critical path goes, and how much communication is hidden.
+#include <absl/types/span.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/simulation_ids.h"
 #include "base/units.h"
 #include "sim/critical_path.h"
 #include "sim/span_index.h"
+#include "sim/step_breakdown.h"
 #include "topology/communication_kind.h"
+#include "workload/op.h"
 #include "workload/program.h"
 
 namespace orrery {
@@ -20,14 +25,27 @@ struct TimeShare {
   int64_t count = 0;  // tasks that contribute
 };
 
+// Who looks at a path: one rank, with its bubbles (BreakdownSink).
+struct PathViewpoint {
+  RankId rank{};
+  absl::Span<const Bubble> bubbles = {};
+};
+
 // The path by cause, largest first; the parts sum to its length:
-//   "compute", "memory-bound", "launch"   kernels, by what they are made of
-//   "optimizer"                           kernels of the optimizer, whole
-//   "communication: tensor"               by the stream it runs on
-//   "slow rank"                           what slow chips add to kernels
-//   "shared chip"                         what communication beside it adds
+//   "compute: attention"         kernels, by what they are made of: arithmetic,
+//   "memory-bound", "launch"       by kind of op where `ops` tells it
+//   "optimizer"                  kernels of the optimizer, whole
+//   "communication: tensor"      by the stream it runs on
+//   "straggler"                  what slow chips add to kernels: all others
+//   wait "shared chip"                what communication beside it adds to a
+//   kernel "bubble"                     the path is on another stage while the
+//   rank that
+//                                looks at it has nothing to do but wait for the
+//                                pipeline
 std::vector<TimeShare> PathByCause(const Program& program,
-                                   const std::vector<PathStep>& path);
+                                   const std::vector<PathStep>& path,
+                                   const PathViewpoint& from,
+                                   const IdVector<OpId, Op>& ops = {});
 
 // The path by name of task and phase ("mlp_up forward"), largest first, at most
 // `limit` of them.

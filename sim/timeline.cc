@@ -113,7 +113,8 @@ void WriteCriticalPath(const TimelineSource& source, TrackId parent,
        .parent = parent,
        .description = "The chain of tasks that made the run as long as it is: "
                       "each made the next one start."});
-  TimelineArguments arguments(source.program, source.transfers, writer);
+  TimelineArguments arguments(source.program, source.transfers, source.ops,
+                              writer);
   for (const PathStep& step : source.path) {
     writer.Begin(track, step.span.started,
                  writer.Name(source.program.name(step.span.name)),
@@ -159,7 +160,7 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
     WriteBusyCounter(program, source.spans, rank, tracks.track(), end, writer);
   }
   TimelineArrows arrows(source, selection, writer);
-  TimelineArguments arguments(program, source.transfers, writer);
+  TimelineArguments arguments(program, source.transfers, source.ops, writer);
   for (const TaskSpan& span : source.spans.spans()) {
     if (!selection.Shows(span)) continue;
     ranks.at(span.rank).Add(span, arrows.Of(span), arguments);

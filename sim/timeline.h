@@ -26,6 +26,7 @@
 #include "sim/transfer_log.h"
 #include "sim/transfer_plan.h"
 #include "traces/perfetto_writer.h"
+#include "workload/op.h"
 #include "workload/program.h"
 
 namespace orrery {
@@ -37,6 +38,8 @@ struct TimelineSource {
   const std::vector<PathStep>& path;
   const Transfers& transfers;
   const TransferLog& log;
+  // What the facts of kernels refer to.
+  const IdVector<OpId, Op>& ops;
   // Ranks (numbers, not ids) that share a node; 0: unknown.
   int32_t ranks_per_node = 0;
   // What was simulated, for the tooltip of the cluster.

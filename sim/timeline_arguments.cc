@@ -1,6 +1,7 @@
 #include "sim/timeline_arguments.h"
 
 #include "base/format.h"
+#include "sim/op_shape.h"
 
 namespace orrery {
 namespace {
@@ -24,8 +25,13 @@ absl::string_view LimitOf(const KernelWork& kernel) {
 
 TimelineArguments::TimelineArguments(const Program& program,
                                      const Transfers& transfers,
+                                     const IdVector<OpId, Op>& ops,
                                      PerfettoWriter& writer)
-    : program_(program), transfers_(transfers), writer_(writer) {}
+    : program_(program),
+      transfers_(transfers),
+      ops_(ops),
+      writer_(writer),
+      shapes_(ops.size()) {}
 
 void TimelineArguments::Add(absl::string_view key, int64_t value) {
   arguments_.push_back({writer_.Key(key), value});
@@ -50,10 +56,32 @@ void TimelineArguments::AddPlace(const TaskSpan& span) {
   if (mark.layer) Add("layer", int64_t{*mark.layer});
 }
 
+void TimelineArguments::AddShape(OpId op) {
+  std::vector<EventArgument>& shape = shapes_[op];
+  if (shape.empty()) {
+    const size_t before = arguments_.size();
+    for (const auto& [key, value] : ShapeOf(ops_[op])) {
+      if (const auto* number = std::get_if<int64_t>(&value)) {
+        Add(key, *number);
+      } else if (const auto* real = std::get_if<double>(&value)) {
+        Add(key, *real);
+      } else {
+        Add(key, std::get<absl::string_view>(value));
+      }
+    }
+    shape.assign(arguments_.begin() + static_cast<std::ptrdiff_t>(before),
+                 arguments_.end());
+    return;
+  }
+  arguments_.insert(arguments_.end(), shape.begin(), shape.end());
+}
+
 void TimelineArguments::AddKernel(const TaskSpan& span) {
   const Role& role = program_.role_of(span.rank);
   const KernelWork& kernel = role.kernel(role.task(span.task));
   if (kernel.facts == KernelFacts{}) return;
+  if (kernel.facts.op) AddShape(*kernel.facts.op);
+  if (kernel.facts.pieces > 1) Add("pieces", int64_t{kernel.facts.pieces});
   Add("limit", LimitOf(kernel));
   if (kernel.facts.flops > Flops(0)) Add("flops", kernel.facts.flops.value());
   if (kernel.facts.memory_traffic > Bytes(0)) {

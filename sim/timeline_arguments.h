@@ -4,9 +4,11 @@
 
 #include <vector>
 
+#include "base/ids.h"
 #include "sim/transfer_plan.h"
 #include "traces/perfetto_writer.h"
 #include "traces/span.h"
+#include "workload/op.h"
 #include "workload/program.h"
 
 namespace orrery {
@@ -15,8 +17,9 @@ namespace orrery {
 // what people know how to search for is found.
 class TimelineArguments {
  public:
+  // `ops` is what the facts of kernels refer to. All outlive this.
   TimelineArguments(const Program& program, const Transfers& transfers,
-                    PerfettoWriter& writer);
+                    const IdVector<OpId, Op>& ops, PerfettoWriter& writer);
 
   // The span's own; valid until the next call.
   absl::Span<const EventArgument> Of(const TaskSpan& span);
@@ -31,12 +34,15 @@ class TimelineArguments {
   void AddTimes(Time begin, Time end);
   void AddPlace(const TaskSpan& span);
   void AddKernel(const TaskSpan& span);
+  void AddShape(OpId op);
   void AddCommunication(const TaskSpan& span);
 
   const Program& program_;
   const Transfers& transfers_;
+  const IdVector<OpId, Op>& ops_;
   PerfettoWriter& writer_;
   std::vector<EventArgument> arguments_;
+  IdVector<OpId, std::vector<EventArgument>> shapes_;  // made when needed
 };
 
 }  // namespace orrery

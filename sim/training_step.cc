@@ -176,12 +176,12 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
         .compute = chip.calibration().communication_compute_share,
         .memory = chip.calibration().communication_memory_share};
   }
-  ASSIGN_OR_RETURN(
-      LoweredStep step,
-      LowerStep(
-          model, plan,
-          [&](const Op& op) { return ToKernelWork(cache.Time(op), chip); },
-          lower));
+  const auto timed = [&](const Op& op) {
+    KernelWork work = ToKernelWork(cache.Time(op), chip);
+    work.facts.op = cache.Id(op);
+    return work;
+  };
+  ASSIGN_OR_RETURN(LoweredStep step, LowerStep(model, plan, timed, lower));
   if (step.folded) KeepNeighbours(system, step.groups);
   ASSIGN_OR_RETURN(Network network,
                    Network::Make(system, {.fidelity = options.fidelity}));
@@ -217,6 +217,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   }
   run.spans = recording.spans();
   run.log = std::move(log);
+  run.ops = cache.ops();
   return run;
 }
 

@@ -73,6 +73,8 @@ struct TrainingRun {
   // If asked for.
   std::vector<TaskSpan> spans = {};
   TransferLog log = {};
+  // What the facts of kernels refer to.
+  IdVector<OpId, Op> ops = {};
 };
 
 // The time of a plan with its resources to itself, one step after the other.

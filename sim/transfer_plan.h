@@ -117,6 +117,13 @@ class TransferPlans {
   int32_t resource_bound_ = 0;
 };
 
+// Links that a resource stands for, for people: so many of one class
+// (link_tiers.h).
+struct ResourceClass {
+  std::string name;
+  int64_t count = 0;
+};
+
 // Everything the engine needs to know about the network for one program.
 struct Transfers {
   IdVector<ResourceId, double> capacities;  // units per second, > 0
@@ -124,6 +131,7 @@ struct Transfers {
   IdVector<CallId, PlanId> plan_of_call;  // one per call of the program
   // For people; empty where nobody gave names.
   IdVector<ResourceId, std::string> resource_names = {};
+  IdVector<ResourceId, std::vector<ResourceClass>> resource_classes = {};
   IdVector<CallId, std::string> algorithms = {};  // "ring", "tree", ...
 };
 

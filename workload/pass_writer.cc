@@ -56,7 +56,9 @@ KernelWork Piece(const KernelWork& whole, int64_t i, int64_t pieces) {
           .facts = {.launch = part(facts.launch),
                     .memory_bound = part(facts.memory_bound),
                     .flops = facts.flops / static_cast<double>(pieces),
-                    .memory_traffic = part(facts.memory_traffic)}};
+                    .memory_traffic = part(facts.memory_traffic),
+                    .op = facts.op,
+                    .pieces = static_cast<int32_t>(pieces)}};
 }
 
 }  // namespace

@@ -43,6 +43,10 @@ struct KernelFacts {
   Duration memory_bound{0};  // spent at the limit of main memory
   Flops flops{0};            // of the matrix units, as executed
   Bytes memory_traffic{0};   // to and from main memory
+  // What it computes, in the list of whoever timed the ops; nothing where
+  // several were merged. It is one of so many equal pieces of that op.
+  std::optional<OpId> op = std::nullopt;
+  int32_t pieces = 1;
   friend auto operator<=>(const KernelFacts&, const KernelFacts&) = default;
 };
 
@@ -58,7 +62,8 @@ struct KernelWork {
     return H::combine(std::move(h), k.duration.count(), k.demand.compute,
                       k.demand.memory, k.facts.launch.count(),
                       k.facts.memory_bound.count(), k.facts.flops.value(),
-                      k.facts.memory_traffic.value());
+                      k.facts.memory_traffic.value(), k.facts.op,
+                      k.facts.pieces);
   }
 };
 

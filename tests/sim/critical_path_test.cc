@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "sim/engine.h"
 #include "sim/span_sinks.h"
+#include "sim/step_breakdown.h"
 #include "sim/time_shares.h"
 #include "tests/sim/programs_for_tests.h"
 
@@ -85,7 +86,7 @@ TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
 // Of the 5 us of "before" 0.5 are launch, 1 is memory, 3.5 are arithmetic.
 TEST(CriticalPath, ItsPartsByCauseSumToIt) {
   const Recorded run = Record(TwoRanks(), 10us);
-  EXPECT_THAT(Lines(PathByCause(run.program, run.path)),
+  EXPECT_THAT(Lines(PathByCause(run.program, run.path, {})),
               ElementsAre("communication: tensor 10000000 ps",
                           "optimizer 4000000 ps", "compute 3500000 ps",
                           "memory-bound 1000000 ps", "launch 500000 ps"));
@@ -115,8 +116,8 @@ TEST(CriticalPath, ASlowRankIsACauseOfItsOwn) {
   builder.AddRank(1, role, /*multiplicity=*/1, /*slowness=*/1.5);
   const Recorded run = Record(std::move(builder), 1us);
   EXPECT_THAT(run.Names(), ElementsAre("kernel on 1"));
-  EXPECT_THAT(Lines(PathByCause(run.program, run.path)),
-              ElementsAre("compute 4000000 ps", "slow rank 2000000 ps"));
+  EXPECT_THAT(Lines(PathByCause(run.program, run.path, {})),
+              ElementsAre("compute 4000000 ps", "straggler 2000000 ps"));
 }
 
 // The call holds half the chip for its 4 us, in which the kernel does 2 us of
@@ -132,8 +133,82 @@ TEST(CriticalPath, WhatCommunicationTakesFromAKernelIsACauseOfItsOwn) {
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Recorded run = Record(std::move(builder), 4us);
   EXPECT_EQ(run.result.end, Time(7us));
-  EXPECT_THAT(Lines(PathByCause(run.program, run.path)),
+  EXPECT_THAT(Lines(PathByCause(run.program, run.path, {})),
               ElementsAre("compute 5000000 ps", "shared chip 2000000 ps"));
+}
+
+// Two stages, a micro-batch forward and back. Calls take 1 us.
+//   stage 0: forward 3 | send | wait 1 + 8 + 1          | backward 6
+//   stage 1:     wait 3+1     | work 8 | send
+// The path goes through all of it. Seen from stage 1, the 3 us before its
+// work and the 6 after it are bubbles; seen from stage 0 the 8 in the middle.
+// The channels concern both.
+TEST(CriticalPath, WorkOfOtherStagesIsABubbleForARankThatWaitsForIt) {
+  ProgramBuilder builder = TestBuilder();
+  const GroupRef there = builder.AddGroup("forward", 0);
+  const GroupRef back = builder.AddGroup("backward", 0);
+  const Communication message = {.bytes = Bytes(1)};
+  RoleBuilder& first = builder.AddRole("stage 0");
+  const SlotRef out = first.AddSlot("forward", kPipeline);
+  const SlotRef in = first.AddSlot("backward", kTensor);
+  const TaskRef forward =
+      first.AddKernel(kCompute, "forward", {.duration = 3us});
+  first.AddDependency(forward, first.AddSend(out, "send", message));
+  const TaskRef gradient = first.AddReceive(in, "receive", message);
+  const TaskRef backward =
+      first.AddKernel(kCompute, "backward", {.duration = 6us});
+  first.AddDependency(gradient, backward);
+  const RankRef zero = builder.AddRank(0, first);
+  builder.Bind(zero, out, there);
+  builder.Bind(zero, in, back);
+  RoleBuilder& second = builder.AddRole("stage 1");
+  const SlotRef from = second.AddSlot("forward", kPipeline);
+  const SlotRef to = second.AddSlot("backward", kTensor);
+  const TaskRef received = second.AddReceive(from, "receive", message);
+  const TaskRef work = second.AddKernel(
+      kCompute, "work", {.duration = 8us, .facts = {.memory_bound = 2us}});
+  second.AddDependency(received, work);
+  second.AddDependency(work, second.AddSend(to, "send", message));
+  const RankRef one = builder.AddRank(1, second);
+  builder.Bind(one, from, there);
+  builder.Bind(one, to, back);
+
+  const Recorded run = Record(std::move(builder), 1us);
+  EXPECT_EQ(run.result.end, Time(19us));
+  const auto seen_from = [&](RankId rank) {
+    BreakdownSink sink(run.program, rank);
+    for (const TaskSpan& span : run.spans) sink.Add(span);
+    EXPECT_EQ(sink.Finish(run.result.end).total(), 19us);
+    return Lines(PathByCause(run.program, run.path, {rank, sink.bubbles()}));
+  };
+  EXPECT_THAT(seen_from(RankId(1)),
+              ElementsAre("bubble 9000000 ps", "compute 6000000 ps",
+                          "memory-bound 2000000 ps",
+                          "communication: pipeline 1000000 ps",
+                          "communication: tensor 1000000 ps"));
+  EXPECT_THAT(seen_from(RankId(0)),
+              ElementsAre("compute 9000000 ps", "bubble 8000000 ps",
+                          "communication: pipeline 1000000 ps",
+                          "communication: tensor 1000000 ps"));
+}
+
+// Arithmetic is told by the kind of op.
+TEST(CriticalPath, ComputeIsToldByKindOfOp) {
+  IdVector<OpId, Op> ops;
+  const OpId gemm = ops.Add({OpName::kMlpUp, Pass::kForward, Gemm{}});
+  const OpId attention =
+      ops.Add({OpName::kAttention, Pass::kForward, FusedAttention{}});
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  role.AddKernel(kCompute, "a", {.duration = 4us, .facts = {.op = gemm}});
+  role.AddKernel(kCompute, "b", {.duration = 3us, .facts = {.op = attention}});
+  role.AddKernel(kCompute, "c", {.duration = 1us});
+  builder.AddRank(0, role);
+  const Recorded run = Record(std::move(builder), 1us);
+  EXPECT_THAT(
+      Lines(PathByCause(run.program, run.path, {}, ops)),
+      ElementsAre("compute: matrix products 4000000 ps",
+                  "compute: attention 3000000 ps", "compute 1000000 ps"));
 }
 
 // The sum runs from 2 to 12; a kernel runs beside it from 2 to 5.
@@ -186,13 +261,17 @@ TEST(CriticalPath, ItsLengthIsTheTimeOfTheRun) {
     }
     const Recorded run = Record(std::move(builder), 1us);
     EXPECT_EQ(PathLength(run.path), run.result.end - Time{});
-    Duration sum{0};
-    for (const TimeShare& share : PathByCause(run.program, run.path)) {
-      EXPECT_GT(share.time, Duration(0)) << share.name;
-      sum += share.time;
-    }
-    EXPECT_EQ(sum, run.result.end - Time{});
     for (const RankId rank : run.program.ranks().ids()) {
+      BreakdownSink sink(run.program, rank);
+      for (const TaskSpan& span : run.spans) sink.Add(span);
+      sink.Finish(run.result.end);
+      Duration sum{0};
+      for (const TimeShare& share :
+           PathByCause(run.program, run.path, {rank, sink.bubbles()})) {
+        EXPECT_GT(share.time, Duration(0)) << share.name;
+        sum += share.time;
+      }
+      EXPECT_EQ(sum, run.result.end - Time{});
       for (const ExposedTime& time : ExposedCommunication(
                run.program, SpanIndex(run.program, run.spans), rank)) {
         EXPECT_GE(time.exposed, Duration(0));

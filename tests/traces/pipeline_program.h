@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "sim/transfer_plan.h"
 #include "tests/sim/programs_for_tests.h"
+#include "workload/op.h"
 #include "workload/program_builder.h"
 
 namespace orrery {
@@ -14,6 +15,15 @@ inline constexpr int kTensorRanks = 2;
 inline constexpr int kMicroBatches = 3;
 inline constexpr int kLayers = 2;  // of a stage
 inline constexpr StreamId kBackward{3};
+
+// What the kernels compute; "norm" and "adam" do not say.
+inline constexpr OpId kMlpUp{0};
+inline IdVector<OpId, Op> PipelineOps() {
+  IdVector<OpId, Op> ops;
+  ops.Add({OpName::kMlpUp, Pass::kForward,
+           Gemm{.m = 1000, .n = 500, .k = 1000, .batch = 2}});
+  return ops;
+}
 
 // One pass of one micro-batch through a stage; returns its last task.
 inline TaskRef AddPass(RoleBuilder& role, SlotRef tensor, int stage,
@@ -30,7 +40,8 @@ inline TaskRef AddPass(RoleBuilder& role, SlotRef tensor, int stage,
         {.duration = Duration((forward ? 4'000'123 : 8'000'321) + layer * 777),
          .facts = {.launch = Duration(1'000'000),
                    .flops = Flops(1e9),
-                   .memory_traffic = Bytes(1'000'000)}});
+                   .memory_traffic = Bytes(1'000'000),
+                   .op = kMlpUp}});
     const TaskRef norm =
         role.AddKernel(kCompute, "norm",
                        {.duration = Duration(900'000),

@@ -46,6 +46,7 @@ class TimelineTest : public testing::Test {
                    .path = path_,
                    .transfers = transfers_,
                    .log = log_,
+                   .ops = ops_,
                    .ranks_per_node = 2},
                   options, writer);
     EXPECT_EQ(writer.slices(),
@@ -68,6 +69,7 @@ class TimelineTest : public testing::Test {
   const Transfers transfers_ = PipelineNetwork(program_);
   RecordingSink sink_;
   TransferLog log_;
+  const IdVector<OpId, Op> ops_ = PipelineOps();
   RunResult result_;
   std::optional<SpanIndex> index_;
   std::vector<PathStep> path_;
@@ -181,6 +183,23 @@ TEST_F(TimelineTest, OpsNestInLayersInPasses) {
                           ElementsAre("forward mb 1", "layer 3")));
   EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("optimizer")));
   EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("0")));
+}
+
+TEST_F(TimelineTest, KernelsCarryTheShapeOfTheirOp) {
+  const auto argument = [](const char* name) {
+    return fmt::format("extract_arg(arg_set_id, 'debug.{}')", name);
+  };
+  const TraceAnswers answers = WriteAndAsk(
+      AllRanks(),
+      {fmt::format("select distinct name, {}, {}, {}, {}, {} from slice where "
+                   "category = 'kernel' order by 1",
+                   argument("m"), argument("n"), argument("k"),
+                   argument("batch"), argument("dtype"))});
+  EXPECT_THAT(
+      answers.tables[0],
+      ElementsAre(ElementsAre("adam", "null", "null", "null", "null", "null"),
+                  ElementsAre("mlp_up", "1000", "500", "1000", "2", "BF16"),
+                  ElementsAre("norm", "null", "null", "null", "null", "null")));
 }
 
 TEST_F(TimelineTest, WaitsAreSlicesThatNameTheirCause) {

@@ -24,7 +24,8 @@ absl::Status WriteExample(const std::string& path) {
                  .spans = spans,
                  .path = CriticalPath(spans),
                  .transfers = transfers,
-                 .log = log},
+                 .log = log,
+                 .ops = PipelineOps()},
                 options, writer);
   return writer.Finish();
 }
