@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/report_text.h"
 #include "cli/scenario.h"
 #include "cli/training_options.h"
@@ -72,9 +73,10 @@ std::string CheckText(const pb::Report& report) {
                       BytesText(report.memory().peak_bytes()),
                       100 * (peak - simulated) / simulated);
   text += fmt::format(
-      "bounds: {} (busiest rank or link) <= {} <= {} "
+      "bounds: {} (longest path) and {} (busiest chip or link) <= {} <= {} "
       "(everything one after the other)\n",
-      SecondsText(report.bounds().lower_s()), SecondsText(step),
+      SecondsText(report.bounds().critical_path_s()),
+      SecondsText(report.bounds().busiest_resource_s()), SecondsText(step),
       SecondsText(report.bounds().upper_s()));
   return text;
 }
@@ -85,6 +87,8 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(TrainingOptions options,
                    ReadTrainingOptions(arguments, scenario));
   options.serial = arguments.Has("serial");
+  Progress progress(arguments);
+  options.progress = progress.Listener();
   ASSIGN_OR_RETURN(StepEstimator estimator,
                    StepEstimator::Create(scenario.model, scenario.system));
   const StepEstimate estimate =
@@ -94,6 +98,7 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
                                    *scenario.training, options));
   const pb::Report report =
       TrainingReport(scenario, run, estimate, options, {});
+  progress.Wipe();
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
   if (json != "-") RETURN_IF_ERROR(Print(CheckText(report)).status());

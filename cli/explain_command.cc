@@ -5,6 +5,7 @@
 #include "cli/explanation.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/scenario.h"
 #include "cli/sensitivities.h"
 #include "cli/trace_output.h"
@@ -22,15 +23,19 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
                    ReadTraceRequest(arguments));
   RecordForTrace(options);
+  Progress progress(arguments);
+  progress.Tell("simulating better machines", 0);
   std::vector<StepSensitivity> sensitivities;
   if (!arguments.Has("no-sensitivities")) {
     ASSIGN_OR_RETURN(sensitivities, Sensitivities(scenario, options));
   }
+  options.progress = progress.Listener();
   ASSIGN_OR_RETURN(const TrainingRun run,
                    RunTrainingStep(scenario.model, scenario.system,
                                    *scenario.training, options));
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const pb::Explanation explanation = Explain(scenario, run, sensitivities);
+  progress.Wipe();
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(explanation)));
   if (json == "-") return ExitCode::kDone;

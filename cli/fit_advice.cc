@@ -72,40 +72,62 @@ std::vector<Change> Changes(const pb::Training& from) {
 
 }  // namespace
 
-std::vector<FitAdvice> AdviseFit(const ResolvedScenario& scenario) {
-  std::vector<FitAdvice> advice;
+std::vector<pb::Report::Memory::Change> AdviseFit(
+    const ResolvedScenario& scenario, const TrainingOptions& options,
+    Progress& progress) {
+  // The closed form knows peaks well, not to the byte.
+  constexpr double kFarBeyond = 1.25;
+  std::vector<pb::Report::Memory::Change> advice;
   auto estimator = StepEstimator::Create(scenario.model, scenario.system);
   if (!estimator.ok()) return advice;
-  for (const Change& change : Changes(scenario.proto.training())) {
+  const Bytes capacity = MemoryCapacity(scenario.system);
+  const Bytes reserved = scenario.system.chip().calibration().reserved_memory;
+  const std::vector<Change> changes = Changes(scenario.proto.training());
+  TrainingOptions quiet = options;
+  quiet.record = false;
+  quiet.progress = {};
+  for (size_t i = 0; i < changes.size(); ++i) {
+    progress.Tell("trying what would fit",
+                  static_cast<double>(i) / static_cast<double>(changes.size()));
     // A change that breaks another rule of the plan is no advice.
     const auto plan =
-        Plan::FromProto(change.plan, scenario.model, scenario.system);
+        Plan::FromProto(changes[i].plan, scenario.model, scenario.system);
     if (!plan.ok()) continue;
-    const StepEstimate estimate = estimator->Estimate(*plan);
-    if (estimate.peak > MemoryCapacity(scenario.system)) continue;
-    advice.push_back(
-        {change.settings, estimate.peak.value(), estimate.step_s()});
+    const auto estimate =
+        static_cast<double>(estimator->Estimate(*plan).peak.value());
+    if (estimate > kFarBeyond * static_cast<double>(capacity.value())) continue;
+    const auto run =
+        RunTrainingStep(scenario.model, scenario.system, *plan, quiet);
+    if (!run.ok() || run->memory.peak.total + reserved > capacity) continue;
+    pb::Report::Memory::Change& change = advice.emplace_back();
+    for (const std::string& setting : changes[i].settings) {
+      change.add_settings(setting);
+    }
+    change.set_peak_bytes((run->memory.peak.total + reserved).value());
+    change.set_step_time_s(ToSeconds(run->result.end));
   }
   std::stable_sort(advice.begin(), advice.end(),
-                   [](const FitAdvice& a, const FitAdvice& b) {
-                     return a.step_s < b.step_s;
+                   [](const auto& a, const auto& b) {
+                     return a.step_time_s() < b.step_time_s();
                    });
   return advice;
 }
 
-std::string AdviceText(const std::vector<FitAdvice>& advice) {
-  if (advice.empty()) {
+std::string AdviceText(const pb::Report& report) {
+  if (report.memory().changes().empty()) {
     return "no single change of recomputation, sharding, tensor or pipeline "
            "degree or micro-batch makes it fit\n";
   }
-  std::string text = "it would fit with any of these (closed form):\n";
-  for (const FitAdvice& one : advice) {
+  std::string text = "it would fit with any of these, each simulated:\n";
+  for (const auto& change : report.memory().changes()) {
     std::string settings;
-    for (const std::string& setting : one.settings) {
+    for (const std::string& setting : change.settings()) {
       settings += fmt::format(" --set {}", setting);
     }
-    text += fmt::format(" {:<66} {:>10}, step {}\n", settings,
-                        BytesText(one.peak_bytes), SecondsText(one.step_s));
+    text += fmt::format(
+        " {:<66} {:>10}, step {} ({:+.1f} %)\n", settings,
+        BytesText(change.peak_bytes()), SecondsText(change.step_time_s()),
+        100 * (change.step_time_s() / report.step_time_s() - 1));
   }
   return text;
 }

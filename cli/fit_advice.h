@@ -1,26 +1,26 @@
 #pragma once
 // What would make a training plan fit into memory.
+#include <absl/status/statusor.h>
+
 #include <string>
 #include <vector>
 
+#include "cli/progress.h"
 #include "cli/scenario.h"
+#include "proto/report.pb.h"
+#include "sim/training_step.h"
 
 namespace orrery {
 
-// One change of the plan with which it fits, as it would be typed, and what it
-// does to peak memory and step time by the closed form.
-struct FitAdvice {
-  std::vector<std::string> settings;  // "training.recompute=RECOMPUTE_FULL"
-  int64_t peak_bytes = 0;
-  double step_s = 0;
-};
+// Single changes (more recomputation, sharding, tensor or pipeline parallelism,
+// a smaller micro-batch) with which the plan fits, fastest first: each was
+// simulated, and has the peak of its memory over time and its step time. What
+// the closed form puts far beyond the memory is not tried.
+std::vector<pb::Report::Memory::Change> AdviseFit(
+    const ResolvedScenario& scenario, const TrainingOptions& options,
+    Progress& progress);
 
-// Single changes (more recomputation, sharding, tensor or pipeline
-// parallelism, a smaller micro-batch) that were evaluated and fit, fastest
-// first.
-std::vector<FitAdvice> AdviseFit(const ResolvedScenario& scenario);
-
-// "by 21.3 GiB; activations are 61 % of it. It would fit with: ..."
-std::string AdviceText(const std::vector<FitAdvice>& advice);
+// A line for each, with the price in step time.
+std::string AdviceText(const pb::Report& report);
 
 }  // namespace orrery

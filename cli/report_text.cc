@@ -10,6 +10,8 @@
 namespace orrery {
 namespace {
 
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
 struct Row {
   std::string name;
   double seconds;
@@ -52,10 +54,10 @@ std::string BreakdownText(const pb::Report& report) {
 }
 
 std::string MemoryText(const pb::Report::Memory& m) {
-  std::string text =
-      fmt::format("memory of rank {}: {} of {}, {}\n", m.peak_rank(),
-                  BytesText(m.peak_bytes()), BytesText(m.capacity_bytes()),
-                  m.fits() ? "fits" : "DOES NOT FIT");
+  std::string text = fmt::format(
+      "memory of rank {}, {} into the step: {} of {}, {}\n", m.peak_rank(),
+      SecondsText(m.peak_at_s()), BytesText(m.peak_bytes()),
+      BytesText(m.capacity_bytes()), m.fits() ? "fits" : "DOES NOT FIT");
   const std::pair<const char*, int64_t> parts[] = {
       {"weights", m.weights_bytes()},
       {"gradients", m.gradients_bytes()},
@@ -67,7 +69,19 @@ std::string MemoryText(const pb::Report::Memory& m) {
     if (bytes == 0) continue;
     text += fmt::format("  {:<34} {:>12}\n", name, BytesText(bytes));
   }
-  return text;
+  if (m.stages_size() < 2) return text;
+  // The first and the last of many; JSON has all, with what they are made of.
+  constexpr int kEnds = 4;
+  text += "  by stage, first to last, in GiB:";
+  for (int i = 0; i < m.stages_size(); ++i) {
+    if (m.stages_size() > 2 * kEnds && i == kEnds) {
+      text += " ...";
+      i = m.stages_size() - kEnds;
+    }
+    text += fmt::format(" {:.1f}",
+                        static_cast<double>(m.stages(i).peak_bytes()) / kGiB);
+  }
+  return text + "\n";
 }
 
 std::string EngineText(const pb::Report::EngineStatistics& e) {

@@ -25,6 +25,7 @@ absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
 absl::StatusOr<std::vector<StepSensitivity>> Sensitivities(
     const ResolvedScenario& scenario, TrainingOptions options) {
   options.record = false;  // only the step times are needed
+  options.progress = {};
   constexpr double kFactors[] = {1.1, 2.0};
   std::vector<absl::StatusOr<Duration>> times(2 * kImprovements.size());
   InParallel(times.size(), [&](size_t i) {

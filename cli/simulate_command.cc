@@ -11,6 +11,7 @@
 #include "cli/fit_advice.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/report_text.h"
 #include "cli/scenario.h"
 #include "cli/trace_output.h"
@@ -53,6 +54,8 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
                    ReadTraceRequest(arguments));
   if (trace) RecordForTrace(options);
+  Progress progress(arguments);
+  options.progress = progress.Listener();
   const auto begin = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const TrainingRun run,
                    RunTrainingStep(scenario.model, scenario.system,
@@ -62,18 +65,25 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(StepEstimator estimator,
                    StepEstimator::Create(scenario.model, scenario.system));
   const StepEstimate estimate = estimator.Estimate(*scenario.training);
-  const pb::Report report =
+  pb::Report report =
       TrainingReport(scenario, run, estimate, options,
                      {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
+  const bool fits = report.memory().fits();
+  if (!fits) {
+    for (auto& change : AdviseFit(scenario, options, progress)) {
+      *report.mutable_memory()->add_changes() = std::move(change);
+    }
+  }
+  progress.Wipe();
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
   if (json != "-") RETURN_IF_ERROR(Print(ReportText(report)).status());
   RETURN_IF_ERROR(CheckBounds(report));
-  if (report.memory().fits()) return ExitCode::kDone;
-  const std::string advice = AdviceText(AdviseFit(scenario));
+  if (fits) return ExitCode::kDone;
   if (json != "-") {
-    RETURN_IF_ERROR(Print(OverflowText(report.memory()) + advice).status());
+    RETURN_IF_ERROR(
+        Print(OverflowText(report.memory()) + AdviceText(report)).status());
   }
   return ExitCode::kNo;
 }

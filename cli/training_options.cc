@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "cli/progress.h"
 #include "cli/report_text.h"
 
 namespace orrery {
@@ -30,7 +31,8 @@ std::vector<Flag> TrainingFlags() {
            .help = "simulate one rank for all that do the same, or each"},
           {.name = "kernels",
            .value = "each|merged",
-           .help = "every kernel by itself, or merged between communication"}};
+           .help = "every kernel by itself, or merged between communication"},
+          ProgressFlag()};
 }
 
 absl::StatusOr<TrainingOptions> ReadTrainingOptions(

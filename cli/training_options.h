@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-// --set, --json, --fidelity, --fold.
+// --set, --json, --fidelity, --fold, --kernels, --progress.
 std::vector<Flag> TrainingFlags();
 
 // From the flags, else from the scenario.

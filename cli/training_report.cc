@@ -39,6 +39,20 @@ void FillMemory(const ResolvedScenario& scenario, const TrainingRun& run,
   memory.set_activations_bytes(bytes(MemoryKind::kActivations));
   memory.set_buffers_bytes(bytes(MemoryKind::kBuffers) + reserved.value());
   memory.set_peak_rank(run.memory.rank);
+  memory.set_peak_at_s(ToSeconds(peak.at));
+  for (const MemoryPeak& stage : run.memory.stages) {
+    const auto of = [&](MemoryKind kind) {
+      return stage.by_kind[static_cast<size_t>(kind)].value();
+    };
+    pb::Report::Memory::Stage& to = *memory.add_stages();
+    to.set_peak_bytes((stage.total + reserved).value());
+    to.set_peak_at_s(ToSeconds(stage.at));
+    to.set_weights_bytes(of(MemoryKind::kWeights));
+    to.set_gradients_bytes(of(MemoryKind::kGradients));
+    to.set_optimizer_bytes(of(MemoryKind::kOptimizer));
+    to.set_activations_bytes(of(MemoryKind::kActivations));
+    to.set_buffers_bytes(of(MemoryKind::kBuffers) + reserved.value());
+  }
 }
 
 void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
@@ -138,7 +152,11 @@ pb::Report TrainingReport(const ResolvedScenario& scenario,
   FillMemory(scenario, run, *report.mutable_memory());
   FillBreakdown(run.breakdown, *report.mutable_breakdown());
   FillEstimate(estimate, *report.mutable_estimate());
-  report.mutable_bounds()->set_lower_s(ToSeconds(run.bounds.lower));
+  report.mutable_bounds()->set_lower_s(ToSeconds(run.bounds.lower()));
+  report.mutable_bounds()->set_critical_path_s(
+      ToSeconds(run.bounds.critical_path));
+  report.mutable_bounds()->set_busiest_resource_s(
+      ToSeconds(run.bounds.busiest));
   report.mutable_bounds()->set_upper_s(ToSeconds(run.bounds.upper));
   auto& engine = *report.mutable_engine();
   engine.set_events(run.result.events);

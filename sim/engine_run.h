@@ -45,6 +45,7 @@ class EngineRun {
         state_(program),
         chips_(state_, queue_),
         runner_(transfers, queue_, options.log),
+        progress_(options.progress),
         arrived_(program.groups().size(), 0),
         tasks_left_(program.task_count()) {
     queue_.Grow(EventPhase::kKernel, state_.streams.size());
@@ -73,6 +74,7 @@ class EngineRun {
       EndFinishedCalls();
       StartTouched();
       Settle();
+      if (result_.instants % kInstantsPerReport == 0) Report();
     }
     if (tasks_left_ > 0) {
       return absl::FailedPreconditionError(ExplainStall(program_, state_));
@@ -81,6 +83,14 @@ class EngineRun {
   }
 
  private:
+  static constexpr int64_t kInstantsPerReport = 1 << 14;
+
+  void Report() const {
+    if (!progress_) return;
+    progress_(1 - static_cast<double>(tasks_left_) /
+                      static_cast<double>(result_.tasks));
+  }
+
   void Apply(Event event) {
     switch (event.phase()) {
       case EventPhase::kKernel:
@@ -304,6 +314,7 @@ class EngineRun {
   EngineState state_;
   ChipSharing chips_;
   TransferRunner runner_;
+  std::function<void(double)> progress_;
   IdVector<GroupId, int32_t> arrived_;
   IdVector<RankId, MemoryTracker> memory_;
   int64_t tasks_left_;

@@ -3,6 +3,7 @@
 #include <absl/status/status.h>
 
 #include <cstdint>
+#include <functional>
 
 #include "base/ids.h"
 #include "base/simulation_ids.h"
@@ -20,6 +21,8 @@ struct EngineOptions {
   Bytes max_state{int64_t{8} << 30};
   // If given, is told of every step of every transfer.
   TransferLog* log = nullptr;
+  // If given, is told now and then what part of the tasks is done.
+  std::function<void(double done)> progress = {};
 };
 
 struct RankResult {

@@ -9,6 +9,7 @@
 #include "cost/kernel_work.h"
 #include "sim/engine.h"
 #include "sim/network_transfers.h"
+#include "sim/path_bound.h"
 #include "sim/span_sinks.h"
 #include "workload/symmetry.h"
 
@@ -82,50 +83,37 @@ void KeepNeighbours(const System& system,
   }
 }
 
-StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
-                    const RunResult& result) {
-  StepBounds bounds;
-  const Program& program = step.program;
-  for (const RoleWork& work : step.work) {
-    bounds.lower =
-        std::max(bounds.lower, work.step.total() + work.optimizer.total());
-  }
-  for (const ResourceId id : result.carried.ids()) {
-    const double seconds = result.carried[id] / transfers.capacities[id];
-    // A byte of rounding in a sum of many must not make a bound fail.
-    constexpr double kRounding = 1 - 1e-9;
-    bounds.lower = std::max(bounds.lower, FromSeconds(seconds * kRounding));
-  }
-  // Everything of every role, one after the other.
-  IdVector<CallId, Duration> solo;
-  for (const CallId id : program.calls().ids()) {
-    solo.Add(SerialTime(transfers, transfers.plan_of_call[id]));
-  }
-  for (const RankId id : program.ranks().ids()) {
-    const ProgramRank& rank = program.ranks()[id];
-    if (RankOfRole(program, static_cast<int>(rank.role)) != id) continue;
-    const RoleWork& work = step.work[Index(rank.role)];
-    bounds.upper += work.step.total() + work.optimizer.total();
-    const Role& role = program.roles()[rank.role];
-    for (const SlotId slot : role.slots().ids()) {
-      for (const TaskId task : role.slots()[slot].sequence) {
-        bounds.upper += solo[program.call_of(id, role.task(task))];
-      }
-    }
-  }
-  return bounds;
-}
-
 StepMemory MemoryOf(const LoweredStep& step, const RunResult& result) {
   const Program& program = step.program;
   StepMemory memory;
   for (const RankId rank : program.ranks().ids()) {
     const MemoryPeak& peak = result.ranks[rank].memory;
+    const auto stage = static_cast<size_t>(
+        step.work[Index(program.ranks()[rank].role)].pipeline);
+    if (stage >= memory.stages.size()) memory.stages.resize(stage + 1);
+    if (peak.total > memory.stages[stage].total) memory.stages[stage] = peak;
     if (peak.total <= memory.peak.total) continue;
-    memory = {peak, program.ranks()[rank].number,
-              step.work[Index(program.ranks()[rank].role)].pipeline};
+    memory.peak = peak;
+    memory.rank = program.ranks()[rank].number;
+    memory.pipeline = static_cast<int>(stage);
   }
   return memory;
+}
+
+// The longest path through the step. Where ranks of a stage do the same, the
+// folded program has the same path as the whole one, and groups that stand for
+// themselves alone.
+absl::StatusOr<Duration> CriticalPath(const LoweredStep& step,
+                                      const Transfers& transfers,
+                                      bool symmetric, const Model& model,
+                                      const Plan& plan, OpTimer timer,
+                                      LowerOptions options, Network& network) {
+  if (step.folded || !symmetric) return LongestPath(step.program, transfers);
+  options.fold = true;
+  ASSIGN_OR_RETURN(LoweredStep folded, LowerStep(model, plan, timer, options));
+  for (StepGroup& group : folded.groups) group.together = {group.members};
+  ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, network));
+  return LongestPath(folded.program, alone);
 }
 
 // Both sinks at once.
@@ -143,20 +131,6 @@ struct RecordingBreakdownSink {
 
 }  // namespace
 
-Duration SerialTime(const Transfers& transfers, PlanId plan) {
-  Duration sum{};
-  for (int32_t i = 0; i < transfers.plans.step_count(plan); ++i) {
-    const TransferPlans::Step step = transfers.plans.step(plan, i);
-    double rate = step.rate_cap;
-    for (const ResourceUse& use : step.uses) {
-      rate = std::min(rate, transfers.capacities[use.resource] / use.weight);
-    }
-    sum += step.latency;
-    if (step.work > 0) sum += FromSeconds(step.work / rate);
-  }
-  return sum;
-}
-
 absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
                                             const System& system,
                                             const Plan& plan,
@@ -165,8 +139,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
   OpTimeCache cache(timer);
   const std::optional<std::string> asymmetry =
-      options.fold ? Asymmetry(plan, Placement(plan), system.chips_per_node())
-                   : std::nullopt;
+      Asymmetry(plan, Placement(plan), system.chips_per_node());
   LowerOptions lower{.fold = options.fold && !asymmetry};
   lower.pass.merge = !options.detail;
   if (plan.overlap_tensor()) lower.pass.tensor_chunks = plan.degrees().tensor;
@@ -181,8 +154,13 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
     work.facts.op = cache.Id(op);
     return work;
   };
+  const auto report = [&](std::string_view stage, double done) {
+    if (options.progress) options.progress(stage, done);
+  };
+  report("building the program", 0);
   ASSIGN_OR_RETURN(LoweredStep step, LowerStep(model, plan, timed, lower));
   if (step.folded) KeepNeighbours(system, step.groups);
+  report("planning transfers", 0);
   ASSIGN_OR_RETURN(Network network,
                    Network::Make(system, {.fidelity = options.fidelity}));
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(step, network));
@@ -192,14 +170,23 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   RecordingSink recording;
   TransferLog log;
   absl::StatusOr<RunResult> result;
+  EngineOptions engine;
+  if (options.progress) {
+    engine.progress = [&](double done) { report("simulating", done); };
+  }
   if (options.record) {
+    engine.log = &log;
     RecordingBreakdownSink both{breakdown, recording};
-    result = Simulate(step.program, transfers, {.log = &log}, both);
+    result = Simulate(step.program, transfers, engine, both);
   } else {
-    result = Simulate(step.program, transfers, {}, breakdown);
+    result = Simulate(step.program, transfers, engine, breakdown);
   }
   RETURN_IF_ERROR(result.status());
 
+  report("checking bounds", 0);
+  ASSIGN_OR_RETURN(const Duration path,
+                   CriticalPath(step, transfers, !asymmetry, model, plan, timed,
+                                lower, network));
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   TrainingRun run{.step = std::move(step),
@@ -207,8 +194,8 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
                   .result = *std::move(result)};
   run.breakdown = parts;
   run.representative = busiest;
-  run.asymmetry = asymmetry.value_or("");
-  run.bounds = BoundsOf(run.step, run.transfers, run.result);
+  if (options.fold) run.asymmetry = asymmetry.value_or("");
+  run.bounds = BoundsOf(run.step, run.transfers, run.result, path);
   run.memory = MemoryOf(run.step, run.result);
   for (const RoleWork& work : run.step.work) {
     const auto ranks = static_cast<double>(work.ranks);

@@ -6,17 +6,19 @@
 //   run.result.end                 // the step time
 //   run.breakdown.total()          // the same, by cause
 //
-// Every run carries its bounds: no run is shorter than its busiest rank or link
-// needs, or longer than everything one after the other. One that is is a bug,
-// and the caller must say so (`run.bounds.Hold(...)`).
+// Every run carries its bounds (see step_bounds.h); the caller must say if it
+// is outside.
 #include <absl/status/statusor.h>
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cost/kernel_timer.h"
 #include "sim/network.h"
 #include "sim/run_result.h"
+#include "sim/step_bounds.h"
 #include "sim/step_breakdown.h"
 #include "sim/transfer_plan.h"
 #include "topology/system.h"
@@ -39,14 +41,8 @@ struct TrainingOptions {
   // Kernels and communication of a pass wait for each other, and communication
   // takes nothing from the chip: for comparison with closed forms.
   bool serial = false;
-};
-
-struct StepBounds {
-  Duration lower{};
-  Duration upper{};
-  bool Hold(Time end) const {
-    return end.time_since_epoch() >= lower && end.time_since_epoch() <= upper;
-  }
+  // If given, is told now and then what is being done and how much of it is.
+  std::function<void(std::string_view stage, double done)> progress = {};
 };
 
 // Memory of the rank that needs most.
@@ -54,6 +50,8 @@ struct StepMemory {
   MemoryPeak peak;
   int32_t rank = 0;  // the user's number
   int pipeline = 0;
+  // Of each pipeline rank, first to last, the largest.
+  std::vector<MemoryPeak> stages = {};
 };
 
 struct TrainingRun {
@@ -76,9 +74,6 @@ struct TrainingRun {
   // What the facts of kernels refer to.
   IdVector<OpId, Op> ops = {};
 };
-
-// The time of a plan with its resources to itself, one step after the other.
-Duration SerialTime(const Transfers& transfers, PlanId plan);
 
 absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
                                             const System& system,
