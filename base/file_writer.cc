@@ -22,11 +22,22 @@ absl::Status Failed(const std::string& path) {
                          : absl::InvalidArgumentError(message);
 }
 
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// How a nameless file is found again.
+std::string LinkTo(int descriptor) {
+  return fmt::format("/proc/self/fd/{}", descriptor);
+}
+
 }  // namespace
 
 absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path) {
   if (path == "-") {
-    return FileWriter("standard output", "", STDOUT_FILENO, false);
+    return FileWriter("standard output", "", STDOUT_FILENO, Kind::kBorrowed);
   }
   struct stat info {};
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -36,31 +47,39 @@ absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path) {
     }
     const int device = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (device < 0) return Failed(path);
-    return FileWriter(path, "", device, true);
+    return FileWriter(path, "", device, Kind::kInPlace);
+  }
+  const int nameless =
+      open(FolderOf(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (nameless >= 0) {
+    if (access(LinkTo(nameless).c_str(), F_OK) == 0) {
+      return FileWriter(path, "", nameless, Kind::kNameless);
+    }
+    close(nameless);
   }
   std::string temporary = path + ".XXXXXX";
   const int file = mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) return Failed(path);
-  return FileWriter(path, std::move(temporary), file, true);
+  return FileWriter(path, std::move(temporary), file, Kind::kTemporaryName);
 }
 
 FileWriter::FileWriter(std::string path, std::string temporary, int descriptor,
-                       bool owns_descriptor)
+                       Kind kind)
     : path_(std::move(path)),
       temporary_(std::move(temporary)),
       descriptor_(descriptor),
-      owns_descriptor_(owns_descriptor) {}
+      kind_(kind) {}
 
 FileWriter::FileWriter(FileWriter&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, "")),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      owns_descriptor_(other.owns_descriptor_) {}
+      kind_(other.kind_) {}
 
 FileWriter::~FileWriter() { Discard(); }
 
 void FileWriter::Discard() {
-  if (descriptor_ >= 0 && owns_descriptor_) close(descriptor_);
+  if (descriptor_ >= 0 && kind_ != Kind::kBorrowed) close(descriptor_);
   descriptor_ = -1;
   if (!temporary_.empty()) unlink(temporary_.c_str());
   temporary_.clear();
@@ -77,20 +96,50 @@ absl::Status FileWriter::Append(absl::string_view piece) {
   return absl::OkStatus();
 }
 
+// A link cannot replace a file: where there is one, the new one gets another
+// name for the instant before it is renamed.
+bool FileWriter::GiveName() {
+  const std::string nameless = LinkTo(descriptor_);
+  const auto link_as = [&](const std::string& name) {
+    return linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(),
+                  AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (link_as(path_)) return true;
+  for (int i = 0; errno == EEXIST; ++i) {
+    const std::string name = fmt::format("{}.{}.{}", path_, getpid(), i);
+    if (!link_as(name)) continue;
+    temporary_ = name;
+    return Rename();
+  }
+  return false;
+}
+
+bool FileWriter::Rename() {
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) return false;
+  temporary_.clear();
+  return true;
+}
+
 absl::Status FileWriter::Commit() {
   CHECK(descriptor_ >= 0) << path_;
-  absl::Status status;
-  if (!temporary_.empty()) {
-    // mkostemp makes the file private; give it what a plain open would have.
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(descriptor_, 0666 & ~mask) != 0 || fsync(descriptor_) != 0 ||
-        rename(temporary_.c_str(), path_.c_str()) != 0) {
-      status = Failed(path_);
-    } else {
-      temporary_.clear();
+  bool done = true;
+  switch (kind_) {
+    case Kind::kNameless:
+      done = fsync(descriptor_) == 0 && GiveName();
+      break;
+    case Kind::kTemporaryName: {
+      // mkostemp makes the file private; give it what a plain open would have.
+      const mode_t mask = umask(0);
+      umask(mask);
+      done = fchmod(descriptor_, 0666 & ~mask) == 0 &&
+             fsync(descriptor_) == 0 && Rename();
+      break;
     }
+    case Kind::kInPlace:
+    case Kind::kBorrowed:
+      break;
   }
+  absl::Status status = done ? absl::OkStatus() : Failed(path_);
   Discard();
   return status;
 }

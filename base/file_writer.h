@@ -1,11 +1,12 @@
 #pragma once
 // FileWriter: a file written piece by piece that appears whole or not at all.
 //
-// The pieces go to a temporary name in the same folder; Commit() flushes them
-// to disk and renames. A writer that is destroyed without a successful Commit
-// removes what it wrote, and an older file of that name stays as it was. "-" is
-// standard output, and devices and pipes are written in place, since a rename
-// cannot replace them.
+// The pieces go to a file without a name in the same folder; Commit() flushes
+// them to disk and gives it its name. Before that nothing is left behind,
+// whatever ends the program, and an older file of that name stays as it was.
+// File systems that have no nameless files get a temporary name, which is
+// removed when the writer is destroyed. "-" is standard output, and devices and
+// pipes are written in place, since nothing can replace them.
 //
 //   ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(path));
 //   RETURN_IF_ERROR(file.Append(piece));
@@ -32,14 +33,18 @@ class FileWriter {
   absl::Status Commit();
 
  private:
+  enum class Kind { kNameless, kTemporaryName, kInPlace, kBorrowed };
   FileWriter(std::string path, std::string temporary, int descriptor,
-             bool owns_descriptor);
+             Kind kind);
   void Discard();
+  // Each says whether it worked; the reason is in errno.
+  bool GiveName();
+  bool Rename();
 
   std::string path_;
-  std::string temporary_;  // empty: written in place
+  std::string temporary_;  // empty: there is no such name
   int descriptor_;         // -1: closed
-  bool owns_descriptor_;
+  Kind kind_;
 };
 
 }  // namespace orrery

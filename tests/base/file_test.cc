@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -33,6 +34,23 @@ TEST(File, WhatIsWrittenIsRead) {
   EXPECT_THAT(ReadFile(path), IsOkAndHolds(std::string("sec\0nd", 6)));
   EXPECT_EQ(EntriesNamed("orrery_file_test_round"), 1);
   std::filesystem::remove(path);
+}
+
+// As a plain open would make it; an older file is replaced, not changed.
+TEST(File, ANewFileHasTheUsualRightsAndLeavesTheOldOneAlone) {
+  const std::string path = TempPath("rights"), old = TempPath("rights_old");
+  ASSERT_OK(WriteFile(path, "old"));
+  std::filesystem::create_hard_link(path, old);
+  const mode_t mask = umask(027);
+  ASSERT_OK(WriteFile(path, "new"));
+  umask(mask);
+  EXPECT_THAT(ReadFile(path), IsOkAndHolds("new"));
+  EXPECT_THAT(ReadFile(old), IsOkAndHolds("old"));
+  EXPECT_EQ(std::filesystem::status(path).permissions(),
+            static_cast<std::filesystem::perms>(0640));
+  std::filesystem::remove(path);
+  std::filesystem::remove(old);
+  EXPECT_EQ(EntriesNamed("orrery_file_test_rights"), 0);
 }
 
 TEST(File, AMissingFileADirectoryAndAGiantAreRefused) {

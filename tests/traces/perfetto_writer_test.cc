@@ -1,9 +1,13 @@
 #include "traces/perfetto_writer.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 
 #include "tests/status_matchers.h"
@@ -19,6 +23,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Time At(int64_t picoseconds) { return Time(Duration(picoseconds)); }
+
+bool HasNamelessFiles(const std::string& folder) {
+  const int file = open(folder.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (file >= 0) close(file);
+  return file >= 0;
+}
 
 // A path in a folder of its own, so that leftovers show.
 class PerfettoWriterTest : public testing::Test {
@@ -180,6 +190,42 @@ TEST_F(PerfettoWriterTest, TheFileAppearsOnlyWhenFinished) {
   ASSERT_OK(writer.Finish());
   EXPECT_TRUE(std::filesystem::exists(path_));
   EXPECT_EQ(Entries(), 1);
+}
+
+// A process that has written several blocks and is stopped as by Ctrl-C.
+TEST_F(PerfettoWriterTest, AnInterruptLeavesNothingBehind) {
+  // A folder whose file system has nameless files, as most have.
+  const std::string folder =
+      std::filesystem::path(HasNamelessFiles(folder_) ? folder_ : "/dev/shm") /
+      fmt::format("orrery_interrupt_{}", getpid());
+  ASSERT_TRUE(std::filesystem::create_directories(folder));
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      PerfettoWriter writer =
+          PerfettoWriter::Create(folder + "/run.pftrace").value();
+      const TrackId track = writer.AddTrack({.name = "compute"});
+      for (int i = 0; i < 100'000; ++i) {
+        writer.Begin(track, At(i * 2000), writer.Name("op"));
+        writer.End(track, At(i * 2000 + 1000));
+      }
+      const bool written = write(ready[1], "x", 1) == 1;
+      while (written) pause();
+      _exit(1);
+    }
+    char byte = 0;
+    ASSERT_EQ(read(ready[0], &byte, 1), 1);
+    ASSERT_EQ(kill(pid, signal), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_TRUE(std::filesystem::is_empty(folder)) << "signal " << signal;
+    close(ready[0]);
+    close(ready[1]);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(PerfettoWriterTest, UnwritablePathsAreRefusedAtOnce) {
