@@ -52,8 +52,10 @@ std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
     if (Has(form.algorithm, kind)) forms.push_back(form);
   };
   if (kind == Kind::kPointToPoint) {
+    // Around a ring some hops stay in an island while others cross.
+    const bool stays = !crosses || g > 1;
     return {{"direct", crosses ? 0.0 : 1.0, crosses ? 1.0 : 0.0,
-             crosses ? 0.0 : 1.0, crosses ? 1.0 : 0.0,
+             stays ? 1.0 : 0.0, crosses ? 1.0 : 0.0,
              ProtocolUse::kPointToPoint}};
   }
   if (kind == Kind::kAllToAll) {

@@ -3,8 +3,11 @@
 namespace orrery {
 namespace {
 
+// Per parameter, counted off Kingma and Ba, arXiv 1412.6980, algorithm 1: two
+// moments (3 and 4), their corrections (2), root, sum and quotient (3), step
+// (2).
 constexpr double kAdamFlops = 14;
-// Square and sum for the norm; scaling.
+// A square and a sum for the norm; a product and a test for scaling.
 constexpr double kNormFlops = 2;
 constexpr double kScaleFlops = 2;
 

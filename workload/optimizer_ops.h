@@ -6,6 +6,13 @@
 // gradients and a 16-bit weight 2 + 4 + 8 + 4 read and 2 + 8 + 4 written, 32
 // bytes and 14 operations per parameter.
 //
+// Clipping follows Megatron-LM (megatron/core/optimizer/clip_grads.py): the
+// norm by Apex's multi_tensor_l2norm, which reads every gradient once, then
+// multi_tensor_scale, which reads and writes it; gradients are clipped in every
+// run it is used for. Only FP16 has its loss scaled: there the gradient scaler
+// reads and writes every gradient before (_unscale_main_grads_and_check_for_nan
+// in megatron/core/optimizer/optimizer.py).
+//
 //   for (const Op& op : OptimizerOps({.parameters = shard})) ...
 #include <cstdint>
 #include <vector>

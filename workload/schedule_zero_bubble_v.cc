@@ -1,14 +1,17 @@
 // ZB-V: two pieces per rank in the shape of a V, so that the last stage lies
 // beside the first and backward passes can begin early.
 //
-// The paper gives the schedule as the result of a search. Ours is the order
-// that a work-conserving pipeline would choose by itself when forward, input
-// gradient and weight gradient take one unit each: whenever a rank is free it
-// takes, of what could run, the forward of the second piece, the forward of the
-// first, the input gradient of the first, of the second, then a weight
-// gradient, and it never holds more than 2 x ranks activations of half-size
-// pieces. For micro_batches >= 2 x ranks that takes 6 m + p - 1 units, which no
-// schedule can beat: rank p - 1 starts after p - 1 units and never waits.
+// The authors find the schedule by a search (sail-sg/zero-bubble-pipeline-
+// parallelism, scheduler/zbv.py) whose result, when forward, input gradient and
+// weight gradient take one unit each, leaves no rank idle between its first and
+// its last task. Ours is a rule with the same result: unit by unit a rank takes
+// the first of its preferences that can run, and never holds more than 2 x
+// ranks activations of half-size pieces. The preferences change when the rank
+// has its first gradient, when its forward passes of the first piece are done,
+// and when all are; they were found by trying, and a test holds them to the
+// result. For micro_batches >= 2 x ranks every rank is busy without a gap and
+// the step takes 6 m + p - 1 units, which no schedule can beat. With fewer
+// micro-batches ranks must wait, and taking forward passes first waits least.
 #include <array>
 #include <optional>
 
@@ -97,13 +100,37 @@ class UnitTimePipeline {
     return counts[0] + counts[1] - counts[4] - counts[5];
   }
 
+  using Preferences = std::array<Choice, kPieces * kPasses>;
+
+  const Preferences& PreferencesOf(const Counts& counts) const {
+    using enum PipelinePass;
+    constexpr Choice kForward0{kForward, 0}, kForward1{kForward, 1};
+    constexpr Choice kInput0{kInputGradient, 0}, kInput1{kInputGradient, 1};
+    constexpr Choice kWeight0{kWeightGradient, 0}, kWeight1{kWeightGradient, 1};
+    static constexpr Preferences kFew = {kForward1, kForward0, kInput0,
+                                         kInput1,   kWeight0,  kWeight1};
+    static constexpr Preferences kFirst = {kForward1, kInput1, kWeight0,
+                                           kWeight1,  kInput0, kForward0};
+    static constexpr Preferences kSteady = {kInput1, kForward1, kForward0,
+                                            kInput0, kWeight0,  kWeight1};
+    static constexpr Preferences kSecondPiece = {kWeight0,  kWeight1,  kInput0,
+                                                 kForward1, kForward0, kInput1};
+    static constexpr Preferences kDrain = {kInput0,  kInput1,   kWeight0,
+                                           kWeight1, kForward1, kForward0};
+    if (micro_batches_ < kPieces * ranks_) return kFew;
+    if (counts[Place(kInputGradient, 0)] + counts[Place(kInputGradient, 1)] ==
+        0) {
+      return kFirst;
+    }
+    if (counts[Place(kForward, 0)] < micro_batches_) return kSteady;
+    if (counts[Place(kForward, 1)] < micro_batches_) return kSecondPiece;
+    return kDrain;
+  }
+
   std::optional<Choice> Choose(const std::vector<Counts>& done,
                                int rank) const {
-    constexpr Choice kPreference[] = {
-        {PipelinePass::kForward, 1},        {PipelinePass::kForward, 0},
-        {PipelinePass::kInputGradient, 0},  {PipelinePass::kInputGradient, 1},
-        {PipelinePass::kWeightGradient, 0}, {PipelinePass::kWeightGradient, 1}};
-    for (const Choice& choice : kPreference) {
+    for (const Choice& choice :
+         PreferencesOf(done[static_cast<size_t>(rank)])) {
       if (IsReady(done, rank, choice)) return choice;
     }
     return std::nullopt;

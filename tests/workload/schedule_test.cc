@@ -146,6 +146,12 @@ TEST(Schedule, ZeroBubbleVLosesOnlyTheStagger) {
       const UnitRun run = RunUnitTimes(orders, {});
       EXPECT_EQ(run.makespan, 6 * m + p - 1) << p << " " << m;
       EXPECT_THAT(InFlight(orders), Each(2 * p));
+      // No rank idles between its first and its last task.
+      for (size_t rank = 0; rank < static_cast<size_t>(p); ++rank) {
+        EXPECT_EQ(run.last_end[rank] - run.first_start[rank], 6 * m)
+            << p << " " << m << " rank " << rank;
+        EXPECT_EQ(run.first_start[rank], static_cast<int>(rank));
+      }
     }
   }
 }
