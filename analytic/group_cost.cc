@@ -40,6 +40,26 @@ bool GroupCost::Has(std::string_view algorithm, Kind kind) const {
                                        });
 }
 
+int GroupCost::ReductionDepth(int islands) const {
+  if (!system_.scale_out()) return 0;
+  const auto& kind = system_.scale_out()->fabric.kind;
+  const auto depth = [&](int radix, double taper, double ports_per_island) {
+    // A leaf has radix o/(1+o) ports down; a pod radix/2 leaves.
+    const double leaf =
+        std::floor(radix * taper / (1 + taper)) / ports_per_island;
+    return islands <= leaf ? 1 : islands <= leaf * radix / 2 ? 2 : 3;
+  };
+  if (const auto* f = std::get_if<RailOptimizedFabric>(&kind)) {
+    return f->reduces ? depth(f->radix, f->taper, 1) : 0;
+  }
+  if (const auto* f = std::get_if<FatTreeFabric>(&kind)) {
+    return f->reduces
+               ? depth(f->radix, f->taper, system_.scale_out()->nics_per_node)
+               : 0;
+  }
+  return 0;
+}
+
 std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
                                               const GroupSpan& span) const {
   const double n = span.ranks;
@@ -90,6 +110,10 @@ std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
   if (kind == Kind::kAllReduce) {
     add({"double_binary_tree", 2 * (g - 1), 2 * std::ceil(std::log2(islands)),
          2 * (g - 1) / g, (islands > 2 ? 2 : 1) / g, ProtocolUse::kTree});
+    if (const int depth = ReductionDepth(span.islands); depth > 0) {
+      add({"sharp", 2 * (g - 1), 2.0 * depth, 2 * (g - 1) / g, 1 / g,
+           ProtocolUse::kInSwitch, /*rings_inside=*/true});
+    }
   }
   if (g == 1) {
     add({"direct", 0, halves, 0, halves * part});
@@ -107,7 +131,8 @@ Seconds GroupCost::Cheapest(const Form& form, Kind kind, Bytes bytes,
   const auto size = static_cast<double>(bytes.value());
   const bool up = form.island_steps > 0 || form.island_share > 0;
   const bool out = form.network_steps > 0 || form.network_share > 0;
-  const auto ups = library.For(Tier::kScaleUp, form.use);
+  const auto ups = library.For(
+      Tier::kScaleUp, form.rings_inside ? ProtocolUse::kRing : form.use);
   const auto outs = library.For(Tier::kScaleOut, form.use);
   double best = std::numeric_limits<double>::infinity();
   const auto consider = [&](const Protocol* inner, const Protocol* outer) {
@@ -137,7 +162,9 @@ Seconds GroupCost::Cheapest(const Form& form, Kind kind, Bytes bytes,
   for (const Protocol* inner : ups) {
     if (up && !out) consider(inner, nullptr);
     for (const Protocol* outer : outs) {
-      if (up && out && inner->name == outer->name) consider(inner, outer);
+      if (up && out && (form.rings_inside || inner->name == outer->name)) {
+        consider(inner, outer);
+      }
     }
   }
   if (!up && out) {

@@ -52,6 +52,8 @@ class GroupCost {
     double island_share = 0;
     double network_share = 0;
     ProtocolUse use = ProtocolUse::kRing;
+    // Inside the islands by rings, whatever is used between them.
+    bool rings_inside = false;
   };
 
   static Form DirectForm(const GroupSpan& span, const ExpertTraffic& traffic);
@@ -60,6 +62,10 @@ class GroupCost {
   bool Has(std::string_view algorithm, CommunicationKind kind) const;
   Seconds Cheapest(const Form& form, CommunicationKind kind, Bytes bytes,
                    const GroupSpan& span) const;
+
+  // How many switches that reduce stand above each other between a chip and the
+  // one that joins so many islands; 0: they do not reduce.
+  int ReductionDepth(int islands) const;
 
   const System& system_;
   double island_rate_ = 0;   // bytes/s of a chip's port

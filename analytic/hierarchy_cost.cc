@@ -31,6 +31,13 @@ Seconds PipelinedBlueConnectWire(absl::Span<const Level> levels, Bytes m) {
   return longest;
 }
 
+Seconds RailReductionTreeCost(const Level& island, const AlphaBeta& network,
+                              int depth, Bytes m) {
+  return 2.0 * (island.size - 1) * island.port.latency +
+         island.port.Wire(2 * Others(island.size), m) +
+         2.0 * depth * network.latency + network.Wire(1.0 / island.size, m);
+}
+
 Seconds PxnAllToAllWire(const Level& island, const Level& network, Bytes m) {
   const double away = Others(network.size);
   const double inside =

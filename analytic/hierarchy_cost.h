@@ -22,6 +22,12 @@ Seconds BlueConnectCost(absl::Span<const Level> levels, Bytes m);
 // The bandwidth terms alone, overlapped by pipelining: the largest of them.
 Seconds PipelinedBlueConnectWire(absl::Span<const Level> levels, Bytes m);
 
+// All-reduce by reduce-scatter inside, switches that add up along the rails
+// (`depth` of them above each other), all-gather inside: 2[(G-1) a + (G-1)/G m
+// b] in the island, 2 depth a + m/G b on the network.
+Seconds RailReductionTreeCost(const Level& island, const AlphaBeta& network,
+                              int depth, Bytes m);
+
 // All-to-all through the destination's rail: the longer of
 // m (N-1)/N on the NIC and m [(N-1)/N (G-1)/G + (G-1)/(G N)] in the island.
 Seconds PxnAllToAllWire(const Level& island, const Level& network, Bytes m);

@@ -174,6 +174,9 @@ absl::StatusOr<NetworkOptions> Options(const Arguments& arguments) {
   if (const auto name = arguments.Get("algorithm")) {
     ASSIGN_OR_RETURN(options.algorithm, ParseAlgorithm(*name));
   }
+  if (const auto name = arguments.Get("arbitration")) {
+    ASSIGN_OR_RETURN(options.arbitration, ParseArbitration(*name));
+  }
   options.protocol = arguments.Get("protocol");
   return options;
 }
@@ -228,8 +231,9 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     const bool in_network =
         planned.algorithm == CollectiveAlgorithm::kSwitchMulticast ||
         planned.algorithm == CollectiveAlgorithm::kReductionTree;
-    const Time end = RunPlans(network.resources().capacities(),
-                              {{planned.plan, Time{}}}, trace.log())[0];
+    const Time end =
+        RunPlans(network.resources().capacities(), {{planned.plan, Time{}}},
+                 trace.log(), options.arbitration)[0];
     trace.Add(call, planned, end);
     lines.push_back(
         {size, ToSeconds(end),
@@ -285,6 +289,10 @@ Command CollectiveCommand() {
                 {.name = "fidelity",
                  .value = "NAME",
                  .help = "CLOSED_FORM, FLUID (default) or STEPPED"},
+                {.name = "arbitration",
+                 .value = "NAME",
+                 .help = "how contended links are shared: FLOW_FAIR (default) "
+                         "or PORT_FAIR"},
                 SetFlag(),
                 {.name = "trace",
                  .value = "FILE",

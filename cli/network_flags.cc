@@ -58,6 +58,14 @@ absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name) {
                   std::string(name.substr(0, 80))));
 }
 
+absl::StatusOr<Arbitration> ParseArbitration(absl::string_view name) {
+  if (name == "FLOW_FAIR") return Arbitration::kFlowFair;
+  if (name == "PORT_FAIR") return Arbitration::kPortFair;
+  return absl::InvalidArgumentError(
+      fmt::format("there is no arbitration '{}' (FLOW_FAIR, PORT_FAIR)",
+                  std::string(name.substr(0, 80))));
+}
+
 double BusFactor(CommunicationKind kind, int ranks) {
   const double others = static_cast<double>(ranks - 1) / ranks;
   switch (kind) {

@@ -16,6 +16,8 @@ absl::StatusOr<CommunicationKind> ParseOperation(absl::string_view name);
 absl::StatusOr<CollectiveAlgorithm> ParseAlgorithm(absl::string_view name);
 // "CLOSED_FORM", "FLUID" or "STEPPED".
 absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name);
+// "FLOW_FAIR" or "PORT_FAIR".
+absl::StatusOr<Arbitration> ParseArbitration(absl::string_view name);
 
 // nccl-tests' factor from algorithm to bus bandwidth.
 double BusFactor(CommunicationKind kind, int ranks);

@@ -2,21 +2,11 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "cli/network_flags.h"
 #include "cli/progress.h"
 #include "cli/report_text.h"
 
 namespace orrery {
-namespace {
-
-absl::StatusOr<Fidelity> ParseFidelity(const std::string& name) {
-  if (name == "CLOSED_FORM") return Fidelity::kClosedForm;
-  if (name == "FLUID") return Fidelity::kFluid;
-  if (name == "STEPPED") return Fidelity::kStepped;
-  return absl::InvalidArgumentError(fmt::format(
-      "--fidelity: '{}' is none of CLOSED_FORM, FLUID, STEPPED", name));
-}
-
-}  // namespace
 
 std::vector<Flag> TrainingFlags() {
   return {SetFlag(),
@@ -37,12 +27,10 @@ std::vector<Flag> TrainingFlags() {
 
 absl::StatusOr<TrainingOptions> ReadTrainingOptions(
     const Arguments& arguments, const ResolvedScenario& scenario) {
-  if (scenario.proto.network().arbitration() == pb::Network::PORT_FAIR) {
-    return absl::InvalidArgumentError(
-        "network.arbitration: PORT_FAIR is not simulated; links are shared by "
-        "FLOW_FAIR");
-  }
   TrainingOptions options;
+  if (scenario.proto.network().arbitration() == pb::Network::PORT_FAIR) {
+    options.arbitration = Arbitration::kPortFair;
+  }
   const std::string set =
       pb::Network::Fidelity_Name(scenario.proto.network().fidelity());
   const std::string name =
@@ -54,7 +42,9 @@ absl::StatusOr<TrainingOptions> ReadTrainingOptions(
     return absl::InvalidArgumentError(
         fmt::format("--fold: '{}' is neither auto nor off", fold));
   }
-  options.fold = fold == "auto";
+  // Folded groups come in by fewer ports than they stand for.
+  options.fold =
+      fold == "auto" && options.arbitration == Arbitration::kFlowFair;
   const std::string kernels = arguments.Get("kernels").value_or("each");
   if (kernels != "each" && kernels != "merged") {
     return absl::InvalidArgumentError(

@@ -1,35 +1,42 @@
 #include "sim/collective_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/stepped_plan.h"
 
 namespace orrery {
 namespace {
 
-// Adds two lists of uses, both in the order of resources.
-std::vector<ResourceUse> Sum(absl::Span<const ResourceUse> a,
-                             absl::Span<const ResourceUse> b) {
-  std::vector<ResourceUse> sum;
+ResourceId KeyOf(const ResourceUse& use) { return use.resource; }
+std::pair<ResourceId, ResourceId> KeyOf(const PortUse& use) {
+  return {use.resource, use.port};
+}
+
+// Adds two lists of uses, both in the order of their keys.
+template <class Use>
+std::vector<Use> Sum(const std::vector<Use>& a, const std::vector<Use>& b) {
+  if (a.empty()) return b;
+  std::vector<Use> sum;
   sum.reserve(a.size() + b.size());
   size_t i = 0;
   size_t j = 0;
   while (i < a.size() || j < b.size()) {
-    if (j == b.size() || (i < a.size() && a[i].resource < b[j].resource)) {
+    if (j == b.size() || (i < a.size() && KeyOf(a[i]) < KeyOf(b[j]))) {
       sum.push_back(a[i++]);
-    } else if (i == a.size() || b[j].resource < a[i].resource) {
+    } else if (i == a.size() || KeyOf(b[j]) < KeyOf(a[i])) {
       sum.push_back(b[j++]);
     } else {
-      sum.push_back({a[i].resource, a[i].weight + b[j].weight});
-      ++i;
-      ++j;
+      sum.push_back(a[i++]);
+      sum.back().weight += b[j++].weight;
     }
   }
   return sum;
 }
 
-std::vector<ResourceUse> Scaled(std::vector<ResourceUse> uses, double factor) {
-  for (ResourceUse& use : uses) use.weight *= factor;
+template <class Use>
+std::vector<Use> Scaled(std::vector<Use> uses, double factor) {
+  for (Use& use : uses) use.weight *= factor;
   return uses;
 }
 
@@ -55,24 +62,33 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
   for (const auto& [begin, end] : StagesOf(schedule)) {
     Stage& stage = stages_.emplace_back();
     for (size_t phase = begin; phase < end; ++phase) {
-      std::vector<ResourceUse> uses;
-      for (const RoutedSchedule::Load& load : routed.loads(phase)) {
-        double weight = 0;
+      const auto weight = [&](const auto& load) {
+        double sum = 0;
         if (load.scale_up > 0) {
-          weight += load.scale_up / protocols.of(Tier::kScaleUp).efficiency;
+          sum += load.scale_up / protocols.of(Tier::kScaleUp).efficiency;
         }
         if (load.scale_out > 0) {
-          weight += load.scale_out / protocols.of(Tier::kScaleOut).efficiency;
+          sum += load.scale_out / protocols.of(Tier::kScaleOut).efficiency;
         }
-        uses.push_back({load.resource, weight});
+        return sum;
+      };
+      std::vector<ResourceUse> uses;
+      for (const RoutedSchedule::Load& load : routed.loads(phase)) {
+        uses.push_back({load.resource, weight(load)});
+      }
+      std::vector<PortUse> ports;
+      for (const RoutedSchedule::PortLoad& load : routed.port_loads(phase)) {
+        ports.push_back({load.resource, load.port, weight(load)});
       }
       stage.latency += routed.Latency(phase, protocols);
-      stage.uses = stage.uses.empty() ? std::move(uses) : Sum(stage.uses, uses);
+      stage.uses = Sum(stage.uses, uses);
+      stage.ports = Sum(stage.ports, ports);
     }
   }
   for (Stage& stage : stages_) {
     stage.wire = WireOf(stage.uses);
     segment_uses_ = Sum(segment_uses_, stage.uses);
+    segment_ports_ = Sum(segment_ports_, stage.ports);
   }
   segment_wire_ = WireOf(segment_uses_);
 }
@@ -104,7 +120,8 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
   if (segments > 1) {
     TransferStep all = {.latency = overhead.base + overhead.alongside,
                         .work = bytes_,
-                        .uses = Scaled(segment_uses_, segments - 1)};
+                        .uses = Scaled(segment_uses_, segments - 1),
+                        .ports = Scaled(segment_ports_, segments - 1)};
     for (const Stage& stage : stages_) {
       all.latency += stage.latency + FromSeconds(stage.wire);
     }
@@ -117,7 +134,8 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
           {.latency = stage.latency +
                       FromSeconds(ToSeconds(overhead.alongside) * part),
            .work = bytes_,
-           .uses = stage.uses});
+           .uses = stage.uses,
+           .ports = stage.ports});
     }
     plan.steps[0].latency += overhead.base;
     if (wire <= 0) plan.steps[0].latency += overhead.alongside;
@@ -125,6 +143,7 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
   for (TransferStep& step : plan.steps) {
     if (step.work > 0) continue;
     step.uses.clear();
+    step.ports.clear();
   }
   return plan;
 }

@@ -82,6 +82,7 @@ class CollectivePlan {
     // Bytes on resources per byte of the call, efficiency included, for one
     // segment.
     std::vector<ResourceUse> uses;
+    std::vector<PortUse> ports;
     double wire = 0;  // seconds, one segment
   };
   double WireOf(absl::Span<const ResourceUse> uses) const;
@@ -94,6 +95,7 @@ class CollectivePlan {
   std::vector<Stage> stages_;
   // Of all stages of a segment together.
   std::vector<ResourceUse> segment_uses_;
+  std::vector<PortUse> segment_ports_;
   double segment_wire_ = 0;
 };
 

@@ -62,6 +62,20 @@ ExpertTraffic InOrder(const ExpertTraffic& traffic,
   return result;
 }
 
+// Whether the switches of a fabric add up what they forward.
+bool Reduces(const Fabric& fabric) {
+  if (const auto* f = std::get_if<SwitchFabric>(&fabric.kind)) {
+    return f->reduces;
+  }
+  if (const auto* f = std::get_if<FatTreeFabric>(&fabric.kind)) {
+    return f->reduces;
+  }
+  if (const auto* f = std::get_if<RailOptimizedFabric>(&fabric.kind)) {
+    return f->reduces;
+  }
+  return false;
+}
+
 bool IslandSprays(const System& system) {
   return system.scale_up() &&
          std::holds_alternative<SwitchFabric>(system.scale_up()->fabric.kind);
@@ -77,10 +91,14 @@ Network::Network(const System& system, NetworkOptions options, Graph graph)
           *graph_, IslandSprays(system))),
       router_(std::make_unique<Router>(*graph_, RoutingOf(system))) {
   if (system.scale_up()) {
-    const auto* island =
-        std::get_if<SwitchFabric>(&system.scale_up()->fabric.kind);
-    switch_reduces_ = island != nullptr && island->reduces;
+    island_reduces_ = Reduces(system.scale_up()->fabric);
+    fabric_reduces_ = island_reduces_ && system.scale_up()->spans_nodes;
   }
+  if (system.scale_out()) {
+    fabric_reduces_ = Reduces(system.scale_out()->fabric);
+  }
+  fabric_sprays_ = RoutingOf(system) == Routing::kSpray ||
+                   RoutingOf(system) == Routing::kAdaptive;
 }
 
 absl::StatusOr<Network> Network::Make(const System& system,
@@ -99,6 +117,13 @@ bool Network::LibraryHas(CommunicationKind kind,
          has(fmt::format("{}/{}", NameOf(kind), NameOf(algorithm)));
 }
 
+bool Network::HasSwitchesFor(CollectiveAlgorithm algorithm,
+                             const GroupPlacement& placement) const {
+  if (island_reduces_ && !placement.island_switches.empty()) return true;
+  return algorithm == CollectiveAlgorithm::kReductionTree &&
+         !placement.tree_switches.empty();
+}
+
 std::vector<CollectiveAlgorithm> Network::Algorithms(
     const CollectiveCall& call, const GroupPlacement& placement) const {
   if (call.traffic != nullptr) {
@@ -112,9 +137,15 @@ std::vector<CollectiveAlgorithm> Network::Algorithms(
   // In-network reduction only where the hardware has it.
   std::erase_if(all, [&](CollectiveAlgorithm a) {
     return UseOf(call.kind, a) == ProtocolUse::kInSwitch &&
-           (!switch_reduces_ || placement.island_switches.empty());
+           !HasSwitchesFor(a, placement);
   });
   for (CollectiveAlgorithm a : all) {
+    // A library's trees of switches are those of the fabric between islands;
+    // inside one it multicasts.
+    if (a == CollectiveAlgorithm::kReductionTree &&
+        placement.tree_switches.empty() && !calibration_.algorithms.empty()) {
+      continue;
+    }
     if (LibraryHas(call.kind, a)) algorithms.push_back(a);
   }
   // A library that has nothing for this kind is given what there is.
@@ -142,8 +173,8 @@ const Network::Kept& Network::Routed(const CollectiveCall& call,
   kept->why_not = schedule.status();
   if (!schedule.ok()) return *kept;
   kept->schedule = *std::move(schedule);
-  absl::StatusOr<RoutedSchedule> routed =
-      RoutedSchedule::Make(kept->schedule, placement, *resources_, *router_);
+  absl::StatusOr<RoutedSchedule> routed = RoutedSchedule::Make(
+      kept->schedule, placement, *resources_, *router_, options_.arbitration);
   kept->why_not = routed.status();
   if (routed.ok()) kept->routed = *std::move(routed);
   return *kept;
@@ -158,7 +189,11 @@ std::vector<ProtocolPair> Network::Protocols(
   const auto wanted = [&](const Protocol* p) {
     return !options_.protocol || p->name == *options_.protocol;
   };
-  const auto ups = calibration_.For(Tier::kScaleUp, use);
+  // A tree of switches between islands goes on inside them by rings.
+  const bool rings_inside =
+      out && algorithm == CollectiveAlgorithm::kReductionTree;
+  const auto ups =
+      calibration_.For(Tier::kScaleUp, rings_inside ? ProtocolUse::kRing : use);
   const auto outs = calibration_.For(Tier::kScaleOut, use);
   if (!out) {
     for (const Protocol* p : ups) {
@@ -173,7 +208,7 @@ std::vector<ProtocolPair> Network::Protocols(
       continue;
     }
     for (const Protocol* p : ups) {
-      if (p->name == q->name) pairs.push_back({p, q});
+      if (rings_inside || p->name == q->name) pairs.push_back({p, q});
     }
   }
   return pairs;
@@ -202,8 +237,21 @@ CallOverhead Network::Overhead(const CollectiveCall& call,
 }
 
 GroupPlacement Network::Placed(CommunicationKind kind,
-                               absl::Span<const VertexId> chips) const {
+                               absl::Span<const VertexId> chips) {
   GroupPlacement placement = PlaceGroup(*graph_, chips);
+  if (fabric_reduces_ && kind == CommunicationKind::kAllReduce &&
+      placement.island_switches.empty()) {
+    const auto [found, is_new] = trees_.try_emplace(placement.chips);
+    if (is_new) {
+      found->second =
+          FindReductionTree(*graph_, router_->stems(), placement.chips,
+                            placement.layout.island_size, fabric_sprays_);
+    }
+    if (found->second) {
+      placement.layout.tree_parents = found->second->parents;
+      placement.tree_switches = found->second->switches;
+    }
+  }
   if (kind == CommunicationKind::kPointToPoint ||
       kind == CommunicationKind::kBroadcast ||
       kind == CommunicationKind::kReduce) {
@@ -220,6 +268,14 @@ template <class Visit>
 absl::Status Network::ForEachCandidate(const CollectiveCall& call,
                                        Visit visit) {
   const GroupPlacement placement = Placed(call.kind, call.chips);
+  if (options_.algorithm &&
+      UseOf(call.kind, *options_.algorithm) == ProtocolUse::kInSwitch &&
+      !HasSwitchesFor(*options_.algorithm, placement)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: there are no switches of this machine that reduce (`reduces` of "
+        "the fabric) and join all chips of the group",
+        NameOf(*options_.algorithm)));
+  }
   bool any = false;
   absl::Status why_not;
   for (CollectiveAlgorithm algorithm : Algorithms(call, placement)) {

@@ -28,6 +28,7 @@
 #include "topology/collective.h"
 #include "topology/expert_traffic.h"
 #include "topology/graph.h"
+#include "topology/reduction_tree.h"
 #include "topology/route.h"
 #include "topology/system.h"
 
@@ -41,6 +42,9 @@ struct NetworkOptions {
   // Pieces of the pipelined algorithms; unset: many, or a few where every
   // message is simulated.
   std::optional<int32_t> segments = std::nullopt;
+  // How contended links are shared. Under kPortFair whoever runs the plans has
+  // to be told as well (Transfers, RunPlans).
+  Arbitration arbitration = Arbitration::kFlowFair;
 };
 
 struct CollectiveCall {
@@ -103,12 +107,15 @@ class Network {
   Network(const System& system, NetworkOptions options, Graph graph);
 
   GroupPlacement Placed(CommunicationKind kind,
-                        absl::Span<const VertexId> chips) const;
+                        absl::Span<const VertexId> chips);
   // The schedule of `call` for `chips`, its own or a twin's, as placed.
   const Kept& Routed(const CollectiveCall& call, CollectiveAlgorithm algorithm,
                      absl::Span<const VertexId> chips,
                      const GroupPlacement& placement);
   bool LibraryHas(CommunicationKind kind, CollectiveAlgorithm algorithm) const;
+  // Whether switches that reduce join the group, one hop or a tree away.
+  bool HasSwitchesFor(CollectiveAlgorithm algorithm,
+                      const GroupPlacement& placement) const;
   std::vector<CollectiveAlgorithm> Algorithms(
       const CollectiveCall& call, const GroupPlacement& placement) const;
   std::vector<ProtocolPair> Protocols(CollectiveAlgorithm algorithm,
@@ -125,12 +132,15 @@ class Network {
                                            const CallOverhead& overhead);
 
   NetworkCalibration calibration_;
-  bool switch_reduces_ = false;
+  bool island_reduces_ = false;
+  bool fabric_reduces_ = false;
+  bool fabric_sprays_ = false;
   NetworkOptions options_;
   std::unique_ptr<const Graph> graph_;
   std::unique_ptr<const NetworkResources> resources_;
   std::unique_ptr<Router> router_;
   std::map<KeptKey, std::unique_ptr<Kept>> kept_;
+  std::map<std::vector<VertexId>, std::optional<ReductionTree>> trees_;
 };
 
 }  // namespace orrery

@@ -85,8 +85,10 @@ absl::StatusOr<Transfers> PlanTransfers(
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));
   }
   IdVector<ResourceId, std::vector<ResourceId>> kept;
-  transfers.capacities = MergeResources(network.resources().capacities(),
-                                        absl::MakeSpan(plans), &kept);
+  transfers.capacities =
+      MergeResources(network.resources().capacities(), absl::MakeSpan(plans),
+                     &kept, network.options().arbitration);
+  transfers.arbitration = network.options().arbitration;
   DescribeResources(network, kept, transfers);
   for (const PlanSteps& plan : plans) {
     transfers.plan_of_call.Add(

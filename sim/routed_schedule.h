@@ -27,12 +27,14 @@ struct ProtocolPair {
 
 class RoutedSchedule {
  public:
-  // One way between two participants; messages that agree share it.
+  // One way between two participants; messages that agree share it. Its shares
+  // on resources are its own and those of a part that others may have as well.
   struct Way {
     Tier tier;
-    Duration latency;  // of the links
-    // Shares on resources, in the order of ids.
-    std::vector<ResourceUse> uses;
+    Duration latency;   // of the links
+    int32_t own_begin;  // in the list of all ways' own uses
+    int32_t own_end;
+    int32_t middle;  // or -1
   };
   // What one segment of one phase puts on a resource: the call's bytes times
   // this, per tier, before any protocol's efficiency.
@@ -42,12 +44,22 @@ class RoutedSchedule {
     double scale_out;
   };
 
+  // The same of a resource and the port its bytes come in by.
+  struct PortLoad {
+    ResourceId resource;
+    ResourceId port;
+    double scale_up;
+    double scale_out;
+  };
+
   // Fails if a pair is cut off or a switch is needed that is not there.
-  // `schedule` and `graph` must outlive the result.
+  // `schedule` and `graph` must outlive the result. Ports are noted under
+  // kPortFair only.
   static absl::StatusOr<RoutedSchedule> Make(const Schedule& schedule,
                                              const GroupPlacement& placement,
                                              const NetworkResources& resources,
-                                             Router& router);
+                                             Router& router,
+                                             Arbitration arbitration);
 
   // The loads of another group that runs the same schedule at the same time are
   // added to this one's; its own messages stay. Requires: the same phases.
@@ -59,7 +71,16 @@ class RoutedSchedule {
   const Way& way(size_t message) const {
     return ways_[static_cast<size_t>(way_of_[message])];
   }
+  // What a message puts on resources per byte, in the order of ids; the same by
+  // port, empty if ports do not count.
+  std::vector<ResourceUse> uses(size_t message) const;
+  absl::Span<const PortUse> ports(size_t message) const;
   absl::Span<const Load> loads(size_t phase) const { return loads_[phase]; }
+  // Empty if ports do not count.
+  absl::Span<const PortLoad> port_loads(size_t phase) const {
+    return port_loads_.empty() ? absl::Span<const PortLoad>()
+                               : port_loads_[phase];
+  }
   bool touches(Tier tier) const;
 
   // How long phase `phase` of one segment waits before bytes flow: of a round,
@@ -68,12 +89,22 @@ class RoutedSchedule {
 
  private:
   RoutedSchedule() = default;
+  void AddWay(const NetworkResources& resources, Tier tier, Duration latency,
+              absl::Span<const LinkShare> links);
+  void AddPorts(const Graph& graph, const NetworkResources& resources,
+                absl::Span<const LinkShare> links);
+  void AddLoads(size_t resources);
+  void AddPortLoads();
 
   const Schedule* schedule_ = nullptr;
   std::vector<VertexId> chips_;
   std::vector<Way> ways_;
-  std::vector<int32_t> way_of_;  // by message
+  std::vector<ResourceUse> own_uses_;
+  std::vector<std::vector<ResourceUse>> middles_;
+  std::vector<std::vector<PortUse>> ports_;  // by way, if they count
+  std::vector<int32_t> way_of_;              // by message
   std::vector<std::vector<Load>> loads_;
+  std::vector<std::vector<PortLoad>> port_loads_;
 };
 
 // The latency of one message: the library's step, or the links' own if longer.

@@ -8,9 +8,10 @@ namespace orrery {
 
 std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
                            absl::Span<const StartedPlan> plans,
-                           TransferLog* log) {
+                           TransferLog* log, Arbitration arbitration) {
   Transfers transfers;
   transfers.capacities = capacities;
+  transfers.arbitration = arbitration;
   // There are no kernels here; their events are the starts of plans.
   EventQueue queue;
   queue.Grow(EventPhase::kKernel, plans.size());

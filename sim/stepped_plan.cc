@@ -116,9 +116,15 @@ class Expander {
     TransferStep flow = {
         .latency = behind + StepLatency(way, protocols_),
         .work = schedule_.ShareOf(schedule_.messages[message], round) * bytes_,
-        .uses = way.uses};
+        .uses = routed_.uses(message)};
     for (ResourceUse& use : flow.uses) use.weight /= efficiency;
-    if (flow.work <= 0) flow.uses.clear();
+    const absl::Span<const PortUse> ports = routed_.ports(message);
+    flow.ports.assign(ports.begin(), ports.end());
+    for (PortUse& use : flow.ports) use.weight /= efficiency;
+    if (flow.work <= 0) {
+      flow.uses.clear();
+      flow.ports.clear();
+    }
     if (!pipelined_) {
       const int32_t step = AddStep(std::move(flow), what);
       for (int32_t wait : waits_) plan_.orders.push_back({wait, step});

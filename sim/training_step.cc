@@ -162,7 +162,8 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   if (step.folded) KeepNeighbours(system, step.groups);
   report("planning transfers", 0);
   ASSIGN_OR_RETURN(Network network,
-                   Network::Make(system, {.fidelity = options.fidelity}));
+                   Network::Make(system, {.fidelity = options.fidelity,
+                                          .arbitration = options.arbitration}));
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(step, network));
 
   const int busiest = BusiestRole(step);

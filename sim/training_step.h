@@ -31,6 +31,7 @@ namespace orrery {
 
 struct TrainingOptions {
   Fidelity fidelity = Fidelity::kFluid;
+  Arbitration arbitration = Arbitration::kFlowFair;
   bool fold = true;
   // Every kernel is a task of its own. Without it, kernels that have no
   // communication between them run as one: fewer tasks, and a step time that

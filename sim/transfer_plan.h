@@ -43,13 +43,30 @@ struct ResourceUse {
   friend bool operator==(const ResourceUse&, const ResourceUse&) = default;
 };
 
+// How contended resources are shared: flow by flow (max-min), or input port by
+// input port (port_fair.h).
+enum class Arbitration : uint8_t { kFlowFair, kPortFair };
+
+// Of a resource's use, the part that comes in from another resource.
+inline constexpr ResourceId kStartsHere = static_cast<ResourceId>(-1);
+struct PortUse {
+  ResourceId resource;
+  ResourceId port;  // or kStartsHere
+  double weight;
+  friend bool operator==(const PortUse&, const PortUse&) = default;
+};
+
 // Requires: latency >= 0; work >= 0 and finite; rate_cap > 0; weights > 0 and
-// finite; a step with work has a use or a rate cap.
+// finite; a step with work has a use or a rate cap; ports, if given, are in the
+// order of resources and ports and add up to the uses.
 struct TransferStep {
   Duration latency{0};
   double work = 0;
   double rate_cap = kNoRateCap;
   std::vector<ResourceUse> uses = {};
+  // By which ports the uses come in; matters under Arbitration::kPortFair
+  // only. Empty: every use starts where it is.
+  std::vector<PortUse> ports = {};
 };
 
 // The step at place `after` starts when the one at place `before` is done.
@@ -66,6 +83,7 @@ class TransferPlans {
     double work;
     double rate_cap;
     absl::Span<const ResourceUse> uses;
+    absl::Span<const PortUse> ports;
     absl::Span<const int32_t> successors;  // places within the plan
     int32_t predecessors;
   };
@@ -95,8 +113,10 @@ class TransferPlans {
     double work;
     double rate_cap;
     int64_t uses_begin;
+    int64_t ports_begin;
     int64_t successors_begin;
     int32_t uses_count;
+    int32_t ports_count;
     int32_t successors_count;
     int32_t predecessors;
   };
@@ -113,6 +133,7 @@ class TransferPlans {
   IdVector<PlanId, Plan> plans_;
   std::vector<StoredStep> steps_;
   std::vector<ResourceUse> uses_;
+  std::vector<PortUse> ports_;
   std::vector<int32_t> successors_;
   int32_t resource_bound_ = 0;
 };
@@ -129,6 +150,7 @@ struct Transfers {
   IdVector<ResourceId, double> capacities;  // units per second, > 0
   TransferPlans plans;
   IdVector<CallId, PlanId> plan_of_call;  // one per call of the program
+  Arbitration arbitration = Arbitration::kFlowFair;
   // For people; empty where nobody gave names.
   IdVector<ResourceId, std::string> resource_names = {};
   IdVector<ResourceId, std::vector<ResourceClass>> resource_classes = {};

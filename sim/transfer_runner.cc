@@ -84,9 +84,11 @@ void TransferRunner::Move(uint32_t id, Time now) {
   if (log_ != nullptr) spans_[id].moved = now;
   if (step.work > 0) {
     slot.stage = Stage::kMoving;
-    sharing_.Start(
-        static_cast<ActivityId>(id), now,
-        {.amount = step.work, .rate_cap = step.rate_cap, .uses = step.uses});
+    sharing_.Start(static_cast<ActivityId>(id), now,
+                   {.amount = step.work,
+                    .rate_cap = step.rate_cap,
+                    .uses = step.uses,
+                    .ports = step.ports});
   } else {
     EndStep(id, now);
   }

@@ -26,7 +26,7 @@ class TransferRunner {
                  TransferLog* log = nullptr)
       : plans_(transfers.plans),
         queue_(queue),
-        sharing_(transfers.capacities),
+        sharing_(transfers.capacities, transfers.arbitration),
         log_(log) {}
 
   void Start(GroupId group, PlanId plan, Time now);

@@ -148,6 +148,10 @@ struct GroupLayout {
   int32_t island_size = 0;
   // Sides of the grid the group fills, first side fastest; empty: none.
   std::vector<int32_t> grid = {};
+  // Switches of the fabric that reduce: of every rank, then of every switch,
+  // the switch it sends to, or -1 for a root (reduction_tree.h). Empty: one
+  // switch for all ranks, as far as the group is one island or none.
+  std::vector<int32_t> tree_parents = {};
 };
 
 // The schedule of one algorithm, or why it does not apply: to the kind, to the

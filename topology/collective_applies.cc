@@ -99,7 +99,12 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
     case Algorithm::kSwitchMulticast:
       return only(Shardwise(kind));
     case Algorithm::kReductionTree:
-      return only(kind == Kind::kAllReduce);
+      if (kind != Kind::kAllReduce) return wrong_kind;
+      if (layout.tree_parents.empty() && layout.island_size > 0 &&
+          layout.island_size < layout.ranks) {
+        return No("no switches that reduce join the group");
+      }
+      return absl::OkStatus();
     case Algorithm::kPxn:
       if (kind != Kind::kAllToAll) return wrong_kind;
       return NeedsIslands(layout);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/status.h"
 #include "topology/collective_schedules.h"
 
@@ -39,32 +41,60 @@ absl::StatusOr<Schedule> SwitchMulticastSchedule(
 absl::StatusOr<Schedule> ReductionTreeSchedule(const ScheduleRequest& request) {
   RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kReductionTree, request));
   const int32_t p = request.layout.ranks;
-  const int32_t size = request.layout.island_size;
-  const int32_t leaves = size > 0 && size < p ? p / size : 1;
-  ScheduleBuilder builder(request.kind, p, 1);
-  builder.schedule().switches = leaves > 1 ? leaves + 1 : 1;
-  const int32_t root = p + leaves;
-  const ChunkRange all = {};
-  const auto ranks = [&](bool up) {
-    builder.BeginPhase(/*streams=*/!up);
-    builder.BeginRound();
+  std::vector<int32_t> parents = request.layout.tree_parents;
+  if (parents.empty()) {
+    parents.assign(static_cast<size_t>(p), p);
+    parents.push_back(-1);
+  }
+  const int32_t island = request.layout.island_size;
+  const int32_t size = island > 1 && island < p ? island : 1;
+  ScheduleBuilder builder(request.kind, p, size,
+                          size > 1 ? request.segments : 1);
+  builder.schedule().switches = static_cast<int32_t>(parents.size()) - p;
+
+  // Rings inside the islands: place g ends with, or starts from, chunk g.
+  const auto inside = [&](bool reduces) {
+    if (size == 1) return;
+    builder.BeginPhase();
+    builder.BeginRound(size - 1, -1);
     for (int32_t rank = 0; rank < p; ++rank) {
-      const int32_t leaf = p + (leaves > 1 ? rank / size : 0);
-      builder.Send(up ? rank : leaf, up ? leaf : rank, {&all, 1}, up);
+      const int32_t place = rank % size;
+      const ChunkRange chunk = {.begin =
+                                    (place + (reduces ? size - 1 : 0)) % size};
+      builder.Send(rank, rank - place + (place + 1) % size, {&chunk, 1},
+                   reduces);
     }
   };
-  const auto spine = [&](bool up) {
-    if (leaves == 1) return;
-    builder.BeginPhase(/*streams=*/true);
+
+  // How far above the ranks each participant is, and which chunk it is for.
+  std::vector<int32_t> height(parents.size(), 0);
+  std::vector<int32_t> chunk_of(parents.size(), 0);
+  for (int32_t rank = 0; rank < p; ++rank) {
+    int32_t at = rank;
+    for (int32_t up = 1; parents[static_cast<size_t>(at)] >= 0; ++up) {
+      at = parents[static_cast<size_t>(at)];
+      height[static_cast<size_t>(at)] =
+          std::max(height[static_cast<size_t>(at)], up);
+      chunk_of[static_cast<size_t>(at)] = rank % size;
+    }
+    chunk_of[static_cast<size_t>(rank)] = rank % size;
+  }
+  const int32_t top = *std::max_element(height.begin(), height.end());
+  const auto between = [&](int32_t below, bool up) {
+    builder.BeginPhase(/*streams=*/!(up && below == 0));
     builder.BeginRound();
-    for (int32_t leaf = p; leaf < p + leaves; ++leaf) {
-      builder.Send(up ? leaf : root, up ? root : leaf, {&all, 1}, up);
+    for (size_t i = 0; i < parents.size(); ++i) {
+      if (height[i] != below || parents[i] < 0) continue;
+      const auto child = static_cast<int32_t>(i);
+      const ChunkRange chunk = {.begin = chunk_of[i]};
+      builder.Send(up ? child : parents[i], up ? parents[i] : child,
+                   {&chunk, 1}, up);
     }
   };
-  ranks(true);
-  spine(true);
-  spine(false);
-  ranks(false);
+  inside(true);
+  for (int32_t below = 0; below < top; ++below) between(below, true);
+  for (int32_t below = top; below-- > 0;) between(below, false);
+  inside(false);
   return std::move(builder).Build();
 }
 

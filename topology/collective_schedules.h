@@ -78,8 +78,9 @@ absl::StatusOr<Schedule> HierarchicalSchedule(const ScheduleRequest& request);
 absl::StatusOr<Schedule> PxnSchedule(const ScheduleRequest& request);
 
 // collective_in_network.cc. Switch multicast (NVLS): one switch, owners pull
-// sums and push results: 2a + (1 + 1/p) m b. Reduction tree (SHARP): one switch
-// per island and one above them, or a single one: 2 depth a + m b.
+// sums and push results: 2a + (1 + 1/p) m b. Reduction tree (SHARP): up and
+// down the tree of the layout, or one switch: 2 depth a + m b; with G ranks per
+// island reduce-scatter inside, a tree per place for m/G, all-gather inside.
 absl::StatusOr<Schedule> SwitchMulticastSchedule(
     const ScheduleRequest& request);
 absl::StatusOr<Schedule> ReductionTreeSchedule(const ScheduleRequest& request);

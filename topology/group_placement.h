@@ -22,6 +22,9 @@ struct GroupPlacement {
   std::vector<VertexId> chips;
   // The switches of the island that holds the whole group; empty if none does.
   std::vector<VertexId> island_switches;
+  // The vertices of each switch of `layout.tree_parents`; PlaceGroup leaves
+  // both empty, see reduction_tree.h.
+  std::vector<std::vector<VertexId>> tree_switches = {};
 };
 
 // Requires: at least one chip, no chip twice.

@@ -1,5 +1,6 @@
 #include "topology/route.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,7 +65,11 @@ std::string_view RoutingName(Routing routing) {
 }
 
 Router::Router(const Graph& graph, Routing routing)
-    : graph_(graph), routing_(routing), paths_(graph), chips_(Chips(graph)) {}
+    : graph_(graph),
+      routing_(routing),
+      paths_(graph),
+      stems_(graph),
+      chips_(Chips(graph)) {}
 
 Route Router::Finish(std::vector<LinkShare> links) const {
   double latency = 0;
@@ -178,6 +183,103 @@ absl::StatusOr<std::vector<Route>> Router::FindAll(
     routes[i] = Finish(Merged(std::move(links)));
   }
   return routes;
+}
+
+std::vector<LinkShare> RouteSet::LinksOf(const Way& way) const {
+  std::vector<LinkShare> links;
+  for (int32_t i = way.own_begin; i < way.own_end; ++i) {
+    links.push_back({own[static_cast<size_t>(i)], 1});
+  }
+  if (way.middle >= 0) {
+    const auto& middle = middles[static_cast<size_t>(way.middle)];
+    links.insert(links.end(), middle.begin(), middle.end());
+  }
+  return links;
+}
+
+namespace {
+
+// Whether both stems can be cut off a pair's paths: the middle is then looked
+// for where the pair itself would be, and no link is on both.
+bool CanSplit(const Graph& graph, const Demand& d, const Stem& out,
+              const Stem& in) {
+  if (out.count == 0 || in.count == 0) return false;
+  if (graph.island(d.from) && graph.island(d.from) == graph.island(d.to)) {
+    return false;
+  }
+  if (graph.group(out.end) != graph.group(d.from) ||
+      graph.group(in.end) != graph.group(d.to)) {
+    return false;
+  }
+  for (LinkId a : out.all()) {
+    for (LinkId b : in.all()) {
+      const Link& x = graph.link(a);
+      const Link& y = graph.link(b);
+      if (x.from == y.from || x.from == y.to || x.to == y.to) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
+  RouteSet set;
+  set.ways.reserve(demands.size());
+  if (routing_ != Routing::kSpray) {
+    ASSIGN_OR_RETURN(std::vector<Route> routes, FindAll(demands));
+    for (Route& route : routes) {
+      set.ways.push_back(
+          {0, 0, static_cast<int32_t>(set.middles.size()), route.latency});
+      set.middles.push_back(std::move(route.links));
+    }
+    return set;
+  }
+  const auto cut_off = [&](const Demand& d) {
+    return absl::FailedPreconditionError(
+        fmt::format("no path from {} to {}: they are cut off from each other",
+                    VertexName(graph_, d.from), VertexName(graph_, d.to)));
+  };
+  absl::flat_hash_map<std::pair<VertexId, VertexId>, int32_t> known;
+  std::vector<Duration> latencies;  // of each middle
+  const auto add_middle = [&](absl::Span<const LinkShare> links) {
+    set.middles.emplace_back(links.begin(), links.end());
+    latencies.push_back(Finish(set.middles.back()).latency);
+    return static_cast<int32_t>(set.middles.size()) - 1;
+  };
+  for (const Demand& d : demands) {
+    const Stem& out = stems_.Leaving(d.from);
+    const Stem& in = stems_.Entering(d.to);
+    RouteSet::Way way = {static_cast<int32_t>(set.own.size()), 0, -1};
+    if (!CanSplit(graph_, d, out, in)) {
+      const absl::Span<const LinkShare> all = paths_.Between(d.from, d.to);
+      if (all.empty()) return cut_off(d);
+      way.middle = add_middle(all);
+    } else {
+      for (const Stem* stem : {&out, &in}) {
+        for (LinkId id : stem->all()) {
+          set.own.push_back(id);
+          way.latency += graph_.link(id).latency;
+        }
+      }
+      if (out.end != in.end) {
+        const auto [found, is_new] = known.try_emplace({out.end, in.end}, -1);
+        if (is_new) {
+          const absl::Span<const LinkShare> all =
+              paths_.Between(out.end, in.end);
+          if (all.empty()) return cut_off(d);
+          found->second = add_middle(all);
+        }
+        way.middle = found->second;
+      }
+    }
+    way.own_end = static_cast<int32_t>(set.own.size());
+    if (way.middle >= 0) {
+      way.latency += latencies[static_cast<size_t>(way.middle)];
+    }
+    set.ways.push_back(way);
+  }
+  return set;
 }
 
 absl::StatusOr<std::vector<double>> Router::Loads(

@@ -28,6 +28,7 @@
 #include "topology/fabric.h"
 #include "topology/graph.h"
 #include "topology/shortest_paths.h"
+#include "topology/stems.h"
 
 namespace orrery {
 
@@ -48,6 +49,24 @@ struct Demand {
   uint64_t flow = 0;
 };
 
+// The ways of many flows, with what they have in common kept once: a way is its
+// own links, each with all of its traffic, and a middle part that others may
+// have as well.
+struct RouteSet {
+  struct Way {
+    int32_t own_begin;  // in `own`
+    int32_t own_end;
+    int32_t middle;  // in `middles`, or -1
+    Duration latency{};
+  };
+  std::vector<Way> ways;
+  std::vector<LinkId> own;
+  std::vector<std::vector<LinkShare>> middles;
+
+  // All links of a way; no link twice.
+  std::vector<LinkShare> LinksOf(const Way& way) const;
+};
+
 class Router {
  public:
   // `graph` must outlive the router.
@@ -60,6 +79,12 @@ class Router {
 
   // The ways of many flows, in their order.
   absl::StatusOr<std::vector<Route>> FindAll(absl::Span<const Demand> demands);
+
+  // The same, with common parts kept once. Cost of sprayed flows: a search per
+  // pair of leaves, not per pair of chips.
+  absl::StatusOr<RouteSet> FindSet(absl::Span<const Demand> demands);
+
+  Stems& stems() { return stems_; }
 
   // Bytes on every link when all demands are carried.
   absl::StatusOr<std::vector<double>> Loads(absl::Span<const Demand> demands);
@@ -75,6 +100,7 @@ class Router {
   const Graph& graph_;
   Routing routing_;
   ShortestPaths paths_;
+  Stems stems_;
   std::vector<VertexId> chips_;
 };
 

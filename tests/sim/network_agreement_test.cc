@@ -5,6 +5,7 @@
 #include "analytic/collective_bounds.h"
 #include "analytic/collective_cost.h"
 #include "analytic/direct_network_cost.h"
+#include "analytic/group_cost.h"
 #include "analytic/hierarchy_cost.h"
 #include "tests/sim/networks.h"
 #include "tests/status_matchers.h"
@@ -183,6 +184,56 @@ TEST(NetworkAgreement, Hierarchies) {
   ExpectAgreement(system, {Kind::kAllToAll, m, ChipRange(0, 32)},
                   Algorithm::kPxn,
                   PxnAllToAllWire(island, rails, m) + Seconds(17.4e-6), 1);
+}
+
+// Switches that add up, one, two and three above each other: 2 depth a + m b.
+// Chips 0 to 3 hang on one leaf of radix 8.
+TEST(NetworkAgreement, ReductionTreesInAFabric) {
+  const auto tree = [](int tiers, const char* routing) {
+    return FlatSystem(64, "fat_tree { tiers: " + std::to_string(tiers) +
+                              " radix: " + std::to_string(tiers == 2 ? 16 : 8) +
+                              " taper: 1 reduces: true } routing: " + routing);
+  };
+  for (int64_t m : {int64_t{1} << 16, int64_t{1} << 28}) {
+    const auto expect = [&](const pb::System& system, int chips, int depth) {
+      ExpectAgreement(system, {Kind::kAllReduce, Bytes(m), ChipRange(0, chips)},
+                      Algorithm::kReductionTree,
+                      ReductionTreeCost(depth, Bytes(m), kPort), 1);
+    };
+    for (const char* routing : {"SPRAY", "ECMP"}) {
+      expect(tree(3, routing), 4, 1);
+      expect(tree(3, routing), 16, 2);
+      expect(tree(3, routing), 64, 3);
+      expect(tree(2, routing), 64, 2);
+    }
+  }
+  // On rails: 2 islands of 4 meet at one leaf per rail, 40 of them do not.
+  const Level island = {4, {Seconds(3.4e-6), BytesPerSecond(370e9)}};
+  const AlphaBeta rail = {Seconds(14e-6), BytesPerSecond(48.5e9)};
+  for (const auto& [islands, depth] :
+       std::vector<std::pair<int, int>>{{2, 1}, {40, 2}}) {
+    pb::System system = IslandSystem(islands, 4);
+    system.mutable_scale_out()
+        ->mutable_fabric()
+        ->mutable_rail_optimized()
+        ->set_reduces(true);
+    const Bytes m(1 << 28);
+    ExpectAgreement(system, {Kind::kAllReduce, m, ChipRange(0, islands * 4)},
+                    Algorithm::kReductionTree,
+                    RailReductionTreeCost(island, rail, depth, m), 1);
+    // The cost of a group on a machine, where pieces overlap: all latencies,
+    // then the longer of what the island and the rail carry.
+    const System machine = System::FromProto(system).value();
+    Network network =
+        MakeNetwork(system, {.algorithm = Algorithm::kReductionTree});
+    EXPECT_NEAR(
+        TimeAlone(network, {Kind::kAllReduce, m, ChipRange(0, islands * 4)}),
+        GroupCost(machine)
+            .Time(Kind::kAllReduce, m,
+                  {.ranks = islands * 4, .islands = islands})
+            .count(),
+        0.01 * RailReductionTreeCost(island, rail, depth, m).count());
+  }
 }
 
 // Whatever is chosen or forced, nothing is faster than the bound.

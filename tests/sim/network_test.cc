@@ -124,6 +124,50 @@ TEST(Network, GroupsThatCrossOnATaperedTreeCongestInSeveralDimensions) {
   }
 }
 
+// A reduction in the fabric is on its links like anything else. Leaves of 6
+// chips with a cable to each of 2 spines; groups {0, 6}, {1, 7} and {2, 8} of
+// 500 MB each send m up from either leaf, and get m down.
+//   Alone, 50 GB/s: 10 ms.
+//   Spray: half of each on either cable, 1.5 m: 15 ms.
+//   ECMP: a root each, in turn: the first and the third have the same, 20 ms,
+//   the second has one to itself.
+TEST(Network, ReductionTreesCongestTheLinksOfTheFabric) {
+  const auto together = [](const std::string& routing) {
+    Network network = MakeNetwork(
+        FlatSystem(48,
+                   "fat_tree { tiers: 2 radix: 8 taper: 3 reduces: true } "
+                   "routing: " +
+                       routing),
+        {.algorithm = CollectiveAlgorithm::kReductionTree});
+    std::vector<CollectiveCall> calls;
+    for (int first = 0; first < 3; ++first) {
+      calls.push_back({CommunicationKind::kAllReduce, Bytes(500'000'000),
+                       ChipRange(first, 2, 6)});
+    }
+    const double latency = 4 * 2e-6;
+    std::vector<double> times = TimesTogether(network, calls);
+    for (double& time : times) time -= latency;
+    return times;
+  };
+  using testing::DoubleNear;
+  EXPECT_THAT(together("SPRAY"), testing::Each(DoubleNear(0.015, 1e-9)));
+  EXPECT_THAT(together("ECMP"), testing::ElementsAre(DoubleNear(0.020, 1e-9),
+                                                     DoubleNear(0.010, 1e-9),
+                                                     DoubleNear(0.020, 1e-9)));
+}
+
+TEST(Network, InNetworkReductionNeedsSwitchesThatReduce) {
+  Network network =
+      MakeNetwork(FlatSystem(16, "fat_tree { tiers: 2 radix: 8 taper: 1 }"),
+                  {.algorithm = CollectiveAlgorithm::kReductionTree});
+  EXPECT_THAT(network
+                  .Plan({CommunicationKind::kAllReduce, Bytes(1 << 20),
+                         ChipRange(0, 16)})
+                  .status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("no switches of this machine that reduce")));
+}
+
 TEST(Network, TheCheapestIsChosenAndFlipsWithSize) {
   Network network = MakeNetwork(FlatSystem(8,
                                            "switch { planes: 1 "

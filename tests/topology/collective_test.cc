@@ -232,6 +232,53 @@ TEST(Collective, OptimalAlgorithmsMeetTheBound) {
   }
 }
 
+// Switches of a fabric: ranks of one place share `leaves` leaves, joined tier
+// by tier two at a time. Every rank sends m/G up, and 2(G-1)/G m in its island.
+TEST(Collective, ReductionTreesOfTheFabricMoveEveryChunk) {
+  for (int32_t islands = 2; islands <= 17; ++islands) {
+    for (int32_t size : {1, 2, 3}) {
+      for (int32_t leaves = 1; leaves <= std::min(islands, 5); ++leaves) {
+        const int32_t p = islands * size;
+        GroupLayout layout = {.ranks = p, .island_size = size};
+        layout.tree_parents.resize(static_cast<size_t>(p));
+        for (int32_t place = 0; place < size; ++place) {
+          std::vector<int32_t> tier;
+          for (int32_t leaf = 0; leaf < leaves; ++leaf) {
+            tier.push_back(static_cast<int32_t>(layout.tree_parents.size()));
+            layout.tree_parents.push_back(-1);
+          }
+          for (int32_t i = 0; i < islands; ++i) {
+            layout.tree_parents[static_cast<size_t>(i * size + place)] =
+                tier[static_cast<size_t>(i % leaves)];
+          }
+          while (tier.size() > 1) {
+            std::vector<int32_t> above;
+            for (size_t i = 0; i < tier.size(); i += 2) {
+              const auto parent =
+                  static_cast<int32_t>(layout.tree_parents.size());
+              layout.tree_parents.push_back(-1);
+              above.push_back(parent);
+              for (size_t j = i; j < std::min(i + 2, tier.size()); ++j) {
+                layout.tree_parents[static_cast<size_t>(tier[j])] = parent;
+              }
+            }
+            tier = above;
+          }
+        }
+        ASSERT_OK_AND_ASSIGN(
+            const Schedule s,
+            MakeSchedule(Kind::kAllReduce, Algorithm::kReductionTree, layout));
+        ExpectMovesDataRight(s);
+        EXPECT_NEAR(MostSent(s), (1 + 2.0 * (size - 1)) / size, 1e-12);
+        EXPECT_EQ(
+            StepsOf(s),
+            2 * (size - 1) + 2 * (1 + static_cast<int32_t>(std::bit_width(
+                                          static_cast<uint32_t>(leaves - 1)))));
+      }
+    }
+  }
+}
+
 TEST(Collective, AnAlgorithmThatDoesNotApplySaysWhy) {
   EXPECT_THAT(
       MakeSchedule(Kind::kAllReduce, Algorithm::kSwing, {6, 0, {6}}).status(),

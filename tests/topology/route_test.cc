@@ -6,6 +6,8 @@
 
 #include "tests/status_matchers.h"
 #include "tests/topology/fabrics.h"
+#include "tests/topology/protos.h"
+#include "topology/build.h"
 #include "topology/metrics.h"
 
 namespace orrery {
@@ -172,6 +174,56 @@ TEST(Route, DenseAndSparseLoadsAgree) {
 
 // HyperX, dimension-ordered all-to-all: T m/(S_i K_i) on the busiest dimension,
 // less the pairs that share a coordinate, which stay off it.
+// Ways with common parts kept once are the ways of each pair by itself, on
+// machines with stems (leaves, NICs, rails) and without (rings, islands whose
+// chips forward).
+TEST(Route, CommonPartsChangeNothing) {
+  const auto graph_of = [](int nodes, const std::string& scale_out) {
+    pb::System proto = With(TestSystem(), scale_out);
+    proto.set_nodes(nodes);
+    return BuildGraph(System::FromProto(proto).value()).value();
+  };
+  std::vector<Graph> graphs;
+  graphs.push_back(UnitGraph(FatTreeFabric{3, 4, 1, false}, 16));
+  graphs.push_back(UnitGraph(FatTreeFabric{2, 8, 3, false}, 24));
+  graphs.push_back(UnitGraph(SwitchFabric{2, 2, false}, 6));
+  graphs.push_back(UnitGraph(TorusFabric{{4, 4}, false}, 16));
+  graphs.push_back(UnitGraph(DragonflyFabric{2, 4, 2, 9}, 72));
+  graphs.push_back(
+      graph_of(4,
+               "scale_out { fabric { rail_optimized { radix: 8 taper: 1 } "
+               "} }"));
+  graphs.push_back(
+      graph_of(3, "scale_out { fabric { rail_only { radix: 8 } } }"));
+  graphs.push_back(
+      graph_of(2,
+               "scale_out { fabric { fully_connected {} } nics_per_node: 1 "
+               "}"));
+  for (const Graph& graph : graphs) {
+    Router router(graph, Routing::kSpray);
+    const std::vector<Demand> demands =
+        AllPairs(static_cast<int>(Chips(graph).size()));
+    ASSERT_OK_AND_ASSIGN(const RouteSet set, router.FindSet(demands));
+    ASSERT_OK_AND_ASSIGN(const std::vector<Route> routes,
+                         router.FindAll(demands));
+    for (size_t i = 0; i < demands.size(); ++i) {
+      std::vector<LinkShare> together = set.LinksOf(set.ways[i]);
+      std::vector<LinkShare> alone = routes[i].links;
+      const auto by_link = [](const LinkShare& a, const LinkShare& b) {
+        return a.link < b.link;
+      };
+      std::sort(together.begin(), together.end(), by_link);
+      std::sort(alone.begin(), alone.end(), by_link);
+      ASSERT_EQ(together.size(), alone.size());
+      for (size_t l = 0; l < alone.size(); ++l) {
+        EXPECT_EQ(together[l].link, alone[l].link);
+        EXPECT_NEAR(together[l].share, alone[l].share, 1e-12);
+      }
+      EXPECT_EQ(set.ways[i].latency, routes[i].latency);
+    }
+  }
+}
+
 TEST(Route, HyperXAllToAll) {
   const int side = 4;
   const int hosts = 2;
