@@ -28,8 +28,12 @@ CommunicationKind KindOf(ExchangeKind kind) {
 class UnitTimer {
  public:
   UnitTimer(const KernelTimer& timer, const GroupCost& groups,
-            const ExchangeSpans& spans, bool overlap)
-      : timer_(timer), groups_(groups), spans_(spans), overlap_(overlap) {}
+            const ExchangeSpans& spans, bool overlap, int chunks)
+      : timer_(timer),
+        groups_(groups),
+        spans_(spans),
+        overlap_(overlap),
+        chunks_(chunks) {}
 
   double Kernel(const Op& op) const { return ToSeconds(timer_.Time(op).time); }
   double Exchange(const struct Exchange& exchange) const {
@@ -58,11 +62,42 @@ class UnitTimer {
         if (flops != nullptr) *flops += time.flops;
         continue;
       }
-      const struct Exchange& exchange = *step.exchange();
-      double time = Exchange(exchange);
-      if (overlap_) time = std::max(0.0, time - Beside(steps, i));
-      pass.exposed[static_cast<size_t>(exchange.group)] += time;
+      pass.exposed[static_cast<size_t>(step.exchange()->group)] +=
+          Exposed(steps, i);
     }
+  }
+
+  // What is waited for of the exchange at place `i`.
+  double Exposed(const std::vector<Step>& steps, size_t i) const {
+    const struct Exchange& exchange = *steps[i].exchange();
+    const double time = Exchange(exchange);
+    if (!overlap_) return time;
+    const double product = ChunkedWith(steps, i);
+    if (product <= 0) return std::max(0.0, time - Beside(steps, i));
+    // In n pieces: the longer of the two, and a piece of the other to begin or
+    // end with.
+    struct Exchange piece = exchange;
+    piece.bytes = Bytes((exchange.bytes.value() + chunks_ - 1) / chunks_);
+    const double pieces = chunks_ * Exchange(piece);
+    return std::max(pieces, product) + std::min(pieces, product) / chunks_ -
+           product;
+  }
+
+  // The product that a chunked exchange runs along with: the one after a
+  // gather, the one before a reduction; 0 if there is none.
+  double ChunkedWith(const std::vector<Step>& steps, size_t i) const {
+    const struct Exchange& exchange = *steps[i].exchange();
+    if (chunks_ == 1 || exchange.group != ExchangeGroup::kTensor ||
+        exchange.kind == ExchangeKind::kAllToAll || steps[i].beside_exchange) {
+      return 0;
+    }
+    const bool gathers = exchange.kind == ExchangeKind::kAllGather;
+    const size_t other = gathers ? i + 1 : i - 1;
+    if (other >= steps.size() || steps[other].op() == nullptr ||
+        steps[other].beside_exchange) {
+      return 0;
+    }
+    return Kernel(*steps[other].op());
   }
 
   // Kernels that run beside the exchange at place `i`.
@@ -93,16 +128,17 @@ class UnitTimer {
   const GroupCost& groups_;
   const ExchangeSpans& spans_;
   bool overlap_;
+  int chunks_;  // of tensor exchanges
 };
 
 // Weight gradients hide the exchange of their module's input gradient, and what
 // they need again comes while that is computed.
-void AddGradients(const UnitTimer& timer, const LayerOps& ops,
+void AddGradients(const UnitTimer& timer, const LayerOps& ops, bool split,
                   UnitEstimate& unit) {
   const auto all = [](const Step&) { return true; };
   timer.AddSteps(ops.input_gradient, all, unit.input_gradient);
   timer.AddSteps(ops.weight_gradient, all, unit.weight_gradient);
-  if (!timer.overlap()) return;
+  if (!timer.overlap() || split) return;
   const auto kernels = [&](const std::vector<Step>& steps, int slot) {
     double sum = 0;
     for (const Step& step : steps) {
@@ -121,8 +157,8 @@ void AddGradients(const UnitTimer& timer, const LayerOps& ops,
       // is waited for.
       const bool first = i == 0 || steps[i - 1].slot != step.slot;
       if (&steps == &ops.input_gradient && first) continue;
-      const double hidden = std::min(timer.Exchange(*step.exchange()),
-                                     kernels(behind, step.slot));
+      const double hidden =
+          std::min(timer.Exposed(steps, i), kernels(behind, step.slot));
       double& exposed =
           pass.exposed[static_cast<size_t>(step.exchange()->group)];
       exposed = std::max(0.0, exposed - hidden);
@@ -166,11 +202,16 @@ UnitEstimate& UnitEstimate::operator+=(const UnitEstimate& other) {
 UnitEstimate EstimateUnit(const LayerOps& ops, const Plan& plan, bool overlap,
                           const KernelTimer& timer, const GroupCost& groups,
                           const ExchangeSpans& spans) {
-  const UnitTimer time(timer, groups, spans, overlap);
+  const int chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1;
+  const UnitTimer time(timer, groups, spans, overlap, chunks);
   UnitEstimate unit;
   time.AddSteps(
       ops.forward, [](const Step&) { return true; }, unit.forward);
-  AddGradients(time, ops, unit);
+  // Zero-bubble schedules run the two gradients apart: nothing hides behind the
+  // other.
+  const bool split = plan.schedule() == PipelineSchedule::kZeroBubbleH1 ||
+                     plan.schedule() == PipelineSchedule::kZeroBubbleV;
+  AddGradients(time, ops, split, unit);
   const bool full = plan.recompute() == Recompute::kFull;
   const ModuleSet modules = RecomputedModules(plan);
   if (full || modules != kNoModule) {
