@@ -7,18 +7,21 @@
 
 namespace orrery {
 
-GroupSpan SpanOf(const Placement& placement, GroupFamily family,
-                 int chips_per_node) {
-  const int size = placement.Size(family);
-  if (size == 1) return {};
-  std::vector<int> nodes = placement.Members(family, 0);
+const GroupSpan& GroupSpans::of(GroupFamily family) {
+  std::optional<GroupSpan>& span = known_[static_cast<size_t>(family)];
+  if (span) return *span;
+  const int size = placement_.Size(family);
+  if (size == 1) return span.emplace();
+  std::vector<int> nodes = placement_.Members(family, 0);
   for (int& member : nodes) {
-    member = placement.ChipOf(member) / chips_per_node;
+    member = placement_.ChipOf(member) / chips_per_node_;
   }
-  std::sort(nodes.begin(), nodes.end());
+  if (!std::is_sorted(nodes.begin(), nodes.end())) {
+    std::sort(nodes.begin(), nodes.end());
+  }
   const auto islands =
       static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
-  return {.ranks = size, .islands = islands};
+  return span.emplace(GroupSpan{.ranks = size, .islands = islands});
 }
 
 namespace {
@@ -39,10 +42,7 @@ class DataEstimate {
  private:
   bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
   double Time(GroupFamily family, CommunicationKind kind, Bytes bytes) const {
-    return q_.groups
-        .Time(kind, std::max(Bytes(1), bytes),
-              SpanOf(q_.placement, family, q_.system.chips_per_node()))
-        .count();
+    return q_.prices.Call(kind, std::max(Bytes(1), bytes), q_.spans.of(family));
   }
 
   double Reduce(int64_t parameters, bool experts) const {
@@ -159,7 +159,7 @@ class DataEstimate {
                         .fused_clip = false,
                         .loss_scaling = q_.plan.precision() == DType::kFp16,
                         .narrow_copy = Bits(q_.plan.precision()) < 16})) {
-      time += ToSeconds(q_.timer.Time(op).time);
+      time += q_.prices.Kernel(op).seconds;
     }
     return time;
   }

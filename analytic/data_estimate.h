@@ -1,27 +1,38 @@
 #pragma once
 // Gradient reduction, optimizer and parameter gathering of a step, on paper.
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "analytic/group_cost.h"
-#include "cost/kernel_timer.h"
-#include "topology/system.h"
+#include "analytic/price_list.h"
 #include "workload/placement.h"
 #include "workload/plan.h"
 #include "workload/stage.h"
 
 namespace orrery {
 
-// How a family's group lies on nodes of so many chips.
-GroupSpan SpanOf(const Placement& placement, GroupFamily family,
-                 int chips_per_node);
+// How the groups of a placement lie on nodes of so many chips.
+class GroupSpans {
+ public:
+  GroupSpans(const Placement& placement, int chips_per_node)
+      : placement_(placement), chips_per_node_(chips_per_node) {}
+
+  // Of rank 0's group; found once.
+  const GroupSpan& of(GroupFamily family);
+
+ private:
+  const Placement& placement_;
+  int chips_per_node_;
+  std::array<std::optional<GroupSpan>, kGroupFamilies> known_;
+};
 
 struct DataQuestion {
   const Model& model;
   const Plan& plan;
   const Placement& placement;
-  const System& system;
-  const GroupCost& groups;
-  const KernelTimer& timer;
+  GroupSpans& spans;
+  PriceList& prices;
   // Parameters of the rank's units in the order in which gradients come.
   std::vector<RankParameters> units;
   double step_backward_s = 0;

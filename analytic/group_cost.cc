@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "base/check.h"
@@ -13,6 +14,23 @@ namespace orrery {
 namespace {
 
 using Kind = CommunicationKind;
+
+// As libraries list them, in the order of GroupCost::Algorithm.
+constexpr std::string_view kAlgorithmNames[] = {
+    "ring",      "direct", "double_binary_tree", "nvls", "hierarchical",
+    "by_island", "sharp"};
+
+// A library that lists its algorithms has no others.
+bool HasAlgorithm(const NetworkCalibration& library, std::string_view algorithm,
+                  Kind kind) {
+  const auto& listed = library.algorithms;
+  const std::string own = fmt::format("{}/{}", NameOf(kind), algorithm);
+  return listed.empty() || std::any_of(listed.begin(), listed.end(),
+                                       [&](const std::string& name) {
+                                         return name == algorithm ||
+                                                name == own;
+                                       });
+}
 
 }  // namespace
 
@@ -27,17 +45,19 @@ GroupCost::GroupCost(const System& system) : system_(system) {
     network_rate_ = system.scale_out()->nic_bandwidth.value() *
                     system.scale_out()->nics_per_node / system.chips_per_node();
   }
-}
-
-// A library that lists its algorithms has no others.
-bool GroupCost::Has(std::string_view algorithm, Kind kind) const {
-  const auto& listed = system_.collectives().algorithms;
-  const std::string own = fmt::format("{}/{}", NameOf(kind), algorithm);
-  return listed.empty() || std::any_of(listed.begin(), listed.end(),
-                                       [&](const std::string& name) {
-                                         return name == algorithm ||
-                                                name == own;
-                                       });
+  const NetworkCalibration& library = system.collectives();
+  for (size_t algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
+    for (size_t kind = 0; kind < kCommunicationKinds; ++kind) {
+      has_[algorithm][kind] = HasAlgorithm(library, kAlgorithmNames[algorithm],
+                                           static_cast<Kind>(kind));
+    }
+  }
+  for (size_t tier = 0; tier < kTiers; ++tier) {
+    for (size_t use = 0; use < kProtocolUses; ++use) {
+      protocols_[tier][use] =
+          library.For(static_cast<Tier>(tier), static_cast<ProtocolUse>(use));
+    }
+  }
 }
 
 int GroupCost::ReductionDepth(int islands) const {
@@ -60,40 +80,42 @@ int GroupCost::ReductionDepth(int islands) const {
   return 0;
 }
 
-std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
-                                              const GroupSpan& span) const {
+GroupCost::FormList GroupCost::Forms(Kind kind, const GroupSpan& span) const {
   const double n = span.ranks;
   const double g = span.per_island();
   const bool crosses = span.islands > 1;
   const double part = (n - 1) / n;
   const double halves = kind == Kind::kAllReduce ? 2 : 1;
-  std::vector<Form> forms;
+  FormList forms;
   const auto add = [&](const Form& form) {
     if (Has(form.algorithm, kind)) forms.push_back(form);
   };
   if (kind == Kind::kPointToPoint) {
     // Around a ring some hops stay in an island while others cross.
     const bool stays = !crosses || g > 1;
-    return {{"direct", crosses ? 0.0 : 1.0, crosses ? 1.0 : 0.0,
-             stays ? 1.0 : 0.0, crosses ? 1.0 : 0.0,
-             ProtocolUse::kPointToPoint}};
+    forms.push_back({Algorithm::kDirect, crosses ? 0.0 : 1.0,
+                     crosses ? 1.0 : 0.0, stays ? 1.0 : 0.0,
+                     crosses ? 1.0 : 0.0, ProtocolUse::kPointToPoint});
+    return forms;
   }
   if (kind == Kind::kAllToAll) {
     // Of a rank's n - 1 blocks g - 1 stay in the island.
     const double inside = crosses ? (g - 1) / n : part;
     const double outside = crosses ? (n - g) / n : 0;
-    return {{"direct", crosses ? 0.0 : 1.0, crosses ? 1.0 : 0.0, inside,
-             outside, ProtocolUse::kPointToPoint}};
+    forms.push_back({Algorithm::kDirect, crosses ? 0.0 : 1.0,
+                     crosses ? 1.0 : 0.0, inside, outside,
+                     ProtocolUse::kPointToPoint});
+    return forms;
   }
   if (!crosses) {
-    add({"ring", halves * (n - 1), 0, halves * part, 0});
-    add({"direct", halves, 0, halves * part, 0});
+    add({Algorithm::kRing, halves * (n - 1), 0, halves * part, 0});
+    add({Algorithm::kDirect, halves, 0, halves * part, 0});
     if (kind == Kind::kAllReduce) {
-      add({"double_binary_tree", 2 * std::ceil(std::log2(n)), 0,
+      add({Algorithm::kDoubleBinaryTree, 2 * std::ceil(std::log2(n)), 0,
            n > 2 ? 2.0 : 1.0, 0, ProtocolUse::kTree});
       if (switch_reduces_) {
         // To the switch and back, twice.
-        add({"nvls", 4, 0, 1 + 1 / n, 0, ProtocolUse::kInSwitch});
+        add({Algorithm::kInSwitch, 4, 0, 1 + 1 / n, 0, ProtocolUse::kInSwitch});
       }
     }
     return forms;
@@ -103,23 +125,24 @@ std::vector<GroupCost::Form> GroupCost::Forms(Kind kind,
   // the g-th part and a chip's port the rest.
   const double islands = span.islands;
   const double steps = halves * (n - 1);
-  add({"ring", steps * (n - islands) / n, steps * islands / n,
+  add({Algorithm::kRing, steps * (n - islands) / n, steps * islands / n,
        halves * part * (g - 1) / g, halves * part / g});
   // Trees between the islands, one per rail, fed by chains inside; between two
   // islands each of the two trees crosses once each way.
   if (kind == Kind::kAllReduce) {
-    add({"double_binary_tree", 2 * (g - 1), 2 * std::ceil(std::log2(islands)),
-         2 * (g - 1) / g, (islands > 2 ? 2 : 1) / g, ProtocolUse::kTree});
+    add({Algorithm::kDoubleBinaryTree, 2 * (g - 1),
+         2 * std::ceil(std::log2(islands)), 2 * (g - 1) / g,
+         (islands > 2 ? 2 : 1) / g, ProtocolUse::kTree});
     if (const int depth = ReductionDepth(span.islands); depth > 0) {
-      add({"sharp", 2 * (g - 1), 2.0 * depth, 2 * (g - 1) / g, 1 / g,
-           ProtocolUse::kInSwitch, /*rings_inside=*/true});
+      add({Algorithm::kFabricReduces, 2 * (g - 1), 2.0 * depth, 2 * (g - 1) / g,
+           1 / g, ProtocolUse::kInSwitch, /*rings_inside=*/true});
     }
   }
   if (g == 1) {
-    add({"direct", 0, halves, 0, halves * part});
+    add({Algorithm::kDirect, 0, halves, 0, halves * part});
   } else {
     // Inside the islands, then along the rails with what is left.
-    add({"hierarchical", halves * (g - 1), halves * (islands - 1),
+    add({Algorithm::kHierarchical, halves * (g - 1), halves * (islands - 1),
          halves * (g - 1) / g, halves * (islands - 1) / islands / g});
   }
   return forms;
@@ -131,9 +154,9 @@ Seconds GroupCost::Cheapest(const Form& form, Kind kind, Bytes bytes,
   const auto size = static_cast<double>(bytes.value());
   const bool up = form.island_steps > 0 || form.island_share > 0;
   const bool out = form.network_steps > 0 || form.network_share > 0;
-  const auto ups = library.For(
+  const auto& ups = Protocols(
       Tier::kScaleUp, form.rings_inside ? ProtocolUse::kRing : form.use);
-  const auto outs = library.For(Tier::kScaleOut, form.use);
+  const auto& outs = Protocols(Tier::kScaleOut, form.use);
   double best = std::numeric_limits<double>::infinity();
   const auto consider = [&](const Protocol* inner, const Protocol* outer) {
     double latency = 0, wire = 0, base = 0, fill = 0;
@@ -145,7 +168,7 @@ Seconds GroupCost::Cheapest(const Form& form, Kind kind, Bytes bytes,
       base = std::max(base, ToSeconds(p.base_latency));
       fill = std::max(fill, ToSeconds(p.fill_latency));
     };
-    const bool serial = form.algorithm == "hierarchical";
+    const bool serial = form.algorithm == Algorithm::kHierarchical;
     if (inner != nullptr) {
       add(*inner, form.island_steps, form.island_share, island_rate_, serial);
     }
@@ -190,7 +213,7 @@ GroupCost::Form GroupCost::DirectForm(const GroupSpan& span,
                                       const ExpertTraffic& traffic) {
   const int n = span.ranks;
   const int g = span.per_island();
-  Form form{.algorithm = "direct", .use = ProtocolUse::kPointToPoint};
+  Form form{.algorithm = Algorithm::kDirect, .use = ProtocolUse::kPointToPoint};
   for (int first = 0; first < n; first += g) {
     const int last = std::min(n, first + g);
     double island = 0;
@@ -218,7 +241,7 @@ GroupCost::Form GroupCost::ByIslandForm(const GroupSpan& span,
   const int islands = span.islands;
   const TokenAmounts amounts = AmountsByIsland(traffic, islands);
   const double k = traffic.experts_per_token;
-  Form form{.algorithm = "by_island",
+  Form form{.algorithm = Algorithm::kByIsland,
             .island_steps = 1,
             .network_steps = 1,
             .use = ProtocolUse::kPointToPoint};

@@ -9,7 +9,8 @@
 //   const GroupCost cost(system);
 //   cost.Time(CommunicationKind::kAllReduce, bytes, {.ranks = 8, .islands =
 //   1});
-#include <string_view>
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "analytic/collective_cost.h"
@@ -45,8 +46,18 @@ class GroupCost {
  private:
   // One way of doing it: so many messages' latency, so many bytes on a chip's
   // island port and on its NIC, per byte of the call.
+  enum class Algorithm : uint8_t {
+    kRing,
+    kDirect,
+    kDoubleBinaryTree,
+    kInSwitch,
+    kHierarchical,
+    kByIsland,
+    kFabricReduces,
+  };
+  static constexpr size_t kAlgorithms = 7;
   struct Form {
-    std::string_view algorithm;
+    Algorithm algorithm = Algorithm::kRing;
     double island_steps = 0;
     double network_steps = 0;
     double island_share = 0;
@@ -58,8 +69,23 @@ class GroupCost {
 
   static Form DirectForm(const GroupSpan& span, const ExpertTraffic& traffic);
   static Form ByIslandForm(const GroupSpan& span, const ExpertTraffic& traffic);
-  std::vector<Form> Forms(CommunicationKind kind, const GroupSpan& span) const;
-  bool Has(std::string_view algorithm, CommunicationKind kind) const;
+  // At most one form per algorithm.
+  struct FormList {
+    std::array<Form, kAlgorithms> forms;
+    size_t size = 0;
+    void push_back(const Form& form) { forms[size++] = form; }
+    const Form* begin() const { return forms.data(); }
+    const Form* end() const { return forms.data() + size; }
+  };
+
+  FormList Forms(CommunicationKind kind, const GroupSpan& span) const;
+  bool Has(Algorithm algorithm, CommunicationKind kind) const {
+    return has_[static_cast<size_t>(algorithm)][static_cast<size_t>(kind)];
+  }
+  const std::vector<const Protocol*>& Protocols(Tier tier,
+                                                ProtocolUse use) const {
+    return protocols_[static_cast<size_t>(tier)][static_cast<size_t>(use)];
+  }
   Seconds Cheapest(const Form& form, CommunicationKind kind, Bytes bytes,
                    const GroupSpan& span) const;
 
@@ -71,6 +97,10 @@ class GroupCost {
   double island_rate_ = 0;   // bytes/s of a chip's port
   double network_rate_ = 0;  // bytes/s of a chip's share of the NICs
   bool switch_reduces_ = false;
+  std::array<std::array<bool, kCommunicationKinds>, kAlgorithms> has_{};
+  // By tier and use.
+  std::array<std::array<std::vector<const Protocol*>, kProtocolUses>, kTiers>
+      protocols_;
 };
 
 }  // namespace orrery

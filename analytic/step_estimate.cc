@@ -1,5 +1,7 @@
 #include "analytic/step_estimate.h"
 
+#include <absl/types/span.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,6 +10,7 @@
 
 #include "analytic/data_estimate.h"
 #include "analytic/pipeline_estimate.h"
+#include "analytic/plan_units.h"
 #include "analytic/unit_estimate.h"
 #include "base/check.h"
 #include "base/status.h"
@@ -19,18 +22,10 @@
 namespace orrery {
 namespace {
 
-// Everything about one unit of a stage, or a sum of units.
-struct Unit {
-  UnitEstimate time;
-  Bytes kept;
-  Bytes recomputed;
-  RankParameters parameters;
-};
-
 class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system, const Plan& plan,
-               bool overlap, const KernelTimer& timer, const GroupCost& groups)
+               bool overlap, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
@@ -38,21 +33,27 @@ class PlanEstimate {
         layout_(plan.schedule(), plan.degrees().pipeline,
                 plan.virtual_stages()),
         overlap_(overlap),
-        timer_(timer),
-        groups_(groups) {
-    spans_.tensor = Span(GroupFamily::kTensor);
-    spans_.context = Span(GroupFamily::kContext);
-    spans_.expert = Span(GroupFamily::kExpert);
-    spans_.expert_tensor = Span(GroupFamily::kExpertTensor);
-    spans_.traffic = TrafficOf(model, plan);
-    MakeUnits();
-  }
+        prices_(prices),
+        spans_(placement_, system.chips_per_node()),
+        exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
+                   .context = spans_.of(GroupFamily::kContext),
+                   .expert = spans_.of(GroupFamily::kExpert),
+                   .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
+                   .traffic = TrafficOf(model, plan)},
+        units_(model, plan, overlap, prices, exchanges_) {}
 
   StepEstimate Estimate() {
     StepEstimate out;
     const int ranks = layout_.ranks();
+    std::vector<UnitEstimate> works;
     std::vector<RankTime> times;
-    for (int rank = 0; rank < ranks; ++rank) times.push_back(TimeOf(rank));
+    works.reserve(static_cast<size_t>(ranks));
+    times.reserve(static_cast<size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank) {
+      const UnitEstimate& work = works.emplace_back(WorkOf(rank));
+      times.push_back({work.forward.total(), work.input_gradient.total(),
+                       work.weight_gradient.total()});
+    }
     const int busiest = static_cast<int>(
         std::max_element(times.begin(), times.end(),
                          [](const RankTime& a, const RankTime& b) {
@@ -60,7 +61,7 @@ class PlanEstimate {
                          }) -
         times.begin());
     const double m = plan_.micro_batches();
-    const UnitEstimate work = WorkOf(busiest);
+    const UnitEstimate& work = works[static_cast<size_t>(busiest)];
     for (const PassEstimate* pass :
          {&work.forward, &work.input_gradient, &work.weight_gradient}) {
       out.compute_s += m * pass->kernels;
@@ -80,7 +81,7 @@ class PlanEstimate {
     if (busiest > 0) {
       // The first rank ends its backward passes last, and all ranks wait for
       // one another before the optimizer.
-      const DataTimes first = DataOf(0, WorkOf(0));
+      const DataTimes first = DataOf(0, works.front());
       reduction -= BackwardLead(plan_, times, busiest, hop);
       reduction = std::max({0.0, reduction, first.reduction_s});
       rest = std::max(rest, first.gathering_s + first.optimizer_s);
@@ -88,23 +89,22 @@ class PlanEstimate {
     out.data_s = reduction + data.ends_s + rest - data.optimizer_s;
     out.optimizer_s = data.optimizer_s;
     out.peak = Peak();
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (const UnitEstimate& of_rank : works) {
       out.recomputed +=
-          WorkOf(rank).recomputed *
+          of_rank.recomputed *
           (m * static_cast<double>(plan_.degrees().stage_ranks()));
     }
     return out;
   }
 
  private:
-  DataTimes DataOf(int rank, const UnitEstimate& work) const {
+  DataTimes DataOf(int rank, const UnitEstimate& work) {
     const double m = plan_.micro_batches();
     return EstimateData({.model = model_,
                          .plan = plan_,
                          .placement = placement_,
-                         .system = system_,
-                         .groups = groups_,
-                         .timer = timer_,
+                         .spans = spans_,
+                         .prices = prices_,
                          .units = ParametersInBackwardOrder(rank),
                          .step_backward_s = m * work.backward(),
                          .last_backward_s = work.backward(),
@@ -113,79 +113,13 @@ class PlanEstimate {
                          .shares_tie = SharesTie(rank)});
   }
 
-  GroupSpan Span(GroupFamily family) const {
-    return SpanOf(placement_, family, system_.chips_per_node());
-  }
-
-  Unit MakeUnit(const LayerOps& ops, const RankParameters& parameters) const {
-    Unit unit;
-    unit.time = EstimateUnit(ops, plan_, overlap_, timer_, groups_, spans_);
-    unit.kept = KeptBytes(ops, plan_);
-    unit.recomputed = orrery::KeptBytes(ops, kNoModule) - unit.kept;
-    unit.parameters = parameters;
-    return unit;
-  }
-
-  // Layers of the same kind share an estimate.
-  void MakeUnits() {
-    // The rank with the fullest experts: the others wait for it.
-    const LayerShape shape =
-        ShapeOf(plan_, plan_.routing().FullestPlace(plan_.degrees().expert));
-    const Degrees& degrees = plan_.degrees();
-    stages_ = CutStages(model_, plan_);
-    struct Kind {
-      bool moe;
-      std::optional<int> window;
-      int unit;
-    };
-    std::vector<Kind> kinds;
-    for (const Stage& stage : stages_) {
-      auto& units = of_stage_.emplace_back();
-      if (stage.embedding) {
-        units.push_back(
-            Add(MakeUnit(BuildEmbedding(model_, shape),
-                         ParametersOf(model_, degrees, {.embedding = true}))));
-      }
-      for (int i = 0; i < stage.layers; ++i) {
-        const int layer = stage.first_layer + i;
-        const bool moe = model_.IsMoe(layer);
-        const auto window = model_.Window(layer);
-        auto it = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) {
-          return k.moe == moe && k.window == window;
-        });
-        if (it == kinds.end()) {
-          const int unit =
-              Add(MakeUnit(BuildLayer(model_, layer, shape),
-                           LayerParametersOf(model_, degrees, layer)));
-          it = kinds.insert(kinds.end(), {moe, window, unit});
-        }
-        units.push_back(it->unit);
-      }
-      if (!stage.head) continue;
-      const Stage head{.head = true, .embedding_copy = stage.embedding_copy};
-      const int last = Add(MakeUnit(BuildHead(model_, shape),
-                                    ParametersOf(model_, degrees, head)));
-      units.push_back(last);
-      for (int i = 0; i < model_.mtp_modules(); ++i) {
-        const int layer = model_.layers() + i;
-        units.push_back(Add(MakeUnit(BuildPredictionInput(model_, shape), {})));
-        units.push_back(Add(MakeUnit(BuildLayer(model_, layer, shape), {})));
-        units.push_back(Add(MakeUnit(BuildHead(model_, shape), {})));
-      }
-    }
-  }
-  int Add(Unit unit) {
-    units_.push_back(std::move(unit));
-    return static_cast<int>(units_.size()) - 1;
-  }
-
   // What a rank does for one micro-batch: all its pieces, or on a
   // bidirectional layout, where a micro-batch sees one of two, their mean.
   UnitEstimate WorkOf(int rank) const {
     UnitEstimate sum;
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
       for (const int unit : Units(rank, piece)) {
-        sum += units_[static_cast<size_t>(unit)].time;
+        sum += units_[unit].time;
       }
     }
     if (!layout_.bidirectional()) return sum;
@@ -199,16 +133,11 @@ class PlanEstimate {
     sum.recomputed = sum.recomputed / 2;
     return sum;
   }
-  const std::vector<int>& Units(int rank, int piece) const {
-    return of_stage_[static_cast<size_t>(layout_.StageOf(rank, piece))];
-  }
-  RankTime TimeOf(int rank) const {
-    const UnitEstimate work = WorkOf(rank);
-    return {work.forward.total(), work.input_gradient.total(),
-            work.weight_gradient.total()};
+  absl::Span<const int> Units(int rank, int piece) const {
+    return units_.of_stage(layout_.StageOf(rank, piece));
   }
 
-  double HopTime() const {
+  double HopTime() {
     if (layout_.ranks() == 1) return 0;
     const int peer = placement_.PeerOf(0, 1);
     const int node = system_.chips_per_node();
@@ -218,26 +147,25 @@ class PlanEstimate {
     const int64_t tokens = shape.sequence_parallel
                                ? shape.tokens() / shape.tensor
                                : shape.tokens();
-    return groups_
-        .Time(CommunicationKind::kPointToPoint,
-              StorageBytes(shape.activation, tokens * model_.hidden()),
-              {.ranks = 2, .islands = inside ? 1 : 2})
-        .count();
+    return prices_.Call(
+        CommunicationKind::kPointToPoint,
+        StorageBytes(shape.activation, tokens * model_.hidden()),
+        {.ranks = 2, .islands = inside ? 1 : 2});
   }
 
   std::vector<RankParameters> ParametersInBackwardOrder(int rank) const {
     std::vector<RankParameters> parameters;
     for (int piece = layout_.pieces() - 1; piece >= 0; --piece) {
-      const std::vector<int>& units = Units(rank, piece);
+      const absl::Span<const int> units = Units(rank, piece);
       for (auto it = units.rbegin(); it != units.rend(); ++it) {
-        parameters.push_back(units_[static_cast<size_t>(*it)].parameters);
+        parameters.push_back(units_[*it].parameters);
       }
     }
     return parameters;
   }
 
   bool SharesTie(int rank) const {
-    if (!stages_.back().embedding_copy) return false;
+    if (!units_.ties_stages()) return false;
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
       const int stage = layout_.StageOf(rank, piece);
       if (stage == 0 || stage == layout_.stages() - 1) return true;
@@ -254,7 +182,7 @@ class PlanEstimate {
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
         const double in_flight = PiecesInFlight(plan_, rank, piece);
         for (const int id : Units(rank, piece)) {
-          const Unit& unit = units_[static_cast<size_t>(id)];
+          const PlanUnits::Unit& unit = units_[id];
           held += unit.parameters;
           activations += in_flight * static_cast<double>(unit.kept.value());
           again = std::max(again, unit.recomputed);
@@ -283,25 +211,23 @@ class PlanEstimate {
   Placement placement_;
   StageLayout layout_;
   bool overlap_;
-  const KernelTimer& timer_;
-  const GroupCost& groups_;
-  ExchangeSpans spans_;
-  std::vector<Stage> stages_;
-  std::vector<Unit> units_;
-  std::vector<std::vector<int>> of_stage_;
+  PriceList& prices_;
+  GroupSpans spans_;
+  ExchangeSpans exchanges_;
+  PlanUnits units_;
 };
 
 }  // namespace
 
 absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
                                                     const System& system) {
-  ASSIGN_OR_RETURN(KernelTimer timer, KernelTimer::Create(system.chip()));
-  return StepEstimator(model, system, std::move(timer));
+  ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system));
+  return StepEstimator(model, system, std::move(prices));
 }
 
 StepEstimate StepEstimator::Estimate(const Plan& plan,
                                      const EstimateOptions& options) {
-  return PlanEstimate(*model_, *system_, plan, options.overlap, timer_, groups_)
+  return PlanEstimate(*model_, *system_, plan, options.overlap, prices_)
       .Estimate();
 }
 

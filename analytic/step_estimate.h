@@ -14,9 +14,10 @@
 // Cost: under 20 microseconds per plan after the first.
 #include <absl/status/statusor.h>
 
-#include "analytic/group_cost.h"
+#include <utility>
+
+#include "analytic/price_list.h"
 #include "base/units.h"
-#include "cost/kernel_timer.h"
 #include "topology/system.h"
 #include "workload/model.h"
 #include "workload/plan.h"
@@ -58,16 +59,12 @@ class StepEstimator {
   StepEstimate Estimate(const Plan& plan, const EstimateOptions& options = {});
 
  private:
-  StepEstimator(const Model& model, const System& system, KernelTimer timer)
-      : model_(&model),
-        system_(&system),
-        timer_(std::move(timer)),
-        groups_(system) {}
+  StepEstimator(const Model& model, const System& system, PriceList prices)
+      : model_(&model), system_(&system), prices_(std::move(prices)) {}
 
   const Model* model_;
   const System* system_;
-  KernelTimer timer_;
-  GroupCost groups_;
+  PriceList prices_;
 };
 
 }  // namespace orrery

@@ -8,85 +8,75 @@
 namespace orrery {
 namespace {
 
-CommunicationKind KindOf(ExchangeKind kind) {
-  switch (kind) {
-    case ExchangeKind::kAllReduce:
-      return CommunicationKind::kAllReduce;
-    case ExchangeKind::kAllGather:
-      return CommunicationKind::kAllGather;
-    case ExchangeKind::kReduceScatter:
-      return CommunicationKind::kReduceScatter;
-    case ExchangeKind::kAllToAll:
-      return CommunicationKind::kAllToAll;
-    case ExchangeKind::kRing:
-      return CommunicationKind::kPointToPoint;
-  }
-  CHECK(false) << "no such exchange";
-  return {};
-}
+// A list of steps with the time of each.
+struct PricedSteps {
+  const std::vector<Step>& steps;
+  std::vector<double> seconds = {};  // of the op, or of all of the exchange
+  std::vector<Flops> flops = {};     // of the op
+  std::vector<double> exposed = {};  // what is waited for of the exchange
+};
 
-class UnitTimer {
+class UnitPricer {
  public:
-  UnitTimer(const KernelTimer& timer, const GroupCost& groups,
-            const ExchangeSpans& spans, bool overlap, int chunks)
-      : timer_(timer),
-        groups_(groups),
-        spans_(spans),
-        overlap_(overlap),
-        chunks_(chunks) {}
+  // Tensor exchanges run in so many chunks.
+  UnitPricer(PriceList& prices, const ExchangeSpans& spans, bool overlap,
+             int chunks)
+      : prices_(prices), spans_(spans), overlap_(overlap), chunks_(chunks) {}
 
-  double Kernel(const Op& op) const { return ToSeconds(timer_.Time(op).time); }
-  double Exchange(const struct Exchange& exchange) const {
+  PricedSteps Price(const std::vector<Step>& steps) {
+    PricedSteps priced{steps};
+    priced.seconds.reserve(steps.size());
+    priced.flops.reserve(steps.size());
+    for (const Step& step : steps) {
+      if (const Op* op = step.op()) {
+        const PriceList::KernelPrice price = prices_.Kernel(*op);
+        priced.seconds.push_back(price.seconds);
+        priced.flops.push_back(price.flops);
+      } else {
+        priced.seconds.push_back(ExchangeTime(*step.exchange()));
+        priced.flops.push_back({});
+      }
+    }
+    priced.exposed.resize(steps.size());
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i].exchange() != nullptr)
+        priced.exposed[i] = Exposed(priced, i);
+    }
+    return priced;
+  }
+
+ private:
+  double ExchangeTime(const Exchange& exchange) {
     if (exchange.route != TokenRoute::kEven) {
       CHECK(spans_.traffic.has_value());
-      return groups_.ExpertTime(exchange.bytes, spans_.expert, *spans_.traffic)
-          .count();
+      return prices_.ExpertCall(exchange.bytes, spans_.expert, *spans_.traffic);
     }
-    return exchange.steps * groups_
-                                .Time(KindOf(exchange.kind), exchange.bytes,
-                                      spans_.of(exchange.group))
-                                .count();
+    return exchange.steps * prices_.Call(CommunicationKindOf(exchange.kind),
+                                         exchange.bytes,
+                                         spans_.of(exchange.group));
   }
 
-  // A list of steps along the main chain. An exchange hides behind the steps
+  // What is waited for of the exchange at place `i`. It hides behind the steps
   // beside it; the blocks of a ring behind the attention of the blocks before.
-  template <class Include>
-  void AddSteps(const std::vector<Step>& steps, Include include,
-                PassEstimate& pass, Flops* flops = nullptr) const {
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const Step& step = steps[i];
-      if (!include(step)) continue;
-      if (step.op() != nullptr) {
-        const OpTime time = timer_.Time(*step.op());
-        pass.kernels += ToSeconds(time.time);
-        if (flops != nullptr) *flops += time.flops;
-        continue;
-      }
-      pass.exposed[static_cast<size_t>(step.exchange()->group)] +=
-          Exposed(steps, i);
-    }
-  }
-
-  // What is waited for of the exchange at place `i`.
-  double Exposed(const std::vector<Step>& steps, size_t i) const {
-    const struct Exchange& exchange = *steps[i].exchange();
-    const double time = Exchange(exchange);
+  double Exposed(const PricedSteps& list, size_t i) {
+    const double time = list.seconds[i];
     if (!overlap_) return time;
-    const double product = ChunkedWith(steps, i);
-    if (product <= 0) return std::max(0.0, time - Beside(steps, i));
+    const double product = ChunkedWith(list, i);
+    if (product <= 0) return std::max(0.0, time - Beside(list, i));
     // In n pieces: the longer of the two, and a piece of the other to begin or
     // end with.
-    struct Exchange piece = exchange;
-    piece.bytes = Bytes((exchange.bytes.value() + chunks_ - 1) / chunks_);
-    const double pieces = chunks_ * Exchange(piece);
+    Exchange piece = *list.steps[i].exchange();
+    piece.bytes = Bytes((piece.bytes.value() + chunks_ - 1) / chunks_);
+    const double pieces = chunks_ * ExchangeTime(piece);
     return std::max(pieces, product) + std::min(pieces, product) / chunks_ -
            product;
   }
 
   // The product that a chunked exchange runs along with: the one after a
   // gather, the one before a reduction; 0 if there is none.
-  double ChunkedWith(const std::vector<Step>& steps, size_t i) const {
-    const struct Exchange& exchange = *steps[i].exchange();
+  double ChunkedWith(const PricedSteps& list, size_t i) const {
+    const std::vector<Step>& steps = list.steps;
+    const Exchange& exchange = *steps[i].exchange();
     if (chunks_ == 1 || exchange.group != ExchangeGroup::kTensor ||
         exchange.kind == ExchangeKind::kAllToAll || steps[i].beside_exchange) {
       return 0;
@@ -97,11 +87,12 @@ class UnitTimer {
         steps[other].beside_exchange) {
       return 0;
     }
-    return Kernel(*steps[other].op());
+    return list.seconds[other];
   }
 
   // Kernels that run beside the exchange at place `i`.
-  double Beside(const std::vector<Step>& steps, size_t i) const {
+  static double Beside(const PricedSteps& list, size_t i) {
+    const std::vector<Step>& steps = list.steps;
     double beside = 0;
     int blocks = steps[i].exchange()->kind == ExchangeKind::kRing
                      ? steps[i].exchange()->steps
@@ -113,7 +104,7 @@ class UnitTimer {
       }
       if (steps[k].beside_exchange || blocks > 1) {
         if (!steps[k].beside_exchange) --blocks;
-        beside += Kernel(*steps[k].op());
+        beside += list.seconds[k];
       } else {
         break;
       }
@@ -121,51 +112,53 @@ class UnitTimer {
     return beside;
   }
 
-  bool overlap() const { return overlap_; }
-
- private:
-  const KernelTimer& timer_;
-  const GroupCost& groups_;
+  PriceList& prices_;
   const ExchangeSpans& spans_;
   bool overlap_;
-  int chunks_;  // of tensor exchanges
+  int chunks_;
 };
 
-// Weight gradients hide the exchange of their module's input gradient, and what
-// they need again comes while that is computed.
-void AddGradients(const UnitTimer& timer, const LayerOps& ops, bool split,
-                  UnitEstimate& unit) {
-  const auto all = [](const Step&) { return true; };
-  timer.AddSteps(ops.input_gradient, all, unit.input_gradient);
-  timer.AddSteps(ops.weight_gradient, all, unit.weight_gradient);
-  if (!timer.overlap() || split) return;
-  const auto kernels = [&](const std::vector<Step>& steps, int slot) {
-    double sum = 0;
-    for (const Step& step : steps) {
-      if (step.slot == slot && step.op() != nullptr) {
-        sum += timer.Kernel(*step.op());
-      }
+// A list of steps along the main chain.
+template <class Include>
+void AddSteps(const PricedSteps& list, Include include, PassEstimate& pass,
+              Flops* flops = nullptr) {
+  for (size_t i = 0; i < list.steps.size(); ++i) {
+    const Step& step = list.steps[i];
+    if (!include(step)) continue;
+    if (step.op() != nullptr) {
+      pass.kernels += list.seconds[i];
+      if (flops != nullptr) *flops += list.flops[i];
+      continue;
     }
-    return sum;
-  };
-  const auto hide = [&](const std::vector<Step>& steps,
-                        const std::vector<Step>& behind, PassEstimate& pass) {
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const Step& step = steps[i];
-      if (step.exchange() == nullptr) continue;
-      // Only what follows the module's own product can hide: a gather before it
-      // is waited for.
-      const bool first = i == 0 || steps[i - 1].slot != step.slot;
-      if (&steps == &ops.input_gradient && first) continue;
-      const double hidden =
-          std::min(timer.Exposed(steps, i), kernels(behind, step.slot));
-      double& exposed =
-          pass.exposed[static_cast<size_t>(step.exchange()->group)];
-      exposed = std::max(0.0, exposed - hidden);
-    }
-  };
-  hide(ops.input_gradient, ops.weight_gradient, unit.input_gradient);
-  hide(ops.weight_gradient, ops.input_gradient, unit.weight_gradient);
+    pass.exposed[static_cast<size_t>(step.exchange()->group)] +=
+        list.exposed[i];
+  }
+}
+
+double KernelsOfSlot(const PricedSteps& list, int slot) {
+  double sum = 0;
+  for (size_t i = 0; i < list.steps.size(); ++i) {
+    const Step& step = list.steps[i];
+    if (step.slot == slot && step.op() != nullptr) sum += list.seconds[i];
+  }
+  return sum;
+}
+
+// Exchanges of `list` hide behind the kernels of `behind` in the same slot.
+// `after_own`: only those that follow the module's own product; a gather before
+// it is waited for.
+void Hide(const PricedSteps& list, const PricedSteps& behind, bool after_own,
+          PassEstimate& pass) {
+  for (size_t i = 0; i < list.steps.size(); ++i) {
+    const Step& step = list.steps[i];
+    if (step.exchange() == nullptr) continue;
+    const bool first = i == 0 || list.steps[i - 1].slot != step.slot;
+    if (after_own && first) continue;
+    const double hidden =
+        std::min(list.exposed[i], KernelsOfSlot(behind, step.slot));
+    double& exposed = pass.exposed[static_cast<size_t>(step.exchange()->group)];
+    exposed = std::max(0.0, exposed - hidden);
+  }
 }
 
 }  // namespace
@@ -200,23 +193,32 @@ UnitEstimate& UnitEstimate::operator+=(const UnitEstimate& other) {
 }
 
 UnitEstimate EstimateUnit(const LayerOps& ops, const Plan& plan, bool overlap,
-                          const KernelTimer& timer, const GroupCost& groups,
-                          const ExchangeSpans& spans) {
+                          PriceList& prices, const ExchangeSpans& spans) {
+  const auto all = [](const Step&) { return true; };
   const int chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1;
-  const UnitTimer time(timer, groups, spans, overlap, chunks);
+  UnitPricer pricer(prices, spans, overlap, chunks);
+  const PricedSteps forward = pricer.Price(ops.forward);
+  const PricedSteps inputs = pricer.Price(ops.input_gradient);
+  const PricedSteps weights = pricer.Price(ops.weight_gradient);
   UnitEstimate unit;
-  time.AddSteps(
-      ops.forward, [](const Step&) { return true; }, unit.forward);
+  AddSteps(forward, all, unit.forward);
+  AddSteps(inputs, all, unit.input_gradient);
+  AddSteps(weights, all, unit.weight_gradient);
   // Zero-bubble schedules run the two gradients apart: nothing hides behind the
   // other.
   const bool split = plan.schedule() == PipelineSchedule::kZeroBubbleH1 ||
                      plan.schedule() == PipelineSchedule::kZeroBubbleV;
-  AddGradients(time, ops, split, unit);
+  if (overlap && !split) {
+    // Weight gradients hide the exchange of their module's input gradient, and
+    // what they need again comes while that is computed.
+    Hide(inputs, weights, /*after_own=*/true, unit.input_gradient);
+    Hide(weights, inputs, /*after_own=*/false, unit.weight_gradient);
+  }
   const bool full = plan.recompute() == Recompute::kFull;
   const ModuleSet modules = RecomputedModules(plan);
   if (full || modules != kNoModule) {
-    time.AddSteps(
-        ops.forward,
+    AddSteps(
+        forward,
         [&](const Step& step) { return full || (step.modules & modules) != 0; },
         unit.input_gradient, &unit.recomputed);
   }

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "analytic/group_cost.h"
-#include "cost/kernel_timer.h"
+#include "analytic/price_list.h"
 #include "workload/layer.h"
 #include "workload/plan.h"
 
@@ -49,7 +49,6 @@ struct UnitEstimate {
 
 // Without `overlap` every exchange is exposed in full.
 UnitEstimate EstimateUnit(const LayerOps& ops, const Plan& plan, bool overlap,
-                          const KernelTimer& timer, const GroupCost& groups,
-                          const ExchangeSpans& spans);
+                          PriceList& prices, const ExchangeSpans& spans);
 
 }  // namespace orrery

@@ -68,7 +68,7 @@ OpTime KernelTimer::Time(const Op& op) const {
   return time;
 }
 
-size_t OpTimeCache::Hash::operator()(const Op& op) const {
+size_t OpHash::operator()(const Op& op) const {
   const size_t shape = std::visit(
       [](const auto& work) { return absl::HashOf(Key(work)); }, op.work);
   return absl::HashOf(shape, op.name, op.pass, op.work.index());

@@ -41,6 +41,10 @@ class KernelTimer {
   MeasuredProducts measured_;
 };
 
+struct OpHash {
+  size_t operator()(const Op& op) const;
+};
+
 // Remembers every distinct op it was asked for.
 class OpTimeCache {
  public:
@@ -54,9 +58,6 @@ class OpTimeCache {
   size_t size() const { return times_.size(); }
 
  private:
-  struct Hash {
-    size_t operator()(const Op& op) const;
-  };
   struct Timed {
     OpTime time;
     OpId id{};
@@ -64,7 +65,7 @@ class OpTimeCache {
   const Timed& Entry(const Op& op);
 
   const KernelTimer& timer_;
-  absl::flat_hash_map<Op, Timed, Hash> times_;
+  absl::flat_hash_map<Op, Timed, OpHash> times_;
   IdVector<OpId, Op> ops_;
 };
 

@@ -21,6 +21,7 @@ enum class CommunicationKind : uint8_t {
   kBarrier,
   kPointToPoint,
 };
+inline constexpr int kCommunicationKinds = 8;
 
 constexpr std::string_view NameOf(CommunicationKind kind) {
   switch (kind) {

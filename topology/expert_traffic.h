@@ -27,6 +27,7 @@ struct ExpertTraffic {
 
   // Whether every member gets the same.
   bool even() const;
+  friend bool operator==(const ExpertTraffic&, const ExpertTraffic&) = default;
 };
 
 // The part of all tokens that need at least one expert of a set that has `part`

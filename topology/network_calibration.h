@@ -14,6 +14,7 @@ namespace orrery {
 
 // Inside a node or island, and between them.
 enum class Tier : uint8_t { kScaleUp, kScaleOut };
+inline constexpr int kTiers = 2;
 
 // What a protocol is for.
 enum class ProtocolUse : uint8_t {
@@ -23,6 +24,7 @@ enum class ProtocolUse : uint8_t {
   kInSwitch,
   kPointToPoint,
 };
+inline constexpr int kProtocolUses = 5;
 
 // One wire protocol of the library ("Simple", "LL", "LL128") on one tier.
 struct Protocol {

@@ -108,6 +108,23 @@ std::string_view Name(ExchangeKind kind) {
   return {};
 }
 
+CommunicationKind CommunicationKindOf(ExchangeKind kind) {
+  switch (kind) {
+    case ExchangeKind::kAllReduce:
+      return CommunicationKind::kAllReduce;
+    case ExchangeKind::kAllGather:
+      return CommunicationKind::kAllGather;
+    case ExchangeKind::kReduceScatter:
+      return CommunicationKind::kReduceScatter;
+    case ExchangeKind::kAllToAll:
+      return CommunicationKind::kAllToAll;
+    case ExchangeKind::kRing:
+      return CommunicationKind::kPointToPoint;
+  }
+  CHECK(false) << "no such exchange";
+  return {};
+}
+
 std::string_view Name(ExchangeGroup group) {
   switch (group) {
     case ExchangeGroup::kTensor:

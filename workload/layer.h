@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "topology/communication_kind.h"
 #include "workload/layer_shape.h"
 #include "workload/model.h"
 #include "workload/op.h"
@@ -53,6 +54,8 @@ enum class ExchangeGroup : uint8_t {
 // ExpertTraffic): tokens on their way to experts, or back.
 enum class TokenRoute : uint8_t { kEven, kDispatch, kCombine };
 std::string_view Name(ExchangeKind kind);
+// What the network is asked for. A step of a ring sends a block to the next.
+CommunicationKind CommunicationKindOf(ExchangeKind kind);
 std::string_view Name(ExchangeGroup group);
 
 // One collective. `bytes` is the whole tensor it works on: the gathered one of

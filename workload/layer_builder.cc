@@ -14,25 +14,44 @@ constexpr double kNormFlops = 7;
 constexpr double kNormGradientFlops = 14;
 constexpr double kCastFlops = 2;
 
+// Steps of most layers, so that lists seldom grow.
+constexpr size_t kUsualSteps = 24;
+
+// From slots upwards to slots downwards; steps of one slot keep their order.
+void TurnAround(std::vector<Step>& steps) {
+  std::reverse(steps.begin(), steps.end());
+  for (auto first = steps.begin(); first != steps.end();) {
+    const auto last = std::find_if(first, steps.end(), [&](const Step& step) {
+      return step.slot != first->slot;
+    });
+    std::reverse(first, last);
+    first = last;
+  }
+}
+
 }  // namespace
+
+LayerBuilder::LayerBuilder(const Model& model, const LayerShape& shape)
+    : model_(model), shape_(shape) {
+  for (auto* list :
+       {&ops_.forward, &ops_.input_gradient, &ops_.weight_gradient}) {
+    list->reserve(kUsualSteps);
+  }
+  ops_.kept.reserve(kUsualSteps);
+}
 
 void LayerBuilder::Slot(ModuleSet modules) {
   ++slot_;
   modules_ = modules;
 }
 
-void LayerBuilder::Add(std::vector<Step>& list, std::variant<Op, Exchange> what,
-                       ModuleSet modules) {
-  list.push_back(Step{std::move(what), slot_, modules, beside_});
-}
-
-void LayerBuilder::Forward(OpName name, Work work) {
+void LayerBuilder::Forward(OpName name, const Work& work) {
   Add(ops_.forward, Op{name, Pass::kForward, work}, modules_);
 }
-void LayerBuilder::InputGradient(OpName name, Work work) {
+void LayerBuilder::InputGradient(OpName name, const Work& work) {
   Add(ops_.input_gradient, Op{name, Pass::kInputGradient, work}, kNoModule);
 }
-void LayerBuilder::WeightGradient(OpName name, Work work) {
+void LayerBuilder::WeightGradient(OpName name, const Work& work) {
   Add(ops_.weight_gradient, Op{name, Pass::kWeightGradient, work}, kNoModule);
 }
 void LayerBuilder::ForwardExchange(const Exchange& exchange) {
@@ -193,13 +212,9 @@ void LayerBuilder::GatherTokensWeightGradient(int64_t width) {
 }
 
 LayerOps LayerBuilder::Build() && {
-  const auto downwards = [](const Step& a, const Step& b) {
-    return a.slot > b.slot;
-  };
-  std::stable_sort(ops_.input_gradient.begin(), ops_.input_gradient.end(),
-                   downwards);
-  std::stable_sort(ops_.weight_gradient.begin(), ops_.weight_gradient.end(),
-                   downwards);
+  // Slots are opened one after the other.
+  TurnAround(ops_.input_gradient);
+  TurnAround(ops_.weight_gradient);
   return std::move(ops_);
 }
 

@@ -15,8 +15,7 @@ namespace orrery {
 
 class LayerBuilder {
  public:
-  LayerBuilder(const Model& model, const LayerShape& shape)
-      : model_(model), shape_(shape) {}
+  LayerBuilder(const Model& model, const LayerShape& shape);
 
   const Model& model() const { return model_; }
   const LayerShape& shape() const { return shape_; }
@@ -33,9 +32,9 @@ class LayerBuilder {
   // Whether steps added from now on may run beside the exchange before them.
   void BesideExchange(bool beside) { beside_ = beside; }
 
-  void Forward(OpName name, Work work);
-  void InputGradient(OpName name, Work work);
-  void WeightGradient(OpName name, Work work);
+  void Forward(OpName name, const Work& work);
+  void InputGradient(OpName name, const Work& work);
+  void WeightGradient(OpName name, const Work& work);
   void ForwardExchange(const Exchange& exchange);
   void InputGradientExchange(const Exchange& exchange);
   void WeightGradientExchange(const Exchange& exchange);
@@ -91,8 +90,15 @@ class LayerBuilder {
   LayerOps Build() &&;
 
  private:
-  void Add(std::vector<Step>& list, std::variant<Op, Exchange> what,
-           ModuleSet modules);
+  template <class What>
+  void Add(std::vector<Step>& list, const What& what, ModuleSet modules) {
+    // In place: a step is large, and there are many.
+    Step& step = list.emplace_back();
+    step.what = what;
+    step.slot = slot_;
+    step.modules = modules;
+    step.beside_exchange = beside_;
+  }
   Exchange TokenExchange(ExchangeKind kind, int64_t width) const;
   Pointwise Cast(int64_t elements, DType to, int copies) const;
 

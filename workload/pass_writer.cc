@@ -9,24 +9,6 @@
 namespace orrery {
 namespace {
 
-CommunicationKind KindOf(ExchangeKind kind) {
-  switch (kind) {
-    case ExchangeKind::kAllReduce:
-      return CommunicationKind::kAllReduce;
-    case ExchangeKind::kAllGather:
-      return CommunicationKind::kAllGather;
-    case ExchangeKind::kReduceScatter:
-      return CommunicationKind::kReduceScatter;
-    case ExchangeKind::kAllToAll:
-      return CommunicationKind::kAllToAll;
-    case ExchangeKind::kRing:
-      // Every member sends its block to the next one.
-      return CommunicationKind::kPointToPoint;
-  }
-  CHECK(false) << "no such exchange";
-  return {};
-}
-
 // The demand of two kernels, one after the other, on the mean.
 KernelWork Together(const KernelWork& a, const KernelWork& b) {
   const double total = ToSeconds(a.duration + b.duration);
@@ -146,7 +128,7 @@ int32_t PassWriter::EmitExchange(const Exchange& exchange, const Tasks& after,
       .is_kernel = false,
       .phase = phase_,
       .group = exchange.group,
-      .what = {.kind = KindOf(exchange.kind),
+      .what = {.kind = CommunicationKindOf(exchange.kind),
                .bytes = Bytes(std::max<int64_t>(
                    1, (exchange.bytes.value() + pieces - 1) / pieces)),
                .share = options_.exchange_share,

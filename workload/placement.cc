@@ -127,6 +127,7 @@ std::vector<int> Placement::DataMembers(int rank) const {
   const int own = at.pipeline;
   const int mirror = mirrored_ ? pipeline_.size - 1 - own : own;
   std::vector<int> members;
+  members.reserve(static_cast<size_t>(2 * data_.size * context_.size));
   for (const int stage : {std::min(own, mirror), std::max(own, mirror)}) {
     at.pipeline = stage;
     for (at.data = 0; at.data < data_.size; ++at.data) {
@@ -136,7 +137,9 @@ std::vector<int> Placement::DataMembers(int rank) const {
     }
     if (own == mirror) break;
   }
-  std::sort(members.begin(), members.end());
+  if (!std::is_sorted(members.begin(), members.end())) {
+    std::sort(members.begin(), members.end());
+  }
   return members;
 }
 
@@ -145,6 +148,7 @@ std::vector<int> Placement::ExpertMembers(Axis axis, int rank) const {
   const int within = WithinStage(rank);
   const int first = within - within / axis.stride % axis.size * axis.stride;
   std::vector<int> members;
+  members.reserve(static_cast<size_t>(axis.size));
   for (int i = 0; i < axis.size; ++i) {
     members.push_back(FromStage(first + i * axis.stride, pipeline));
   }
@@ -160,6 +164,7 @@ std::vector<int> Placement::Part(const std::vector<int>& all, int rank,
   const int stride = contiguous ? 1 : count / size;
   const int first = contiguous ? place / size * size : place % stride;
   std::vector<int> part;
+  part.reserve(static_cast<size_t>(size));
   for (int i = 0; i < size; ++i) {
     part.push_back(all[static_cast<size_t>(first + i * stride)]);
   }

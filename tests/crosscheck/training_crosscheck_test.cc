@@ -229,5 +229,31 @@ TEST(TrainingCrosscheck, PeakMemoryAgrees) {
   }
 }
 
+// An estimator remembers prices of kernels and calls. Whatever it was asked
+// before, its answers are those of a new one, to the last bit.
+TEST(Estimate, DoesNotDependOnWhatWasAskedBefore) {
+  for (const char* model : {kCaseModel, kCaseExperts}) {
+    std::vector<TrainingCase> cases;
+    for (const Case& c : kCases) {
+      if (c.model == model) cases.push_back(Make(c));
+    }
+    auto used = StepEstimator::Create(cases[0].model, cases[0].system);
+    ASSERT_OK(used);
+    for (int round = 0; round < 2; ++round) {
+      for (const TrainingCase& one : cases) {
+        auto fresh = StepEstimator::Create(one.model, one.system);
+        ASSERT_OK(fresh);
+        const StepEstimate a = used->Estimate(one.plan);
+        const StepEstimate b = fresh->Estimate(one.plan);
+        EXPECT_EQ(a.step_s(), b.step_s());
+        EXPECT_EQ(a.compute_s, b.compute_s);
+        EXPECT_EQ(a.tensor_s, b.tensor_s);
+        EXPECT_EQ(a.data_s, b.data_s);
+        EXPECT_EQ(a.peak, b.peak);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orrery
