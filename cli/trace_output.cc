@@ -1,10 +1,15 @@
 #include "cli/trace_output.h"
 
+#include <absl/strings/ascii.h>
+#include <absl/strings/str_replace.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "base/format.h"
 #include "base/status.h"
+#include "cli/report_text.h"
 #include "cli/version.h"
 #include "sim/critical_path.h"
 #include "sim/span_index.h"
@@ -14,6 +19,26 @@
 namespace orrery {
 namespace {
 
+GroupSizes GroupSizesOf(const TrainingRun& run) {
+  GroupSizes sizes;
+  for (const StepGroup& group : run.step.groups) {
+    sizes.Add(static_cast<int32_t>(group.members.size()));
+  }
+  return sizes;
+}
+
+// So that a shell reads it as one word.
+std::string ShellWord(const std::string& text) {
+  constexpr absl::string_view kPlain = "/._-+=:,@%";
+  const bool plain =
+      !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+               kPlain.find(c) != absl::string_view::npos;
+      });
+  if (plain) return text;
+  return fmt::format("'{}'", absl::StrReplaceAll(text, {{"'", "'\\''"}}));
+}
+
 absl::Status WritePerfetto(const TraceRequest& request,
                            const ResolvedScenario& scenario,
                            const TrainingRun& run,
@@ -21,7 +46,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
   const Program& program = run.step.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans);
-  const int64_t slices = CountSlices(program, run.spans, path.size(), options);
+  const int64_t slices = CountSlices(program, run.spans, path, options);
   if (slices > kManySlices) {
     fmt::print(stderr,
                "orrery: the trace will have {} slices and be slow to open; "
@@ -43,13 +68,14 @@ absl::Status WritePerfetto(const TraceRequest& request,
                  .transfers = run.transfers,
                  .log = run.log,
                  .ops = run.ops,
+                 .group_sizes = GroupSizesOf(run),
                  .ranks_per_node = scenario.system.chips_per_node(),
                  .description = scenario.proto.description()},
                 options, writer);
   RETURN_IF_ERROR(writer.Finish());
   fmt::print(stderr,
-             "orrery: wrote {} slices to {}; 'orrery view {}' shows it\n",
-             writer.slices(), request.path, request.path);
+             "orrery: wrote {} slices; this shows them: orrery view {}\n",
+             writer.slices(), ShellWord(request.path));
   return absl::OkStatus();
 }
 
@@ -64,6 +90,7 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
         "cannot make the folder '{}': {}", request.path, error.message()));
   }
   const Program& program = run.step.program;
+  const GroupSizes sizes = GroupSizesOf(run);
   for (const RankId rank : options.ranks) {
     const int32_t number = program.ranks()[rank].number;
     ASSIGN_OR_RETURN(KinetoWriter writer,
@@ -72,7 +99,7 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
                          {.rank = number,
                           .world_size = scenario.system.chips(),
                           .device_name = scenario.system.chip().name()}));
-    WriteKineto(program, run.spans, rank, options, writer);
+    WriteKineto(program, run.spans, sizes, rank, options, writer);
     RETURN_IF_ERROR(writer.Finish());
   }
   fmt::print(stderr, "orrery: wrote {} files to {}\n", options.ranks.size(),
@@ -92,6 +119,11 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const TrainingRun& run) {
   ASSIGN_OR_RETURN(const TimelineOptions options,
                    OptionsFor(request, run.step.program));
+  if (options.from >= run.result.end) {
+    return absl::InvalidArgumentError(
+        fmt::format("--trace-window: the step ends after {}, before the window",
+                    SecondsText(ToSeconds(run.result.end))));
+  }
   switch (request.format) {
     case TraceFormat::kPerfetto:
       return WritePerfetto(request, scenario, run, options);

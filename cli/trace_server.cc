@@ -94,6 +94,19 @@ absl::StatusOr<TraceServer> TraceServer::Open(const std::string& file, int port,
     return absl::InvalidArgumentError(
         fmt::format("'{}' is not a trace: it is no file, or empty", file));
   }
+  char first = 0;
+  if (pread(descriptor, &first, 1, 0) != 1) {
+    return Failed(fmt::format("read '{}'", file));
+  }
+  // Perfetto's own traces begin with a packet's tag, JSON with a bracket,
+  // either compressed with gzip's mark.
+  constexpr absl::string_view kBeginnings = "\n{[\x1f";
+  if (kBeginnings.find(first) == absl::string_view::npos) {
+    return absl::InvalidArgumentError(fmt::format(
+        "'{}' is not a trace: it does not begin as one; 'orrery simulate "
+        "SCENARIO --trace FILE' writes one",
+        file));
+  }
   server.size_ = info.st_size;
   RETURN_IF_ERROR(server.Listen(port));
   return server;
@@ -139,7 +152,13 @@ absl::Status TraceServer::Listen(int port) {
   if (listener_ < 0 || bind(listener_, generic, length) != 0 ||
       listen(listener_, 8) != 0 ||
       getsockname(listener_, generic, &length) != 0) {
-    return Failed(fmt::format("listen on 127.0.0.1:{}", port));
+    const bool taken = errno == EADDRINUSE;
+    absl::Status failed = Failed(fmt::format("listen on 127.0.0.1:{}", port));
+    if (!taken) return failed;
+    return absl::InvalidArgumentError(fmt::format(
+        "{}; is another 'orrery view' running? --port takes another port, for "
+        "a UI of your own (--ui)",
+        failed.message()));
   }
   port_ = ntohs(address.sin_port);
   return absl::OkStatus();

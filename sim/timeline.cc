@@ -106,7 +106,8 @@ class TimelineArrows {
   std::vector<ArrowId> buffers_[3];
 };
 
-void WriteCriticalPath(const TimelineSource& source, TrackId parent,
+void WriteCriticalPath(const TimelineSource& source,
+                       const TimelineSelection& selection, TrackId parent,
                        PerfettoWriter& writer) {
   const TrackId track = writer.AddTrack(
       {.name = "critical path",
@@ -114,8 +115,9 @@ void WriteCriticalPath(const TimelineSource& source, TrackId parent,
        .description = "The chain of tasks that made the run as long as it is: "
                       "each made the next one start."});
   TimelineArguments arguments(source.program, source.transfers, source.ops,
-                              writer);
+                              source.group_sizes, writer);
   for (const PathStep& step : source.path) {
+    if (!selection.Shows(step)) continue;
     writer.Begin(track, step.span.started,
                  writer.Name(source.program.name(step.span.name)),
                  {.category = writer.Category("critical path"),
@@ -136,7 +138,7 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
   }
   const TrackId cluster =
       writer.AddTrack({.name = "cluster", .description = source.description});
-  WriteCriticalPath(source, cluster, writer);
+  WriteCriticalPath(source, selection, cluster, writer);
 
   std::optional<int32_t> node;
   TrackId node_track{};
@@ -160,7 +162,8 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
     WriteBusyCounter(program, source.spans, rank, tracks.track(), end, writer);
   }
   TimelineArrows arrows(source, selection, writer);
-  TimelineArguments arguments(program, source.transfers, source.ops, writer);
+  TimelineArguments arguments(program, source.transfers, source.ops,
+                              source.group_sizes, writer);
   for (const TaskSpan& span : source.spans.spans()) {
     if (!selection.Shows(span)) continue;
     ranks.at(span.rank).Add(span, arrows.Of(span), arguments);

@@ -40,6 +40,7 @@ struct TimelineSource {
   const TransferLog& log;
   // What the facts of kernels refer to.
   const IdVector<OpId, Op>& ops;
+  const GroupSizes& group_sizes;
   // Ranks (numbers, not ids) that share a node; 0: unknown.
   int32_t ranks_per_node = 0;
   // What was simulated, for the tooltip of the cluster.

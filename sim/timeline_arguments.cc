@@ -26,10 +26,12 @@ absl::string_view LimitOf(const KernelWork& kernel) {
 TimelineArguments::TimelineArguments(const Program& program,
                                      const Transfers& transfers,
                                      const IdVector<OpId, Op>& ops,
+                                     const GroupSizes& group_sizes,
                                      PerfettoWriter& writer)
     : program_(program),
       transfers_(transfers),
       ops_(ops),
+      group_sizes_(group_sizes),
       writer_(writer),
       shapes_(ops.size()) {}
 
@@ -105,7 +107,7 @@ void TimelineArguments::AddCommunication(const TaskSpan& span) {
   }
   Add("bytes", what.bytes.value());
   Add("Process Group Name", program_.Describe(group));
-  Add("Group size", int64_t{program_.groups()[group].member_count});
+  Add("Group size", int64_t{group_sizes_[group]});
   if (what.kind == CommunicationKind::kPointToPoint) {
     const auto members = program_.members(group);
     Add("Src Rank", int64_t{program_.ranks()[members.front().rank].number});

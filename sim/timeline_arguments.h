@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "sim/timeline_selection.h"
 #include "sim/transfer_plan.h"
 #include "traces/perfetto_writer.h"
 #include "traces/span.h"
@@ -19,7 +20,8 @@ class TimelineArguments {
  public:
   // `ops` is what the facts of kernels refer to. All outlive this.
   TimelineArguments(const Program& program, const Transfers& transfers,
-                    const IdVector<OpId, Op>& ops, PerfettoWriter& writer);
+                    const IdVector<OpId, Op>& ops,
+                    const GroupSizes& group_sizes, PerfettoWriter& writer);
 
   // The span's own; valid until the next call.
   absl::Span<const EventArgument> Of(const TaskSpan& span);
@@ -40,6 +42,7 @@ class TimelineArguments {
   const Program& program_;
   const Transfers& transfers_;
   const IdVector<OpId, Op>& ops_;
+  const GroupSizes& group_sizes_;
   PerfettoWriter& writer_;
   std::vector<EventArgument> arguments_;
   IdVector<OpId, std::vector<EventArgument>> shapes_;  // made when needed

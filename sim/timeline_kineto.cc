@@ -40,8 +40,8 @@ std::string NcclKernelName(CommunicationKind kind) {
 }
 
 void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
-                 RankId rank, const TimelineOptions& options,
-                 KinetoWriter& writer) {
+                 const GroupSizes& group_sizes, RankId rank,
+                 const TimelineOptions& options, KinetoWriter& writer) {
   TimelineOptions one = options;
   one.ranks = {rank};
   const TimelineSelection selection(program, one);
@@ -65,10 +65,15 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
       if (span.kind == SpanKind::kReceive) collective = "recv";
       event.name = NcclKernelName(what.kind);
       event.start = span.ready;
+      const int32_t size = group_sizes[group];
+      const Bytes part(what.bytes.value() / size);
+      const bool gathers = what.kind == CommunicationKind::kAllGather;
+      const bool scatters = what.kind == CommunicationKind::kReduceScatter;
       event.collective = {.name = std::move(collective),
                           .group = program.Describe(group),
-                          .group_size = program.groups()[group].member_count,
-                          .bytes = what.bytes};
+                          .group_size = size,
+                          .in = gathers ? part : what.bytes,
+                          .out = scatters ? part : what.bytes};
     }
     writer.Add(event);
     if (!writer.status().ok()) return;

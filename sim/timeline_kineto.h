@@ -20,7 +20,7 @@ std::string NcclKernelName(CommunicationKind kind);
 // other options do not matter. A wait for partners is part of the
 // communication, as it is on the device.
 void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
-                 RankId rank, const TimelineOptions& options,
-                 KinetoWriter& writer);
+                 const GroupSizes& group_sizes, RankId rank,
+                 const TimelineOptions& options, KinetoWriter& writer);
 
 }  // namespace orrery

@@ -30,11 +30,21 @@ TimelinePlace PlaceOf(const Program& program, const TaskSpan& span) {
   return {mark.phase, mark.micro_batch, mark.layer};
 }
 
+GroupSizes SimulatedGroupSizes(const Program& program) {
+  GroupSizes sizes;
+  for (const ProgramGroup& group : program.groups()) {
+    sizes.Add(group.member_count);
+  }
+  return sizes;
+}
+
 int64_t CountSlices(const Program& program, absl::Span<const TaskSpan> spans,
-                    size_t path_steps, const TimelineOptions& options) {
+                    const std::vector<PathStep>& path,
+                    const TimelineOptions& options) {
   const TimelineSelection selection(program, options);
   // Each rank has its step.
-  int64_t slices = static_cast<int64_t>(path_steps + options.ranks.size());
+  auto slices = static_cast<int64_t>(options.ranks.size());
+  for (const PathStep& step : path) slices += selection.Shows(step);
   absl::flat_hash_map<std::pair<RankId, StreamId>, TimelinePlace> open;
   for (const TaskSpan& span : spans) {
     if (!selection.Shows(span)) continue;

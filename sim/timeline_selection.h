@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/simulation_ids.h"
 #include "base/units.h"
+#include "sim/critical_path.h"
 #include "traces/span.h"
 #include "workload/program.h"
 
@@ -42,6 +43,10 @@ class TimelineSelection {
     return shown_[span.rank] && span.kind != SpanKind::kMarker &&
            span.headed < to_ && span.ended > from_;
   }
+  // Whichever rank it runs on.
+  bool Shows(const PathStep& step) const {
+    return step.span.started < to_ && step.span.ended >= from_;
+  }
   TimelineDetail detail() const { return detail_; }
 
  private:
@@ -73,10 +78,17 @@ struct TimelinePlace {
 };
 TimelinePlace PlaceOf(const Program& program, const TaskSpan& span);
 
-// The slices that WriteTimeline will write for these spans and `path_steps`
-// steps of a critical path.
+// The slices that WriteTimeline will write for these spans and this critical
+// path.
 int64_t CountSlices(const Program& program, absl::Span<const TaskSpan> spans,
-                    size_t path_steps, const TimelineOptions& options);
+                    const std::vector<PathStep>& path,
+                    const TimelineOptions& options);
+
+// How many ranks are in each group of the machine: a folded program simulates
+// some of them only.
+using GroupSizes = IdVector<GroupId, int32_t>;
+// Where nothing is folded.
+GroupSizes SimulatedGroupSizes(const Program& program);
 
 // Above this a viewer takes minutes and gigabytes to open the file.
 inline constexpr int64_t kManySlices = 5'000'000;

@@ -73,7 +73,7 @@ void KinetoWriter::NameStream(int stream, const std::string& name) {
   AddLine(
       fmt::format("{{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": {}, "
                   "\"tid\": {}, \"args\": {{\"name\": {}}}}}",
-                  device_, stream, Quoted(name)));
+                  device_, kFirstStream + stream, Quoted(name)));
 }
 
 void KinetoWriter::Add(const KinetoEvent& event) {
@@ -86,8 +86,8 @@ void KinetoWriter::Add(const KinetoEvent& event) {
         ", \"Collective name\": {}, \"In msg nelems\": {}, "
         "\"Out msg nelems\": {}, \"Group size\": {}, \"dtype\": \"Byte\", "
         "\"Process Group Name\": {}",
-        Quoted(event.collective->name), event.collective->bytes.value(),
-        event.collective->bytes.value(), event.collective->group_size,
+        Quoted(event.collective->name), event.collective->in.value(),
+        event.collective->out.value(), event.collective->group_size,
         Quoted(event.collective->group));
   }
   AddLine(fmt::format(

@@ -37,7 +37,9 @@ struct KinetoCollective {
   std::string name;  // "allreduce"
   std::string group;
   int64_t group_size = 1;
-  Bytes bytes;
+  // What this rank puts in and what it gets out.
+  Bytes in;
+  Bytes out;
 };
 
 struct KinetoEvent {

@@ -35,12 +35,15 @@ await page.evaluate(() => {
     const label = document.createElement('div');
     label.textContent = name;
     label.style.cssText = `position: fixed; z-index: 9; left: 12px;
-      top: ${top}px; width: 220px; line-height: ${Math.min(height, 24)}px;
-      font: 13px sans-serif; overflow: hidden; white-space: nowrap`;
+      top: ${top}px; width: 232px; line-height: ${Math.min(height, 24)}px;
+      font: 12px sans-serif; overflow: hidden; white-space: nowrap`;
     document.body.append(label);
   }
 });
-await page.screenshot({path: out});
+// Without the search box above.
+const {width, height: tall} = page.viewportSize();
+await page.screenshot(
+    {path: out, clip: {x: 0, y: 54, width, height: tall - 54}});
 await browser.close();
 ui.close();
 view.kill('SIGINT');

@@ -28,7 +28,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr char kContents[] = "not really a trace, but as good as one here";
+constexpr char kContents[] = "\nnot really a trace, but begins as one does";
 
 // `orrery view` running in the background on a port of its own.
 class Viewer {
@@ -185,6 +185,10 @@ TEST_F(ViewTest, WrongUseIsRefused) {
   EXPECT_THAT(refusal({"view", file_ + ".none"}),
               HasSubstr("No such file or directory"));
   EXPECT_THAT(refusal({"view", "/"}), HasSubstr("is not a trace"));
+  const std::string text = TestFile("text");
+  ASSERT_OK(WriteFile(text, "dear diary"));
+  EXPECT_THAT(refusal({"view", text}), HasSubstr("does not begin as one"));
+  std::filesystem::remove(text);
   EXPECT_THAT(refusal({"view", file_, "--port", "70000"}),
               HasSubstr("between 0 and 65535"));
   EXPECT_THAT(refusal({"view", file_, "--ui", "ftp://x"}),

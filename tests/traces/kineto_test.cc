@@ -29,7 +29,8 @@ class KinetoTest : public testing::Test {
         KinetoWriter::Create(
             file_, {.rank = 3, .world_size = 4, .device_name = "a \"chip\""})
             .value();
-    WriteKineto(program_, sink_.spans(), RankId(3), {}, writer);
+    WriteKineto(program_, sink_.spans(), SimulatedGroupSizes(program_),
+                RankId(3), {}, writer);
     EXPECT_OK(writer.Finish());
   }
   ~KinetoTest() override { std::filesystem::remove(file_); }
@@ -51,6 +52,18 @@ TEST_F(KinetoTest, TheRankIsFoundWhereToolsLookForIt) {
   EXPECT_EQ(match[1], "3");
   EXPECT_LT(static_cast<size_t>(match.position()), text.find("traceEvents"));
   EXPECT_THAT(text, HasSubstr(R"("name": "a \"chip\"")"));
+}
+
+// Threads are named by the numbers that events carry.
+TEST_F(KinetoTest, EveryStreamHasItsName) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const TraceAnswers answers =
+      Ask(file_, {"select distinct t.name from slice s join thread_track tt on "
+                  "tt.id = s.track_id join thread t using (utid) order by 1"});
+  EXPECT_THAT(
+      answers.tables[0],
+      ElementsAre(ElementsAre("compute"), ElementsAre("pipeline backward"),
+                  ElementsAre("pipeline forward"), ElementsAre("tensor")));
 }
 
 TEST_F(KinetoTest, PerfettoSeesTheSameTimes) {

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/format.h"
 #include "catalog/resolve.h"
@@ -44,6 +45,12 @@ const std::map<std::string, std::string>& Statements() {
        "sum(extract_arg(arg_set_id, 'debug.bytes')) from slice s join track t "
        "on t.id = s.track_id where category = 'communication' group by 1, 2 "
        "order by 1, 2"},
+      {"groups",
+       "select distinct t.name, extract_arg(arg_set_id, 'debug.Collective "
+       "name'), cast(extract_arg(arg_set_id, 'debug.Group size') as text) "
+       "from slice s join "
+       "track t on t.id = s.track_id where category = 'communication' order by "
+       "1, 2, 3"},
       {"path",
        "select count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
        "sum(dur) from slice where category = 'critical path'"},
@@ -189,8 +196,8 @@ TEST_P(ScenarioSql, EveryShownRankHasAStepAsLongAsTheReportSays) {
 }
 
 TEST_P(ScenarioSql, SlicesAndArrowsAreAsManyAsThereAre) {
-  const int64_t slices = CountSlices(program(), run().spans,
-                                     traced().path.size(), traced().options);
+  const int64_t slices =
+      CountSlices(program(), run().spans, traced().path, traced().options);
   EXPECT_THAT(Answer("slices"),
               ElementsAre(ElementsAre(fmt::to_string(slices))));
   // From a dependency on another stream; from a send to its receive; from what
@@ -270,6 +277,31 @@ TEST_P(ScenarioSql, CollectivesTakeTheTimeTheExplanationSays) {
                         fmt::to_string(sum[1]), fmt::to_string(sum[2])});
   }
   EXPECT_EQ(Answer("collectives"), expected);
+}
+
+// As on the machine, though one rank is simulated for all of its stage.
+TEST_P(ScenarioSql, GroupsAreAsLargeAsOnTheMachine) {
+  std::set<std::vector<std::string>> expected;
+  for (const TaskSpan& span : Shown()) {
+    const Role& role = program().role_of(span.rank);
+    const Task& task = role.task(span.task);
+    if (!IsCommunication(task.kind)) continue;
+    const GroupId group =
+        program().group_of(span.rank, static_cast<SlotId>(task.slot));
+    expected.insert({"comm " + program().streams()[span.stream].name,
+                     std::string(NameOf(role.communication(task).kind)),
+                     fmt::to_string(run().step.groups[group].members.size())});
+  }
+  EXPECT_EQ(Answer("groups"), SqlTable(expected.begin(), expected.end()));
+  const auto& degrees = traced().scenario.training->degrees();
+  for (const auto& row : Answer("groups")) {
+    if (row[0] == "comm expert") {
+      EXPECT_EQ(row[2], fmt::to_string(degrees.expert));
+    }
+    if (row[0] == "comm context") {
+      EXPECT_EQ(row[2], fmt::to_string(degrees.context));
+    }
+  }
 }
 
 TEST_P(ScenarioSql, WaitsAreTheGapsOfTheEngine) {

@@ -35,7 +35,7 @@ TEST_P(ScenarioTimeline, SaysWhatTheExplanationSays) {
       RunOrrery({"explain", GetParam(), "--no-sensitivities", "--json", "-",
                  "--trace", file_});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.err, HasSubstr("slices to"));
+  EXPECT_THAT(run.err, HasSubstr("slices; this shows them"));
   const JsonValue json = ParseJson(run.out).value();
   const double step = json.Find("step_time_s")->number()->value;
   const TraceAnswers answers = Ask(
@@ -68,8 +68,8 @@ TEST_P(ScenarioTimeline, SaysWhatTheExplanationSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, ScenarioTimeline,
-                         testing::Values("quickstart", "mixtral_8x7b_128",
-                                         "megatron_175b_selective"),
+                         testing::Values("quickstart", "mixtral_8x7b_5d",
+                                         "deep_pipeline"),
                          [](const auto& test) { return test.param; });
 
 TEST(TraceFlags, AreRefusedWithWhatWouldBeLegal) {
@@ -87,6 +87,8 @@ TEST(TraceFlags, AreRefusedWithWhatWouldBeLegal) {
               HasSubstr("--fold=off simulates every rank"));
   EXPECT_THAT(refusal({"--trace", file, "--trace-window", "5ms:1ms"}),
               HasSubstr("a window such as 10ms:25ms"));
+  EXPECT_THAT(refusal({"--trace", file, "--trace-window", "5s:6s"}),
+              HasSubstr("the step ends after"));
   EXPECT_THAT(refusal({"--trace", file, "--trace-detail", "all"}),
               HasSubstr("step, layer or op"));
   EXPECT_THAT(refusal({"--trace", file, "--trace-format", "json"}),

@@ -47,10 +47,11 @@ class TimelineTest : public testing::Test {
                    .transfers = transfers_,
                    .log = log_,
                    .ops = ops_,
+                   .group_sizes = SimulatedGroupSizes(program_),
                    .ranks_per_node = 2},
                   options, writer);
     EXPECT_EQ(writer.slices(),
-              CountSlices(program_, sink_.spans(), path_.size(), options));
+              CountSlices(program_, sink_.spans(), path_, options));
     arrows_ = writer.arrows();
     EXPECT_OK(writer.Finish());
     TraceAnswers answers = Ask(file_, sql);
@@ -324,9 +325,13 @@ TEST_F(TimelineTest, AWindowShowsWhatTouchesIt) {
   }
   ASSERT_GT(kernels, 5);
   const TraceAnswers answers = WriteAndAsk(
-      options, {"select count(*) from slice where category = 'kernel'"});
+      options,
+      {"select count(*) from slice where category = 'kernel'",
+       "select min(ts + dur) >= 40000, max(ts) < 60000, sum(dur) >= 20000 from "
+       "slice where category = 'critical path'"});
   EXPECT_THAT(answers.tables[0],
               ElementsAre(ElementsAre(fmt::to_string(kernels))));
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("1", "1", "1")));
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ absl::Status WriteExample(const std::string& path) {
                  .path = CriticalPath(spans),
                  .transfers = transfers,
                  .log = log,
-                 .ops = PipelineOps()},
+                 .ops = PipelineOps(),
+                 .group_sizes = SimulatedGroupSizes(program)},
                 options, writer);
   return writer.Finish();
 }
