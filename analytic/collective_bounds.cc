@@ -35,4 +35,15 @@ Seconds CollectiveLowerBound(CommunicationKind kind, int p, Bytes m,
                   port.Wire(EndPointBytes(kind, p, in_network), m));
 }
 
+Seconds IslandLowerBound(CommunicationKind kind, int islands, int per_island,
+                         Bytes m, BytesPerSecond out, bool in_network) {
+  if (islands < 2) return Seconds(0);
+  // Each member of an all-to-all sends its blocks for other islands.
+  const double share =
+      kind == CommunicationKind::kAllToAll
+          ? per_island * static_cast<double>(islands - 1) / islands
+          : EndPointBytes(kind, islands, in_network);
+  return AlphaBeta{Seconds(0), out}.Wire(share, m);
+}
+
 }  // namespace orrery

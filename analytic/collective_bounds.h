@@ -18,4 +18,10 @@ double EndPointBytes(CommunicationKind kind, int p, bool in_network);
 Seconds CollectiveLowerBound(CommunicationKind kind, int p, Bytes m,
                              const AlphaBeta& port, bool in_network);
 
+// The same for islands: what the members on one of them must together send or
+// receive across its edge, where they have `out` between them (Chan et al.,
+// with islands for ranks). Nothing on one island.
+Seconds IslandLowerBound(CommunicationKind kind, int islands, int per_island,
+                         Bytes m, BytesPerSecond out, bool in_network);
+
 }  // namespace orrery

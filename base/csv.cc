@@ -2,6 +2,7 @@
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
+#include <absl/strings/strip.h>
 
 #include <utility>
 
@@ -63,6 +64,8 @@ absl::StatusOr<std::vector<Record>> Records(absl::string_view text) {
 }  // namespace
 
 absl::StatusOr<CsvTable> CsvTable::Parse(absl::string_view text) {
+  // Spreadsheets put a byte order mark first.
+  absl::ConsumePrefix(&text, "\xef\xbb\xbf");
   auto records = Records(text);
   if (!records.ok()) return records.status();
   if (records->empty()) {

@@ -126,6 +126,7 @@ absl::StatusOr<CollectiveMeasurements> ReadCollectiveMeasurements(
   for (const CsvTable::Row& row : table.rows()) {
     auto measurement = ReadRow(row, systems);
     if (measurement.ok()) {
+      measurement->line = row.line();
       result.rows.push_back(*std::move(measurement));
     } else {
       result.refused.push_back(

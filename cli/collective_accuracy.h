@@ -20,6 +20,7 @@ namespace orrery {
 
 struct CollectiveMeasurement {
   std::string id;
+  int line = 0;
   std::string system;   // preset
   std::string library;  // empty: not said
   CommunicationKind kind;

@@ -3,6 +3,8 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,15 +16,14 @@
 #include "base/units_text.h"
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
+#include "cli/collective_trace.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/network_flags.h"
 #include "cli/output.h"
 #include "cli/scenario.h"
-#include "cli/version.h"
 #include "sim/network.h"
 #include "sim/run_plans.h"
-#include "sim/timeline_collective.h"
 
 namespace orrery {
 namespace {
@@ -82,6 +83,35 @@ AlphaBeta PortOf(const Graph& graph, VertexId chip) {
   return {Seconds(ToSeconds(latency)), BytesPerSecond(bandwidth)};
 }
 
+// What the members on an island can send out of it, the best of the islands.
+struct IslandEdge {
+  int islands = 1;
+  int per_island = 1;
+  BytesPerSecond out;
+};
+
+// Nothing to say of groups that islands hold unequal parts of.
+IslandEdge EdgeOf(const Graph& graph, absl::Span<const VertexId> chips) {
+  std::map<int32_t, std::pair<int, double>> islands;  // members and bandwidth
+  for (VertexId chip : chips) {
+    const std::optional<int32_t> island = graph.island(chip);
+    if (!island) return {};
+    auto& [members, bandwidth] = islands[*island];
+    ++members;
+    for (LinkId id : graph.leaving(chip)) {
+      if (graph.island(graph.link(id).to) == island) continue;
+      bandwidth += graph.link(id).bandwidth.value();
+    }
+  }
+  IslandEdge edge = {static_cast<int>(islands.size()),
+                     islands.begin()->second.first, BytesPerSecond(0)};
+  for (const auto& [island, part] : islands) {
+    if (part.first != edge.per_island) return {};
+    edge.out = std::max(edge.out, BytesPerSecond(part.second));
+  }
+  return edge;
+}
+
 std::string Table(absl::Span<const Line> lines, CommunicationKind kind,
                   int ranks) {
   std::string text =
@@ -120,51 +150,6 @@ std::string Json(absl::Span<const Line> lines, CommunicationKind kind,
   }
   return text + "\n  ]\n}\n";
 }
-
-// The trace that --trace asks for, if it does: one call after the other.
-class CollectiveTrace {
- public:
-  static absl::StatusOr<CollectiveTrace> Open(const Arguments& arguments,
-                                              const Network& network,
-                                              const System& system) {
-    CollectiveTrace trace;
-    const auto path = arguments.Get("trace");
-    if (!path) return trace;
-    ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(*path));
-    trace.path_ = *path;
-    trace.writer_ = std::make_unique<PerfettoWriter>(std::move(writer));
-    trace.writer_->AddAttribute("orrery.system", system.name());
-    trace.writer_->AddAttribute("orrery.version", std::string(kVersion));
-    trace.timeline_.emplace(network, *trace.writer_);
-    return trace;
-  }
-
-  TransferLog* log() { return timeline_ ? &log_ : nullptr; }
-
-  // Requires: the call was run with log().
-  void Add(const CollectiveCall& call, const PlannedCall& planned, Time end) {
-    if (!timeline_) return;
-    timeline_->Add(call, planned, log_, end);
-    log_ = {};
-  }
-
-  absl::Status Finish() {
-    if (!timeline_) return absl::OkStatus();
-    timeline_->Finish();
-    RETURN_IF_ERROR(writer_->Finish());
-    fmt::print(stderr,
-               "orrery: wrote {} slices to {}; 'orrery view {}' shows it\n",
-               writer_->slices(), path_, path_);
-    return absl::OkStatus();
-  }
-
- private:
-  CollectiveTrace() = default;
-  std::string path_;
-  std::unique_ptr<PerfettoWriter> writer_;
-  std::optional<CollectiveTimeline> timeline_;
-  TransferLog log_;
-};
 
 absl::StatusOr<NetworkOptions> Options(const Arguments& arguments) {
   NetworkOptions options;
@@ -222,8 +207,10 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     call.chips[1] = static_cast<VertexId>(system.chips_per_node());
   }
   const AlphaBeta port = PortOf(network.graph(), call.chips[0]);
-  ASSIGN_OR_RETURN(CollectiveTrace trace,
-                   CollectiveTrace::Open(arguments, network, system));
+  const IslandEdge edge = EdgeOf(network.graph(), call.chips);
+  ASSIGN_OR_RETURN(
+      CollectiveTrace trace,
+      CollectiveTrace::Open(arguments.Get("trace"), network, system.name()));
   std::vector<Line> lines;
   for (Bytes size : sizes) {
     call.bytes = size;
@@ -237,7 +224,10 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     trace.Add(call, planned, end);
     lines.push_back(
         {size, ToSeconds(end),
-         CollectiveLowerBound(kind, ranks, size, port, in_network).count(),
+         std::max(CollectiveLowerBound(kind, ranks, size, port, in_network),
+                  IslandLowerBound(kind, edge.islands, edge.per_island, size,
+                                   edge.out, in_network))
+             .count(),
          std::string(NameOf(planned.algorithm)), planned.protocol});
   }
   RETURN_IF_ERROR(trace.Finish());

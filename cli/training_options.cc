@@ -42,9 +42,7 @@ absl::StatusOr<TrainingOptions> ReadTrainingOptions(
     return absl::InvalidArgumentError(
         fmt::format("--fold: '{}' is neither auto nor off", fold));
   }
-  // Folded groups come in by fewer ports than they stand for.
-  options.fold =
-      fold == "auto" && options.arbitration == Arbitration::kFlowFair;
+  options.fold = fold == "auto";
   const std::string kernels = arguments.Get("kernels").value_or("each");
   if (kernels != "each" && kernels != "merged") {
     return absl::InvalidArgumentError(

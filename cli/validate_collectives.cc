@@ -113,8 +113,10 @@ Predictions PredictAll(const CollectiveMeasurements& measurements) {
     if (prediction.ok()) {
       result.rows.push_back(*std::move(prediction));
     } else {
-      result.refused.push_back(fmt::format(
-          "{}: {}", row.id, std::string(prediction.status().message())));
+      result.refused.push_back(
+          fmt::format("line {} ({}): {}", row.line,
+                      row.id.empty() ? "no id" : row.id.substr(0, 40),
+                      std::string(prediction.status().message())));
     }
   }
   return result;

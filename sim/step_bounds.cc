@@ -15,7 +15,8 @@ constexpr double kRounding = 1 - 1e-9;
 }  // namespace
 
 StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
-                    const RunResult& result, Duration critical_path) {
+                    const RunResult& result, Duration critical_path,
+                    bool alike) {
   StepBounds bounds;
   const Program& program = step.program;
   bounds.critical_path = FromSeconds(ToSeconds(critical_path) * kRounding);
@@ -27,7 +28,7 @@ StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
     const double seconds = result.carried[id] / transfers.capacities[id];
     bounds.busiest = std::max(bounds.busiest, FromSeconds(seconds * kRounding));
   }
-  // Everything of every role, one after the other.
+  // Everything of every role, or of every rank, one after the other.
   IdVector<CallId, Duration> solo;
   for (const CallId id : program.calls().ids()) {
     solo.Add(SerialTime(transfers, transfers.plan_of_call[id]));
@@ -35,12 +36,17 @@ StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
   std::vector<bool> counted(program.roles().size());
   for (const RankId id : program.ranks().ids()) {
     const ProgramRank& rank = program.ranks()[id];
-    if (counted[Index(rank.role)]) continue;
+    if (alike && counted[Index(rank.role)]) continue;
     counted[Index(rank.role)] = true;
     const RoleWork& work = step.work[Index(rank.role)];
     bounds.upper += work.step.total() + work.optimizer.total();
     const Role& role = program.roles()[rank.role];
     for (const SlotId slot : role.slots().ids()) {
+      // Of a group's calls its first member speaks.
+      if (!alike &&
+          program.members(program.group_of(id, slot)).front().rank != id) {
+        continue;
+      }
       for (const TaskId task : role.slots()[slot].sequence) {
         bounds.upper += solo[program.call_of(id, role.task(task))];
       }

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "cost/kernel_work.h"
 #include "sim/engine.h"
+#include "sim/network_symmetry.h"
 #include "sim/network_transfers.h"
 #include "sim/path_bound.h"
 #include "sim/span_sinks.h"
@@ -138,8 +139,9 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   const Chip& chip = system.chip();
   ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
   OpTimeCache cache(timer);
-  const std::optional<std::string> asymmetry =
+  std::optional<std::string> asymmetry =
       Asymmetry(plan, Placement(plan), system.chips_per_node());
+  if (!asymmetry) asymmetry = NetworkAsymmetry(system, options.arbitration);
   LowerOptions lower{.fold = options.fold && !asymmetry};
   lower.pass.merge = !options.detail;
   if (plan.overlap_tensor()) lower.pass.tensor_chunks = plan.degrees().tensor;
@@ -196,7 +198,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   run.breakdown = parts;
   run.representative = busiest;
   if (options.fold) run.asymmetry = asymmetry.value_or("");
-  run.bounds = BoundsOf(run.step, run.transfers, run.result, path);
+  run.bounds = BoundsOf(run.step, run.transfers, run.result, path, !asymmetry);
   run.memory = MemoryOf(run.step, run.result);
   for (const RoleWork& work : run.step.work) {
     const auto ranks = static_cast<double>(work.ranks);

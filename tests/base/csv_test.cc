@@ -26,6 +26,13 @@ TEST(Csv, KeepsRowsOfTheWrongLengthAndSaysSo) {
   EXPECT_EQ(table.rows()[0].Number("b"), std::nullopt);
 }
 
+TEST(Csv, IgnoresTheByteOrderMarkOfSpreadsheets) {
+  ASSERT_OK_AND_ASSIGN(const CsvTable table, CsvTable::Parse("\xef\xbb\xbf"
+                                                             "a,b\r\n1,2\r\n"));
+  EXPECT_TRUE(table.HasColumn("a"));
+  EXPECT_EQ(table.rows()[0].Number("a"), 1);
+}
+
 TEST(Csv, RefusesWhatIsNoTable) {
   EXPECT_THAT(CsvTable::Parse("").status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("empty")));

@@ -31,6 +31,47 @@ TEST(TrainingCommands, SimulateSaysWhereTheTimeGoes) {
                     HasSubstr("bounds"), HasSubstr("simulated 2 of 32 ranks")));
 }
 
+// What tells ranks of a stage apart in the network is not folded away.
+TEST(TrainingCommands, AnUnevenNetworkIsSimulatedRankByRank) {
+  const auto run = [](const std::string& set) {
+    const ProgramResult result =
+        RunOrrery({"simulate", "quickstart", "--set", set});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  EXPECT_THAT(run("system.fault={from: 3 remaining: 0.5}"),
+              AllOf(HasSubstr("simulated 32 of 32 ranks"),
+                    HasSubstr("links that are cut or slow")));
+  EXPECT_THAT(run("system.scale_out.fabric.routing=ECMP"),
+              AllOf(HasSubstr("simulated 32 of 32 ranks"),
+                    HasSubstr("ECMP routing between nodes")));
+  // Detours through a third node make groups share links that they would not;
+  // the bounds know.
+  EXPECT_THAT(run("system.scale_out.fabric.routing=VALIANT"),
+              HasSubstr("simulated 32 of 32 ranks"));
+  EXPECT_THAT(run("network.arbitration=PORT_FAIR"),
+              AllOf(HasSubstr("simulated 32 of 32 ranks"),
+                    HasSubstr("arbitrate by port")));
+  const ProgramResult cut = RunOrrery({"simulate", "quickstart", "--set",
+                                       "system.fault={from: 3 remaining: 0}"});
+  EXPECT_EQ(cut.exit_code, 2);
+  EXPECT_THAT(cut.err, HasSubstr("no path from chip 3 to chip 19"));
+}
+
+// Groups that cross on a tapered tree: message by message as in stages, within
+// 5 %, and both well above what the links would allow each by itself.
+TEST(TrainingCommands, CrossingGroupsCongestAtEveryFidelity) {
+  const auto step = [](const std::string& fidelity) {
+    const ProgramResult result = RunOrrery(
+        {"simulate", "crossing_groups", "--fidelity", fidelity, "--json", "-"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return Number(result.out, "step_time_s");
+  };
+  const double fluid = step("FLUID");
+  EXPECT_NEAR(fluid, step("STEPPED"), 0.05 * fluid);
+  EXPECT_GT(fluid, 1.1 * step("CLOSED_FORM"));
+}
+
 TEST(TrainingCommands, TheBreakdownSumsToTheStep) {
   const ProgramResult result =
       RunOrrery({"simulate", "quickstart", "--json", "-"});

@@ -266,5 +266,28 @@ TEST(NetworkAgreement, NothingBeatsTheLowerBound) {
   }
 }
 
+// Across islands, what a NIC per chip lets out of an island of 4 bounds as
+// well.
+TEST(NetworkAgreement, NothingBeatsTheBoundOfTheIslands) {
+  const Bytes m(1 << 28);
+  for (Kind kind : {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather,
+                    Kind::kAllToAll, Kind::kBroadcast}) {
+    for (int islands : {2, 3, 8}) {
+      Network network = MakeNetwork(IslandSystem(islands, 4));
+      ASSERT_OK_AND_ASSIGN(
+          const std::vector<Candidate> candidates,
+          network.Candidates({kind, m, ChipRange(0, islands * 4)}));
+      const double bound = IslandLowerBound(kind, islands, 4, m,
+                                            BytesPerSecond(4 * 48.5e9), false)
+                               .count();
+      EXPECT_GT(bound, 0);
+      for (const Candidate& c : candidates) {
+        EXPECT_GE(ToSeconds(c.solo) * (1 + 1e-9), bound)
+            << NameOf(kind) << " " << NameOf(c.algorithm);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orrery

@@ -1,0 +1,32 @@
+#include "sim/network_symmetry.h"
+
+#include "base/format.h"
+#include "topology/route.h"
+
+namespace orrery {
+
+std::optional<std::string> NetworkAsymmetry(const System& system,
+                                            Arbitration arbitration) {
+  if (!system.faults().empty()) {
+    return "links that are cut or slow tell chips apart";
+  }
+  if (arbitration == Arbitration::kPortFair) {
+    return "switches that arbitrate by port tell one group from many";
+  }
+  if (!system.scale_out()) return std::nullopt;
+  const Routing routing = system.scale_out()->fabric.routing;
+  switch (routing) {
+    case Routing::kMinimal:
+    case Routing::kEcmp:
+    case Routing::kValiant:
+    case Routing::kAdaptive:
+      return fmt::format("{} routing between nodes tells pairs of them apart",
+                         RoutingName(routing));
+    case Routing::kDimensionOrdered:
+    case Routing::kSpray:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery

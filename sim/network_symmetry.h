@@ -1,0 +1,19 @@
+#pragma once
+// Whether the network treats groups that lie alike on the machine alike, so
+// that one of them can stand for all.
+#include <optional>
+#include <string>
+
+#include "sim/transfer_plan.h"
+#include "topology/system.h"
+
+namespace orrery {
+
+// Why not, or nothing. A link that is cut or slow tells its chips from others;
+// a path picked by a hash, or the lowest of several, collides for some pairs
+// and not for others; and a group that stands for many comes in by fewer ports
+// than they do, which counts where switches arbitrate by port.
+std::optional<std::string> NetworkAsymmetry(const System& system,
+                                            Arbitration arbitration);
+
+}  // namespace orrery
