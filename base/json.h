@@ -49,8 +49,7 @@ class JsonValue {
                                Array, Object>;
 
   JsonValue() = default;
-  JsonValue(Content content, JsonPosition position)
-      : content_(std::move(content)), position_(position) {}
+  JsonValue(Content content, JsonPosition position);
 
   bool is_null() const {
     return std::holds_alternative<std::nullptr_t>(content_);
@@ -75,7 +74,7 @@ class JsonValue {
   JsonPosition position() const { return position_; }
 
  private:
-  Content content_ = nullptr;
+  Content content_;  // null, unless said otherwise
   JsonPosition position_;
 };
 
@@ -83,6 +82,10 @@ struct JsonMember {
   std::string key;
   JsonValue value;
 };
+
+// Here, because a member holds values and a value members.
+inline JsonValue::JsonValue(Content content, JsonPosition position)
+    : content_(std::move(content)), position_(position) {}
 
 // The value that `text` holds. An error says where and what was expected.
 absl::StatusOr<JsonValue> ParseJson(absl::string_view text);
