@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "sim/chip_sharing.h"
+#include "sim/engine_state.h"
 
 namespace orrery {
 namespace {
@@ -64,7 +65,8 @@ class PathRun {
  private:
   struct Head {
     TaskId next{};
-    Duration end{};  // of the task before
+    Duration end{};          // of the task before
+    StreamMask waiters = 0;  // streams of the rank that wait for this one
     bool arrived = false;
     bool awake = false;
   };
@@ -92,11 +94,18 @@ class PathRun {
       return false;
     }
     Duration ready = head.end;
-    for (const Dependency& needed : role.dependencies(head.next)) {
-      if (At(rank, Index(needed.stream)).next <= needed.task) return false;
-      ready = std::max(ready, ends_[Index(rank)][Index(needed.task)]);
-    }
     const Task& task = role.task(head.next);
+    if (task.dependency_count > 0) {
+      for (const Dependency& needed : role.dependencies(head.next)) {
+        Head& other = At(rank, Index(needed.stream));
+        if (other.next <= needed.task) {
+          other.waiters = static_cast<StreamMask>(
+              other.waiters | Bit(static_cast<StreamId>(stream)));
+          return false;
+        }
+        ready = std::max(ready, ends_[Index(rank)][Index(needed.task)]);
+      }
+    }
     if (!IsCommunication(task.kind)) {
       if (task.kind == TaskKind::kKernel) {
         ready +=
@@ -127,9 +136,9 @@ class PathRun {
     ends_[Index(rank)][Index(head.next)] = end;
     head.end = end;
     head.next = static_cast<TaskId>(static_cast<int32_t>(head.next) + 1);
-    // Others of the rank may have waited for it.
-    for (size_t s = 0; s < streams_; ++s) {
-      if (s != stream && !At(rank, s).arrived) Wake(rank, s);
+    if (head.waiters != 0) {
+      ForEachStream(std::exchange(head.waiters, StreamMask{0}),
+                    [&](StreamId waiter) { Wake(rank, Index(waiter)); });
     }
   }
 

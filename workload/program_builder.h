@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/status.h"
 #include "workload/group_linker.h"
 #include "workload/program.h"
@@ -195,5 +196,50 @@ class ProgramBuilder {
   size_t slot_count_ = 0;
   std::vector<std::vector<Attachment>> members_;  // per group, in its order
 };
+
+// What is called for every task of a program.
+
+inline const RoleBuilder::PendingTask& RoleBuilder::at(TaskRef ref) const {
+  CHECK(Index(ref.stream) < streams_.size()) << "no such stream";
+  const std::vector<PendingTask>& tasks = streams_[Index(ref.stream)];
+  CHECK(ref.position >= 0 && static_cast<size_t>(ref.position) < tasks.size())
+      << "no such task";
+  return tasks[static_cast<size_t>(ref.position)];
+}
+
+inline TaskRef RoleBuilder::Add(StreamId stream, const PendingTask& task) {
+  CHECK(Index(stream) < streams_.size()) << "no such stream";
+  std::vector<PendingTask>& tasks = streams_[Index(stream)];
+  CHECK(tasks.size() < (size_t{1} << 30)) << "too many tasks in a stream";
+  tasks.push_back(task);
+  table_.Use(task.name);
+  return {stream, static_cast<int32_t>(tasks.size()) - 1};
+}
+
+inline TaskRef RoleBuilder::AddKernel(StreamId stream, NameRef name,
+                                      KernelRef kernel) {
+  return Add(stream, {.name = name,
+                      .kind = TaskKind::kKernel,
+                      .payload = static_cast<int32_t>(kernel)});
+}
+
+inline void RoleBuilder::AddDependency(TaskRef before, TaskRef after) {
+  (void)at(before);
+  (void)at(after);
+  dependencies_.push_back({before, after});
+}
+
+inline void RoleBuilder::SetMark(TaskRef task, const Mark& mark) {
+  (void)at(task);
+  std::vector<MarkedRun>& runs = marks_[Index(task.stream)];
+  if (!runs.empty() && runs.back().end == task.position &&
+      runs.back().mark == mark) {
+    ++runs.back().end;
+    return;
+  }
+  CHECK(runs.empty() || runs.back().end <= task.position)
+      << "tasks are marked in their order";
+  runs.push_back({task.position, task.position + 1, mark});
+}
 
 }  // namespace orrery

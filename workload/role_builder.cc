@@ -11,33 +11,9 @@ SlotRef RoleBuilder::AddSlot(absl::string_view name, StreamId stream) {
   return static_cast<SlotRef>(slots_.size() - 1);
 }
 
-TaskRef RoleBuilder::Add(StreamId stream, const PendingTask& task) {
-  CHECK(Index(stream) < streams_.size()) << "no such stream";
-  std::vector<PendingTask>& tasks = streams_[Index(stream)];
-  CHECK(tasks.size() < (size_t{1} << 30)) << "too many tasks in a stream";
-  tasks.push_back(task);
-  table_.Use(task.name);
-  return {stream, static_cast<int32_t>(tasks.size()) - 1};
-}
-
-const RoleBuilder::PendingTask& RoleBuilder::at(TaskRef ref) const {
-  CHECK(Index(ref.stream) < streams_.size()) << "no such stream";
-  const std::vector<PendingTask>& tasks = streams_[Index(ref.stream)];
-  CHECK(ref.position >= 0 && static_cast<size_t>(ref.position) < tasks.size())
-      << "no such task";
-  return tasks[static_cast<size_t>(ref.position)];
-}
-
 TaskRef RoleBuilder::AddKernel(StreamId stream, absl::string_view name,
                                const KernelWork& kernel) {
   return AddKernel(stream, table_.Name(name), table_.Kernel(kernel));
-}
-
-TaskRef RoleBuilder::AddKernel(StreamId stream, NameRef name,
-                               KernelRef kernel) {
-  return Add(stream, {.name = name,
-                      .kind = TaskKind::kKernel,
-                      .payload = static_cast<int32_t>(kernel)});
 }
 
 TaskRef RoleBuilder::AddMarker(StreamId stream, absl::string_view name) {
@@ -75,25 +51,6 @@ TaskRef RoleBuilder::AddReceive(SlotRef slot, absl::string_view name,
                                 Communication what) {
   what.kind = CommunicationKind::kPointToPoint;
   return AddCommunication(TaskKind::kReceive, slot, table_.Name(name), what);
-}
-
-void RoleBuilder::AddDependency(TaskRef before, TaskRef after) {
-  (void)at(before);
-  (void)at(after);
-  dependencies_.push_back({before, after});
-}
-
-void RoleBuilder::SetMark(TaskRef task, const Mark& mark) {
-  (void)at(task);
-  std::vector<MarkedRun>& runs = marks_[Index(task.stream)];
-  if (!runs.empty() && runs.back().end == task.position &&
-      runs.back().mark == mark) {
-    ++runs.back().end;
-    return;
-  }
-  CHECK(runs.empty() || runs.back().end <= task.position)
-      << "tasks are marked in their order";
-  runs.push_back({task.position, task.position + 1, mark});
 }
 
 void RoleBuilder::Allocate(TaskRef task, MemoryEffect::When when,
