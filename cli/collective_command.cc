@@ -18,6 +18,7 @@
 #include "catalog/resolve.h"
 #include "cli/collective_trace.h"
 #include "cli/commands.h"
+#include "cli/expert_flags.h"
 #include "cli/json.h"
 #include "cli/network_flags.h"
 #include "cli/output.h"
@@ -129,11 +130,12 @@ std::string Table(absl::Span<const Line> lines, CommunicationKind kind,
   return text;
 }
 
-std::string Json(absl::Span<const Line> lines, CommunicationKind kind,
-                 const System& system, int ranks) {
+std::string Json(absl::Span<const Line> lines, const std::string& op,
+                 CommunicationKind kind, const System& system, int ranks) {
   std::string text = fmt::format(
       "{{\n  \"system\": {}, \"operation\": {}, \"chips\": {},\n  \"rows\": [",
-      JsonString(system.name()), JsonString(std::string(NameOf(kind))), ranks);
+      JsonString(system.name()),
+      JsonString(IsExpertExchange(op) ? op : std::string(NameOf(kind))), ranks);
   const char* separator = "\n";
   for (const Line& line : lines) {
     const double bandwidth =
@@ -182,8 +184,11 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const pb::System proto,
                    ResolveSystem(Catalog(), *arguments.Get("system"), sets));
   ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
-  ASSIGN_OR_RETURN(const CommunicationKind kind,
-                   ParseOperation(arguments.Get("op").value_or("all_reduce")));
+  const std::string op = arguments.Get("op").value_or("all_reduce");
+  CommunicationKind kind = CommunicationKind::kAllToAll;
+  if (!IsExpertExchange(op)) {
+    ASSIGN_OR_RETURN(kind, ParseOperation(op));
+  }
   ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
                    ParseSizes(arguments.Get("size").value_or("1KB..16GB")));
   int ranks = kind == CommunicationKind::kPointToPoint ? 2 : system.chips();
@@ -195,11 +200,17 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
         fmt::format("a collective needs at least two chips; {} has {}",
                     system.name(), system.chips()));
   }
+  ASSIGN_OR_RETURN(const std::optional<ExpertExchange> experts,
+                   ReadExpertExchange(arguments, ranks));
   ASSIGN_OR_RETURN(const NetworkOptions options, Options(arguments));
   ASSIGN_OR_RETURN(Network network, Network::Make(system, options));
   CollectiveCall call = {kind, Bytes(0), {}};
   for (int chip = 0; chip < ranks; ++chip) {
     call.chips.push_back(static_cast<VertexId>(chip));
+  }
+  if (experts) {
+    call.traffic = &experts->traffic;
+    call.combine = experts->combine;
   }
   // Two chips of a transfer: across nodes if there are several.
   if (kind == CommunicationKind::kPointToPoint && !arguments.Has("chips") &&
@@ -222,20 +233,64 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
         RunPlans(network.resources().capacities(), {{planned.plan, Time{}}},
                  trace.log(), options.arbitration)[0];
     trace.Add(call, planned, end);
-    lines.push_back(
-        {size, ToSeconds(end),
-         std::max(CollectiveLowerBound(kind, ranks, size, port, in_network),
-                  IslandLowerBound(kind, edge.islands, edge.per_island, size,
-                                   edge.out, in_network))
-             .count(),
-         std::string(NameOf(planned.algorithm)), planned.protocol});
+    const Seconds bound =
+        experts ? ExpertLowerBound(experts->traffic, size, edge.islands,
+                                   edge.islands > 1 ? edge.per_island : ranks,
+                                   edge.out, port.bandwidth)
+                : std::max(
+                      CollectiveLowerBound(kind, ranks, size, port, in_network),
+                      IslandLowerBound(kind, edge.islands, edge.per_island,
+                                       size, edge.out, in_network));
+    lines.push_back({size, ToSeconds(end), bound.count(),
+                     std::string(NameOf(planned.algorithm)), planned.protocol});
   }
   RETURN_IF_ERROR(trace.Finish());
   if (const auto json = arguments.Get("json")) {
-    RETURN_IF_ERROR(WriteFile(*json, Json(lines, kind, system, ranks)));
+    RETURN_IF_ERROR(WriteFile(*json, Json(lines, op, kind, system, ranks)));
     return ExitCode::kDone;
   }
   return Print(Table(lines, kind, ranks));
+}
+
+std::vector<Flag> CollectiveFlags() {
+  std::vector<Flag> flags = {
+      {.name = "system", .value = "NAME", .help = "preset"},
+      {.name = "nodes", .value = "N", .help = "nodes (default 1)"},
+      {.name = "chips",
+       .value = "N",
+       .help = "the first N chips (default all)"},
+      {.name = "op",
+       .value = "NAME",
+       .help = "all_reduce (default), reduce_scatter, all_gather, "
+               "all_to_all, moe_dispatch, moe_combine, broadcast, "
+               "reduce, point_to_point"},
+      {.name = "size",
+       .value = "SIZE[..SIZE]",
+       .help = "one size, or doubling from the first to the second"},
+      {.name = "algorithm",
+       .value = "NAME",
+       .help = "force an algorithm, e.g. ring"},
+      {.name = "protocol",
+       .value = "NAME",
+       .help = "force a protocol of the system, e.g. LL"},
+      {.name = "fidelity",
+       .value = "NAME",
+       .help = "CLOSED_FORM, FLUID (default) or STEPPED"},
+      {.name = "arbitration",
+       .value = "NAME",
+       .help = "how contended links are shared: FLOW_FAIR (default) "
+               "or PORT_FAIR"},
+      SetFlag(),
+      {.name = "trace",
+       .value = "FILE",
+       .help = "write a timeline of the calls, one after the other, "
+               "for the Perfetto UI"},
+      {.name = "json",
+       .value = "FILE",
+       .help = "write JSON to FILE instead (- is stdout)"}};
+  const std::vector<Flag> experts = ExpertFlags();
+  flags.insert(flags.end(), experts.begin(), experts.end());
+  return flags;
 }
 
 }  // namespace
@@ -258,39 +313,7 @@ Command CollectiveCommand() {
           "4 --size 64MB\n"
           "  orrery collective --system dgx_h100_ib400 --size 1MB --fidelity "
           "STEPPED --trace ring.pftrace",
-      .flags = {{.name = "system", .value = "NAME", .help = "preset"},
-                {.name = "nodes", .value = "N", .help = "nodes (default 1)"},
-                {.name = "chips",
-                 .value = "N",
-                 .help = "the first N chips (default all)"},
-                {.name = "op",
-                 .value = "NAME",
-                 .help = "all_reduce (default), reduce_scatter, all_gather, "
-                         "all_to_all, broadcast, reduce, point_to_point"},
-                {.name = "size",
-                 .value = "SIZE[..SIZE]",
-                 .help = "one size, or doubling from the first to the second"},
-                {.name = "algorithm",
-                 .value = "NAME",
-                 .help = "force an algorithm, e.g. ring"},
-                {.name = "protocol",
-                 .value = "NAME",
-                 .help = "force a protocol of the system, e.g. LL"},
-                {.name = "fidelity",
-                 .value = "NAME",
-                 .help = "CLOSED_FORM, FLUID (default) or STEPPED"},
-                {.name = "arbitration",
-                 .value = "NAME",
-                 .help = "how contended links are shared: FLOW_FAIR (default) "
-                         "or PORT_FAIR"},
-                SetFlag(),
-                {.name = "trace",
-                 .value = "FILE",
-                 .help = "write a timeline of the calls, one after the other, "
-                         "for the Perfetto UI"},
-                {.name = "json",
-                 .value = "FILE",
-                 .help = "write JSON to FILE instead (- is stdout)"}},
+      .flags = CollectiveFlags(),
       .run = Collective};
 }
 
