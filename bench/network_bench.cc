@@ -19,7 +19,7 @@
 namespace orrery {
 namespace {
 
-enum Machine { kIslands, kFatTree, kTorus };
+enum Machine { kIslands, kRing, kFatTree, kTorus };
 
 System MakeSystem(Machine machine, int chips) {
   const int nodes = machine == kIslands ? chips / 8 : 1;
@@ -31,7 +31,9 @@ System MakeSystem(Machine machine, int chips) {
     proto->set_chips_per_node(chips);
     proto->mutable_scale_up()->set_spans_nodes(true);
     pb::Fabric& fabric = *proto->mutable_scale_up()->mutable_fabric();
-    if (machine == kFatTree) {
+    if (machine == kRing) {
+      fabric.mutable_ring();
+    } else if (machine == kFatTree) {
       fabric.mutable_fat_tree()->set_tiers(3);
       fabric.mutable_fat_tree()->set_radix(64);
       fabric.mutable_fat_tree()->set_taper(1);
@@ -88,45 +90,34 @@ void BM_Build(benchmark::State& state, Machine machine) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-constexpr auto kRing = CollectiveAlgorithm::kRing;
-constexpr auto kHalving = CollectiveAlgorithm::kHalvingDoubling;
-constexpr auto kBucket = CollectiveAlgorithm::kTorusBucket;
-
-#define ORRERY_ALL_REDUCE(name, machine, fidelity, algorithm)         \
-  BENCHMARK_CAPTURE(BM_AllReduce, name, machine, fidelity, algorithm) \
+// The three fidelities of one machine and algorithm. Message by message only
+// as far as the messages can be counted.
+#define ORRERY_ALL_REDUCE(name, machine, algorithm, most_stepped)              \
+  BENCHMARK_CAPTURE(BM_AllReduce, name##_closed_form, machine,                 \
+                    Fidelity::kClosedForm, CollectiveAlgorithm::algorithm)     \
+      ->Arg(8)                                                                 \
+      ->Arg(64)                                                                \
+      ->Arg(1024)                                                              \
+      ->Arg(16384)                                                             \
+      ->Unit(benchmark::kMillisecond);                                         \
+  BENCHMARK_CAPTURE(BM_AllReduce, name##_fluid, machine, Fidelity::kFluid,     \
+                    CollectiveAlgorithm::algorithm)                            \
+      ->Arg(8)                                                                 \
+      ->Arg(64)                                                                \
+      ->Arg(1024)                                                              \
+      ->Arg(16384)                                                             \
+      ->Unit(benchmark::kMillisecond);                                         \
+  BENCHMARK_CAPTURE(BM_AllReduce, name##_stepped, machine, Fidelity::kStepped, \
+                    CollectiveAlgorithm::algorithm)                            \
+      ->Arg(8)                                                                 \
+      ->Arg(64)                                                                \
+      ->Arg(most_stepped)                                                      \
       ->Unit(benchmark::kMillisecond)
-ORRERY_ALL_REDUCE(islands_ring_closed_form, kIslands, Fidelity::kClosedForm,
-                  kRing)
-    ->Arg(8)
-    ->Arg(64)
-    ->Arg(1024)
-    ->Arg(16384);
-ORRERY_ALL_REDUCE(islands_ring_fluid, kIslands, Fidelity::kFluid, kRing)
-    ->Arg(8)
-    ->Arg(64)
-    ->Arg(1024)
-    ->Arg(16384);
-ORRERY_ALL_REDUCE(fat_tree_ring_fluid, kFatTree, Fidelity::kFluid, kRing)
-    ->Arg(8)
-    ->Arg(64)
-    ->Arg(1024)
-    ->Arg(16384);
-ORRERY_ALL_REDUCE(torus_bucket_fluid, kTorus, Fidelity::kFluid, kBucket)
-    ->Arg(8)
-    ->Arg(64)
-    ->Arg(1024)
-    ->Arg(16384);
-ORRERY_ALL_REDUCE(islands_ring_stepped, kIslands, Fidelity::kStepped, kRing)
-    ->Arg(8)
-    ->Arg(64);
-ORRERY_ALL_REDUCE(fat_tree_halving_doubling_stepped, kFatTree,
-                  Fidelity::kStepped, kHalving)
-    ->Arg(8)
-    ->Arg(64)
-    ->Arg(1024);
-ORRERY_ALL_REDUCE(torus_bucket_stepped, kTorus, Fidelity::kStepped, kBucket)
-    ->Arg(8)
-    ->Arg(64);
+ORRERY_ALL_REDUCE(islands_ring, kIslands, kRing, 256);
+ORRERY_ALL_REDUCE(ring_ring, Machine::kRing, kRing, 1024);
+ORRERY_ALL_REDUCE(fat_tree_ring, kFatTree, kRing, 1024);
+ORRERY_ALL_REDUCE(fat_tree_halving_doubling, kFatTree, kHalvingDoubling, 1024);
+ORRERY_ALL_REDUCE(torus_bucket, kTorus, kTorusBucket, 512);
 #undef ORRERY_ALL_REDUCE
 
 BENCHMARK_CAPTURE(BM_AllToAll, islands_fluid, kIslands, Fidelity::kFluid)

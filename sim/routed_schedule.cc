@@ -234,21 +234,22 @@ absl::Span<const PortUse> RoutedSchedule::ports(size_t message) const {
 void RoutedSchedule::AddPorts(const Graph& graph,
                               const NetworkResources& resources,
                               absl::Span<const LinkShare> links) {
+  absl::flat_hash_map<VertexId, std::vector<LinkShare>> arriving;
+  for (const LinkShare& l : links) {
+    arriving[graph.link(l.link).to].push_back(l);
+  }
   std::vector<PortUse> uses;
   for (const LinkShare& l : links) {
-    const VertexId at = graph.link(l.link).from;
-    double incoming = 0;
-    for (const LinkShare& before : links) {
-      if (graph.link(before.link).to == at) incoming += before.share;
-    }
-    if (incoming == 0) {
+    const auto before = arriving.find(graph.link(l.link).from);
+    if (before == arriving.end()) {
       uses.push_back({resources.of(l.link), kStartsHere, l.share});
       continue;
     }
-    for (const LinkShare& before : links) {
-      if (graph.link(before.link).to != at) continue;
-      uses.push_back({resources.of(l.link), resources.of(before.link),
-                      l.share * before.share / incoming});
+    double incoming = 0;
+    for (const LinkShare& in : before->second) incoming += in.share;
+    for (const LinkShare& in : before->second) {
+      uses.push_back({resources.of(l.link), resources.of(in.link),
+                      l.share * in.share / incoming});
     }
   }
   std::sort(uses.begin(), uses.end(), PortBefore);
