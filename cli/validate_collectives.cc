@@ -20,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/validate_suites.h"
 #include "cli/validation_data.h"
+#include "cli/validation_table.h"
 #include "sim/network.h"
 #include "sim/run_plans.h"
 
@@ -214,18 +215,12 @@ std::string Json(const Predictions& predictions,
 }  // namespace
 
 absl::StatusOr<ExitCode> ValidateCollectives(const Arguments& arguments) {
-  std::string text(ValidationText("collectives.csv"));
-  std::string origin = "validation/collectives.csv";
-  if (arguments.positional().size() > 1) {
-    origin = arguments.positional()[1];
-    ASSIGN_OR_RETURN(text, ReadFile(origin));
-  }
-  auto table = CsvTable::Parse(text);
-  if (!table.ok()) return Annotate(table.status(), origin);
+  ASSIGN_OR_RETURN(const ValidationTable table,
+                   OpenValidationTable(arguments, "collectives.csv"));
   auto systems = CsvTable::Parse(ValidationText("collective_systems.csv"));
   RETURN_IF_ERROR(systems.status());
-  auto measurements = ReadCollectiveMeasurements(*table, *systems);
-  if (!measurements.ok()) return Annotate(measurements.status(), origin);
+  auto measurements = ReadCollectiveMeasurements(table.rows, *systems);
+  if (!measurements.ok()) return Annotate(measurements.status(), table.origin);
   const Predictions predictions = PredictAll(*measurements);
   const std::vector<CollectiveAccuracy> groups =
       SummariseCollectives(predictions.rows);
@@ -247,11 +242,7 @@ absl::StatusOr<ExitCode> ValidateCollectives(const Arguments& arguments) {
     out += "\n" + RowTable(predictions, true);
   }
   if (!markdown) {
-    out += fmt::format("\n{} rows predicted, {} refused\n",
-                       predictions.rows.size(), predictions.refused.size());
-    for (const std::string& line : predictions.refused) {
-      out += fmt::format("  {}\n", line);
-    }
+    out += RefusedText(predictions.rows.size(), predictions.refused);
   }
   RETURN_IF_ERROR(Print(out).status());
   return code;

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/validate_suites.h"
 #include "cli/validation_data.h"
+#include "cli/validation_table.h"
 #include "cost/gemm_profile.h"
 #include "cost/kernel_accuracy.h"
 #include "cost/kernel_measurement.h"
@@ -176,18 +177,12 @@ absl::StatusOr<std::string> TrafficSummary() {
 }  // namespace
 
 absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments) {
-  std::string text(ValidationText("kernels.csv"));
-  std::string origin = "validation/kernels.csv";
-  if (arguments.positional().size() > 1) {
-    origin = arguments.positional()[1];
-    ASSIGN_OR_RETURN(text, ReadFile(origin));
-  }
-  auto table = CsvTable::Parse(text);
-  if (!table.ok()) return Annotate(table.status(), origin);
+  ASSIGN_OR_RETURN(const ValidationTable table,
+                   OpenValidationTable(arguments, "kernels.csv"));
   auto harnesses = CsvTable::Parse(ValidationText("harnesses.csv"));
   RETURN_IF_ERROR(harnesses.status());
   const KernelMeasurements measurements =
-      ReadKernelMeasurements(*table, *harnesses);
+      ReadKernelMeasurements(table.rows, *harnesses);
   const Predictions predictions = PredictAll(measurements);
   const std::vector<AccuracyGroup> groups = SummariseAccuracy(predictions.rows);
   const bool met = std::all_of(groups.begin(), groups.end(),
@@ -202,11 +197,7 @@ absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments) {
   if (arguments.Has("rows")) out += RowTable(predictions);
   out += Summary(groups, arguments.Has("markdown"));
   if (!arguments.Has("markdown")) {
-    out += fmt::format("\n{} rows predicted, {} refused\n",
-                       predictions.rows.size(), predictions.refused.size());
-    for (const std::string& line : predictions.refused) {
-      out += fmt::format("  {}\n", line);
-    }
+    out += RefusedText(predictions.rows.size(), predictions.refused);
   }
   if (arguments.positional().size() < 2 && !arguments.Has("markdown")) {
     ASSIGN_OR_RETURN(const std::string traffic, TrafficSummary());

@@ -14,7 +14,7 @@
 #include "cli/output.h"
 #include "cli/training_row.h"
 #include "cli/validate_suites.h"
-#include "cli/validation_data.h"
+#include "cli/validation_table.h"
 #include "sim/training_step.h"
 
 namespace orrery {
@@ -162,12 +162,9 @@ std::string Json(const Predictions& predictions) {
 }  // namespace
 
 absl::StatusOr<ExitCode> ValidateTraining(const Arguments& arguments) {
-  std::string text(ValidationText("training.csv"));
-  if (arguments.positional().size() > 1) {
-    ASSIGN_OR_RETURN(text, ReadFile(arguments.positional()[1]));
-  }
-  ASSIGN_OR_RETURN(const CsvTable table, CsvTable::Parse(text));
-  const Predictions predictions = PredictAll(table);
+  ASSIGN_OR_RETURN(const ValidationTable table,
+                   OpenValidationTable(arguments, "training.csv"));
+  const Predictions predictions = PredictAll(table.rows);
   if (const auto json = arguments.Get("json")) {
     RETURN_IF_ERROR(WriteFile(*json, Json(predictions)));
   } else {
