@@ -22,6 +22,18 @@
 namespace orrery {
 namespace {
 
+// Seconds of a transfer between stages, and of what its receivers gather.
+struct Hop {
+  double transfer = 0;
+  double gather = 0;
+};
+
+// Seconds a rank waits at its boundaries, per micro-batch.
+struct HopTimes {
+  double forward = 0;
+  double backward = 0;
+};
+
 class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system, const Plan& plan,
@@ -44,6 +56,7 @@ class PlanEstimate {
 
   StepEstimate Estimate() {
     StepEstimate out;
+    hop_ = MakeHop();
     const int ranks = layout_.ranks();
     std::vector<UnitEstimate> works;
     std::vector<RankTime> times;
@@ -51,7 +64,9 @@ class PlanEstimate {
     times.reserve(static_cast<size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       const UnitEstimate& work = works.emplace_back(WorkOf(rank));
-      times.push_back({work.forward.total(), work.input_gradient.total(),
+      const HopTimes waited = WaitedHops(rank);
+      times.push_back({work.forward.total() + waited.forward,
+                       work.input_gradient.total() + waited.backward,
                        work.weight_gradient.total()});
     }
     const int busiest = static_cast<int>(
@@ -69,11 +84,20 @@ class PlanEstimate {
       out.context_s += m * pass->exposed[1];
       out.expert_s += m * pass->exposed[2];
     }
-    const double hop = HopTime();
+    // A rank that waits for what it sends has the hops in its own time.
+    const double hop = plan_.overlap_pipeline() ? hop_.transfer : 0;
     const PipelineEstimate pipeline =
         EstimatePipeline(plan_, times, busiest, hop);
+    const HopTimes waited = WaitedHops(busiest);
     out.bubble_s = pipeline.bubble_s;
-    out.pipeline_s = pipeline.exposed_s;
+    out.pipeline_s =
+        pipeline.exposed_s + m * (waited.forward + waited.backward);
+    // Of what a rank between two others waits for, one hop of the step is not
+    // on the way: 2 (m + p - 1) - 3 of them are.
+    if (plan_.schedule() == PipelineSchedule::kOneForwardOneBackward &&
+        busiest > 0 && busiest < ranks - 1) {
+      out.pipeline_s -= std::max(waited.forward, waited.backward);
+    }
 
     const DataTimes data = DataOf(busiest, work);
     double reduction = data.reduction_s;
@@ -137,20 +161,52 @@ class PlanEstimate {
     return units_.of_stage(layout_.StageOf(rank, piece));
   }
 
-  double HopTime() {
-    if (layout_.ranks() == 1) return 0;
+  // What a rank waits for per micro-batch at the boundaries of its pieces: its
+  // sends, if it does, and what it gathers after a receive.
+  HopTimes WaitedHops(int rank) const {
+    HopTimes sum;
+    const double transfer = plan_.overlap_pipeline() ? 0 : hop_.transfer;
+    const int last = layout_.stages() - 1;
+    const double share = layout_.bidirectional() ? 0.5 : 1;
+    for (int piece = 0; piece < layout_.pieces(); ++piece) {
+      const int stage = layout_.StageOf(rank, piece);
+      const auto crosses = [&](int peer) {
+        return peer >= 0 && peer <= last &&
+               layout_.PlaceOf(peer, piece == 1 && layout_.bidirectional())
+                       .rank != rank;
+      };
+      if (crosses(stage + 1)) {
+        sum.forward += share * transfer;
+        sum.backward += share * hop_.gather;
+      }
+      if (crosses(stage - 1)) {
+        sum.forward += share * hop_.gather;
+        sum.backward += share * transfer;
+      }
+    }
+    return sum;
+  }
+
+  // One transfer between neighbouring stages.
+  Hop MakeHop() {
+    if (layout_.ranks() == 1) return {};
     const int peer = placement_.PeerOf(0, 1);
     const int node = system_.chips_per_node();
     const bool inside =
         placement_.ChipOf(0) / node == placement_.ChipOf(peer) / node;
     const LayerShape shape = ShapeOf(plan_);
-    const int64_t tokens = shape.sequence_parallel
-                               ? shape.tokens() / shape.tensor
-                               : shape.tokens();
-    return prices_.Call(
-        CommunicationKind::kPointToPoint,
-        StorageBytes(shape.activation, tokens * model_.hidden()),
-        {.ranks = 2, .islands = inside ? 1 : 2});
+    const bool shared = shape.sequence_parallel || plan_.scatter_pipeline();
+    const Bytes whole =
+        StorageBytes(shape.activation, shape.tokens() * model_.hidden());
+    Hop hop;
+    hop.transfer = prices_.Call(CommunicationKind::kPointToPoint,
+                                shared ? whole / shape.tensor : whole,
+                                {.ranks = 2, .islands = inside ? 1 : 2});
+    if (plan_.scatter_pipeline()) {
+      hop.gather =
+          prices_.Call(CommunicationKind::kAllGather, whole, exchanges_.tensor);
+    }
+    return hop;
   }
 
   std::vector<RankParameters> ParametersInBackwardOrder(int rank) const {
@@ -215,6 +271,7 @@ class PlanEstimate {
   GroupSpans spans_;
   ExchangeSpans exchanges_;
   PlanUnits units_;
+  Hop hop_;
 };
 
 }  // namespace

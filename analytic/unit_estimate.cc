@@ -205,10 +205,11 @@ UnitEstimate EstimateUnit(const LayerOps& ops, const Plan& plan, bool overlap,
   AddSteps(inputs, all, unit.input_gradient);
   AddSteps(weights, all, unit.weight_gradient);
   // Zero-bubble schedules run the two gradients apart: nothing hides behind the
-  // other.
-  const bool split = plan.schedule() == PipelineSchedule::kZeroBubbleH1 ||
-                     plan.schedule() == PipelineSchedule::kZeroBubbleV;
-  if (overlap && !split) {
+  // other. Nor does it if the plan has them wait.
+  const bool apart = plan.schedule() == PipelineSchedule::kZeroBubbleH1 ||
+                     plan.schedule() == PipelineSchedule::kZeroBubbleV ||
+                     !plan.overlap_weight_gradient();
+  if (overlap && !apart) {
     // Weight gradients hide the exchange of their module's input gradient, and
     // what they need again comes while that is computed.
     Hide(inputs, weights, /*after_own=*/true, unit.input_gradient);

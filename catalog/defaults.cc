@@ -57,6 +57,15 @@ void FillTraining(int64_t chips, pb::Training* training) {
   FILL(training, overlap_gradient_reduction, true);
   FILL(training, overlap_parameter_gather, true);
   FILL(training, overlap_tensor, false);
+  FILL(training, overlap_weight_gradient, true);
+  FILL(training, fuse_gradient_accumulation, true);
+  if (training->parallel().pipeline() > 1) {
+    FILL(training, overlap_pipeline, true);
+    if (training->parallel().tensor() > 1 &&
+        !training->parallel().sequence_parallel()) {
+      FILL(training, scatter_pipeline, true);
+    }
+  }
   FILL(training, bucket, "40 MB");
   FILL(training, moment_precision, pb::FP32);
   if (training->sharding() >= pb::Training::ZERO_2) {

@@ -13,6 +13,8 @@
 namespace orrery {
 namespace {
 
+constexpr int kLatest = 9999;
+
 class RowReader {
  public:
   explicit RowReader(const CsvTable::Row& row) : row_(row) {}
@@ -66,6 +68,7 @@ class RowReader {
     }
     data_ = chips_ / tensor_ / pipeline_;
     sequence_ = Text("seq_parallel") == "yes";
+    year_ = Text("date").empty() ? kLatest : std::atoi(Text("date").c_str());
     pieces_ = static_cast<int>(row_.Number("vp").value_or(0));
     if (pieces_ == 0) pieces_ = UnstatedPieces();
     return absl::OkStatus();
@@ -102,6 +105,8 @@ class RowReader {
     const bool bloom = absl::StartsWith(Text("model"), "BLOOM");
     const bool omni_path = absl::StrContains(Text("interconnect"), "Omni-Path");
     const std::string recompute = Text("recompute");
+    const bool of_2021 =
+        year_ <= 2021 || Text("framework") == "Megatron-DeepSpeed";
     return fmt::format(
         R"(name: "{}"
         model {{ preset: "{}" layers: {} hidden: {} vocabulary: {}
@@ -111,7 +116,9 @@ class RowReader {
         training {{ global_batch: {} micro_batch: {} sequence: {}
           parallel {{ tensor: {} pipeline: {} data: {} sequence_parallel: {} }}
           schedule: {} virtual_stages: {} sharding: {} recompute: {}
-          attention_kernel: UNFUSED precision: {} gradient_precision: FP32 {}
+          attention_kernel: UNFUSED precision: {} gradient_precision: FP32
+          overlap_pipeline: {} overlap_gradient_reduction: {}
+          overlap_weight_gradient: {} fuse_gradient_accumulation: {} {}
         }})",
         Text("id"), bloom ? "bloom_176b" : "gpt_22b", layers_, hidden_,
         vocabulary_, heads_, heads_, hidden_ / heads_, width_,
@@ -123,14 +130,14 @@ class RowReader {
         : absl::StartsWith(recompute, "selective") ? "RECOMPUTE_SELECTIVE"
                                                    : "RECOMPUTE_NONE",
         absl::StartsWith(Text("precision"), "bf16") ? "BF16" : "FP16",
-        LayersPerStage());
+        year_ > 2022, year_ > 2022, !of_2021, !of_2021, LayersPerStage());
   }
 
   const CsvTable::Row& row_;
   int layers_ = 0, hidden_ = 0, heads_ = 0, width_ = 0, vocabulary_ = 0;
   int length_ = 0, batch_ = 0, micro_batch_ = 0;
   int tensor_ = 0, pipeline_ = 0, data_ = 0, pieces_ = 0;
-  int chips_ = 0, node_ = 0;
+  int chips_ = 0, node_ = 0, year_ = 0;
   bool sequence_ = false;
 };
 

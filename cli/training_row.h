@@ -9,6 +9,14 @@
 //    count as layers; else the first stages have one more.
 //  - attention with the score matrix in memory (the runs are from before flash
 //    attention), gradients in FP32, what the model preset of the family says.
+//  - what overlaps follows the Megatron-LM of the row's year. Until 2022 a rank
+//    waits for every pipeline transfer (NVIDIA/Megatron-LM issues 167 and 420)
+//    and reduces gradients when all are there (--overlap-grad-reduce is of
+//    2023, issue 558). In 2021, and in Megatron-DeepSpeed, which is a fork of
+//    that year, the all-reduce of an input's gradient comes after the weights'
+//    gradients, and these are added to the FP32 sum by a kernel of their own
+//    (bigscience-workshop/Megatron-DeepSpeed, megatron/mpu/layers.py). A row
+//    without a date counts as later.
 // A row without layers or heads is refused.
 #include <absl/status/statusor.h>
 

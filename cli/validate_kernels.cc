@@ -30,7 +30,7 @@ struct Predictions {
 Predictions PredictAll(const KernelMeasurements& measurements) {
   Predictions result;
   result.refused = measurements.refused;
-  std::map<std::string, absl::StatusOr<KernelTimer>> timers;
+  std::map<std::string, absl::StatusOr<HarnessTimers>> timers;
   for (const KernelMeasurement& row : measurements.rows) {
     auto found = timers.find(row.chip);
     if (found == timers.end()) {
@@ -38,8 +38,8 @@ Predictions PredictAll(const KernelMeasurements& measurements) {
       found =
           timers
               .emplace(row.chip,
-                       chip.ok() ? KernelTimer::Create(*chip)
-                                 : absl::StatusOr<KernelTimer>(chip.status()))
+                       chip.ok() ? HarnessTimers::Create(*chip)
+                                 : absl::StatusOr<HarnessTimers>(chip.status()))
               .first;
     }
     if (!found->second.ok()) {
@@ -47,10 +47,10 @@ Predictions PredictAll(const KernelMeasurements& measurements) {
           fmt::format("{}: {}", row.id, found->second.status().message()));
       continue;
     }
-    const KernelTimer& timer = *found->second;
-    const auto& fitted = timer.chip().calibration.fitted_rows;
+    const HarnessTimers& chip_timers = *found->second;
+    const auto& fitted = chip_timers.sustained.chip().calibration.fitted_rows;
     result.rows.push_back(
-        {&row, Predict(row, timer),
+        {&row, Predict(row, chip_timers),
          std::find(fitted.begin(), fitted.end(), row.id) != fitted.end()});
   }
   return result;

@@ -77,7 +77,9 @@ Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
   const double vector =
       chip.units *
       (2 * c.softmax_operations / chip.vector_rate + 1 / chip.exponential_rate);
-  return {PairFlops(a) / rate, vector, c.tile_overhead_cycles * chip.cycle};
+  const double result = static_cast<double>(c.attention_rows) *
+                        a.value_dimension * BytesPerElement(a.operand);
+  return {PairFlops(a) / rate, vector, chip.TileEnds(result)};
 }
 
 // Seconds on the units with tiles of queries (backward: of keys).

@@ -56,17 +56,28 @@ double MergeSeconds(const TileCost& cost, int split) {
   return split == 1 ? 0 : cost.merge * split;
 }
 
+// Seconds of a tile before and after its main loop.
+double TileEnds(const Gemm& g, const KernelChip& chip, const MatrixTile& tile,
+                int split) {
+  // A part of a split reduction leaves FP32 behind, to be merged.
+  const double element =
+      split > 1 ? kPartialBytes / 2
+                : BytesPerElement(g.output) * (g.accumulate ? 2 : 1);
+  return chip.TileEnds(element * tile.rows * tile.columns);
+}
+
 // `give_up`: a time that is not worth beating; then the result is infinite.
-KernelEstimate Estimate(const KernelChip& chip, const MatrixTile& tile,
-                        const TileCost& cost, int split, double give_up) {
+KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
+                        const MatrixTile& tile, const TileCost& cost, int split,
+                        double give_up) {
   const KernelCalibration& c = chip.calibration;
   const double tiles = cost.tiles * split;
   const double steps = std::ceil(cost.reduction_steps / split);
-  const double overhead = c.tile_overhead_cycles * chip.cycle;
+  const double ends = TileEnds(g, chip, tile, split);
   const double matrix =
-      std::ceil(tiles / chip.units) * (steps * cost.step_seconds + overhead);
+      std::ceil(tiles / chip.units) * (steps * cost.step_seconds + ends);
   const double latency = std::ceil(tiles / (chip.units * tile.resident)) *
-                         (steps * c.step_cycles * chip.cycle + overhead);
+                         (steps * c.step_cycles * chip.cycle + ends);
   const double core = std::max({matrix, latency, cost.cache});
   const double fixed = chip.launch + MergeSeconds(cost, split);
   KernelEstimate estimate;
@@ -94,7 +105,7 @@ KernelEstimate Estimate(const KernelChip& chip, const MatrixTile& tile,
 
 KernelEstimate TimeGemm(const Gemm& gemm, const KernelChip& chip,
                         const MatrixTile& tile, int split) {
-  return Estimate(chip, tile, CostOf(gemm, chip, tile), split,
+  return Estimate(gemm, chip, tile, CostOf(gemm, chip, tile), split,
                   std::numeric_limits<double>::infinity());
 }
 
@@ -113,7 +124,7 @@ GemmChoice TimeGemm(const Gemm& gemm, const KernelChip& chip) {
         break;
       }
       const KernelEstimate estimate =
-          Estimate(chip, tile, cost, split, best.estimate.seconds);
+          Estimate(gemm, chip, tile, cost, split, best.estimate.seconds);
       if (estimate.seconds < best.estimate.seconds) {
         best = {estimate, tile, split};
       }

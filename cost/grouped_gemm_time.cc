@@ -35,14 +35,14 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
   const double reduction =
       g.weight_gradient ? rows.total / std::max(1.0, rows.active) : k;
   const double steps = std::ceil(reduction / step);
-  const double overhead = c.tile_overhead_cycles * chip.cycle;
+  const double outputs = BytesPerElement(g.output) * (g.accumulate ? 2 : 1);
+  const double overhead = chip.TileEnds(outputs * tile.rows * tile.columns);
   const double rate = chip.UnitRate(g.operand) * c.grouped_efficiency;
   const double loop = steps * 2.0 * tile.rows * tile.columns * step / rate;
   const double matrix = std::ceil(tiles / chip.units) * (loop + overhead);
   const double latency = std::ceil(tiles / (chip.units * tile.resident)) *
                          (steps * c.step_cycles * chip.cycle + overhead);
   const double weights = rows.active * n * k;
-  const double outputs = BytesPerElement(g.output) * (g.accumulate ? 2 : 1);
   const double memory_bytes =
       g.weight_gradient
           ? rows.total * (n + k) * element + weights * outputs

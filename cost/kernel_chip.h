@@ -63,6 +63,15 @@ struct KernelChip {
   double UnitRate(DType dtype) const {
     return unit_rate[static_cast<size_t>(dtype)];
   }
+  // Seconds of a tile besides its main loop, if it reads and writes so many
+  // bytes of the result.
+  double TileEnds(double result_bytes) const {
+    double cycles = calibration.tile_overhead_cycles;
+    if (const auto rate = calibration.epilogue_bytes_per_cycle) {
+      cycles += result_bytes / *rate;
+    }
+    return cycles * cycle;
+  }
   int MaxSplit(DType dtype) const {
     return max_split[static_cast<size_t>(dtype)];
   }

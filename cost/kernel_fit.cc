@@ -40,7 +40,7 @@ std::vector<const KernelMeasurement*> RowsToFit(
 }
 
 double FitLoss(absl::Span<const KernelMeasurement* const> rows,
-               const KernelTimer& timer) {
+               const HarnessTimers& timers) {
   struct Mean {
     double sum = 0;
     int count = 0;
@@ -48,7 +48,7 @@ double FitLoss(absl::Span<const KernelMeasurement* const> rows,
   std::map<std::pair<KernelClass, bool>, Mean> classes;
   for (const KernelMeasurement* row : rows) {
     Mean& mean = classes[{row->kernel_class, IsLargeProduct(*row)}];
-    mean.sum += std::abs(std::log(Predict(*row, timer) / row->seconds));
+    mean.sum += std::abs(std::log(Predict(*row, timers) / row->seconds));
     ++mean.count;
   }
   double loss = 0;

@@ -39,7 +39,7 @@ std::vector<const KernelMeasurement*> RowsToFit(
 
 // Mean over classes of the mean |log(predicted / measured)|.
 double FitLoss(absl::Span<const KernelMeasurement* const> rows,
-               const KernelTimer& timer);
+               const HarnessTimers& timers);
 
 // The constants on which the loss depends at all.
 std::vector<FitConstant> WithEffect(

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/format.h"
+#include "base/status.h"
 #include "cost/kernel_row.h"
 
 namespace orrery {
@@ -107,7 +108,16 @@ KernelMeasurements ReadKernelMeasurements(const CsvTable& table,
   return result;
 }
 
-double Predict(const KernelMeasurement& row, const KernelTimer& timer) {
+absl::StatusOr<HarnessTimers> HarnessTimers::Create(const Chip& chip) {
+  ASSIGN_OR_RETURN(KernelTimer sustained, KernelTimer::Create(chip));
+  ASSIGN_OR_RETURN(KernelTimer burst,
+                   KernelTimer::Create(chip, {.clock = chip.burst_clock()}));
+  return HarnessTimers{std::move(sustained), std::move(burst)};
+}
+
+double Predict(const KernelMeasurement& row, const HarnessTimers& timers) {
+  const KernelTimer& timer =
+      row.harness.has_value() ? timers.burst : timers.sustained;
   double seconds = 0;
   double launches = 0;
   for (const Op& op : row.ops) {

@@ -16,6 +16,7 @@
 
 #include "base/csv.h"
 #include "cost/kernel_timer.h"
+#include "topology/chip.h"
 #include "workload/op.h"
 
 namespace orrery {
@@ -40,9 +41,18 @@ struct KernelMeasurement {
   KernelClass kernel_class = KernelClass::kGemm;
   absl::InlinedVector<Op, 3> ops;
   double seconds = 0;
-  // What a host-side clock saw of a kernel that does nothing; the launches are
-  // part of it.
+  // Of a harness that clocks single calls on the host: what it saw of a kernel
+  // that does nothing; the launches are part of it.
   std::optional<double> harness;
+};
+
+// A chip as harnesses meet it: kept busy by a loop, or idle between single
+// calls, so that each runs before the power limit lowers the clock.
+struct HarnessTimers {
+  static absl::StatusOr<HarnessTimers> Create(const Chip& chip);
+
+  KernelTimer sustained;
+  KernelTimer burst;
 };
 
 struct KernelMeasurements {
@@ -56,7 +66,7 @@ struct KernelMeasurements {
 KernelMeasurements ReadKernelMeasurements(const CsvTable& table,
                                           const CsvTable& harnesses);
 
-// What the timer says the row should have measured, in seconds.
-double Predict(const KernelMeasurement& row, const KernelTimer& timer);
+// What the row should have measured, in seconds.
+double Predict(const KernelMeasurement& row, const HarnessTimers& timers);
 
 }  // namespace orrery

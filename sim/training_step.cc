@@ -145,6 +145,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   LowerOptions lower{.fold = options.fold && !asymmetry};
   lower.pass.merge = !options.detail;
   if (plan.overlap_tensor()) lower.pass.tensor_chunks = plan.degrees().tensor;
+  lower.pass.overlap_weight_gradient = plan.overlap_weight_gradient();
   lower.pass.serial = options.serial;
   if (!options.serial) {
     lower.pass.exchange_share = {

@@ -76,6 +76,8 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
   chip.clock_ = fields.Positive<Hertz>("clock");
   chip.sustained_clock_ =
       fields.OptionalPositive<Hertz>("sustained_clock").value_or(chip.clock_);
+  chip.burst_clock_ = fields.OptionalPositive<Hertz>("burst_clock")
+                          .value_or(chip.sustained_clock_);
 
   chip.memory_ = fields.Positive<Bytes>("memory");
   chip.memory_bandwidth_ = fields.Positive<BytesPerSecond>("memory_bandwidth");

@@ -84,6 +84,8 @@ class Chip {
   // matrix load; the same where no power limit is known to bind.
   Hertz clock() const { return clock_; }
   Hertz sustained_clock() const { return sustained_clock_; }
+  // Of a kernel that runs alone after an idle chip.
+  Hertz burst_clock() const { return burst_clock_; }
 
   Bytes memory() const { return memory_; }
   BytesPerSecond memory_bandwidth() const { return memory_bandwidth_; }
@@ -113,6 +115,7 @@ class Chip {
   int compute_units_ = 0;
   Hertz clock_;
   Hertz sustained_clock_;
+  Hertz burst_clock_;
   Bytes memory_;
   BytesPerSecond memory_bandwidth_;
   Duration memory_latency_{};

@@ -51,6 +51,8 @@ KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
       .precisions = {},
       .tile_overhead_cycles =
           fields.Real("tile_overhead_cycles", 0, kMaxCycles),
+      .epilogue_bytes_per_cycle =
+          fields.OptionalReal("epilogue_bytes_per_cycle", 1, 1024),
       .step_cycles = fields.Real("step_cycles", 0, kMaxCycles),
       .overlap_exponent = fields.Real("overlap_exponent", 1, 100),
       .cache_efficiency = fields.Efficiency("cache_efficiency"),

@@ -47,6 +47,8 @@ struct KernelCalibration {
   std::vector<MatrixTile> tiles;
   std::vector<PrecisionCalibration> precisions;
   double tile_overhead_cycles;
+  // Of the result, per unit; unset: part of the overhead.
+  std::optional<double> epilogue_bytes_per_cycle;
   double step_cycles;
   double overlap_exponent;
   double cache_efficiency;

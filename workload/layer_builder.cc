@@ -129,15 +129,28 @@ void LayerBuilder::LinearInputGradient(const LinearShape& l) {
 }
 
 void LayerBuilder::LinearWeightGradient(const LinearShape& l) {
-  WeightGradient(l.name, Gemm{.m = l.outputs,
-                              .n = l.inputs,
-                              .k = l.rows,
-                              .operand = shape_.precision,
-                              .output = shape_.gradient,
-                              .accumulate = true});
-  if (l.bias && shape_.fusion == Fusion::kNone) {
+  const bool fused = shape_.fuse_accumulation;
+  WeightGradient(l.name,
+                 Gemm{.m = l.outputs,
+                      .n = l.inputs,
+                      .k = l.rows,
+                      .operand = shape_.precision,
+                      .output = fused ? shape_.gradient : shape_.activation,
+                      .accumulate = fused});
+  if (!fused) Accumulate(l.outputs * l.inputs);
+  // The sum over tokens reads the output's gradient once more, whatever the
+  // bias was fused with forward.
+  if (l.bias && shape_.fusion != Fusion::kResidualNorm) {
     WeightGradient(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 0, 1));
   }
+}
+
+// Reads a fresh gradient and the sum, writes the sum.
+void LayerBuilder::Accumulate(int64_t elements) {
+  Pointwise add = Elementwise(elements, 1, 0, 1);
+  add.read += StorageBytes(shape_.gradient, elements);
+  add.written += StorageBytes(shape_.gradient, elements);
+  WeightGradient(OpName::kAccumulate, add);
 }
 
 void LayerBuilder::KeepLinearInput(std::string_view name, int64_t rows,

@@ -58,6 +58,8 @@ class LayerBuilder {
   void LinearForward(const LinearShape& linear);
   void LinearInputGradient(const LinearShape& linear);
   void LinearWeightGradient(const LinearShape& linear);
+  // Of a weight gradient whose product does not do it.
+  void Accumulate(int64_t elements);
   // Casts of `elements` to the operands' format, where that is narrower than
   // the activations': of an input, and of an output's gradient.
   void CastForward(int64_t elements);

@@ -64,9 +64,11 @@ void AddExpertGradients(LayerBuilder& b, OpName name, const ExpertLoad& load,
   b.InputGradient(name, Grouped(load, inputs, outputs));
   GroupedGemm weight = Grouped(load, outputs, inputs);
   weight.weight_gradient = true;
-  weight.output = b.shape().gradient;
-  weight.accumulate = true;
+  const bool fused = b.shape().fuse_accumulation;
+  if (fused) weight.output = b.shape().gradient;
+  weight.accumulate = fused;
   b.WeightGradient(name, weight);
+  if (!fused) b.Accumulate(outputs * inputs * load.rows.groups);
 }
 
 void AddSharedExperts(LayerBuilder& b) {

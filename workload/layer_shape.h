@@ -71,6 +71,8 @@ struct LayerShape {
   DType activation = DType::kBf16;
   // Weight gradients as accumulated.
   DType gradient = DType::kFp32;
+  // The product of a weight gradient adds it to that sum by itself.
+  bool fuse_accumulation = true;
   // Tokens on their way to the experts.
   DType dispatch = DType::kBf16;
   DType cache = DType::kBf16;

@@ -198,6 +198,7 @@ std::string_view Name(OpName name) {
                                                 "head",
                                                 "loss",
                                                 "quantize",
+                                                "accumulate",
                                                 "gradient_norm",
                                                 "gradient_scale",
                                                 "optimizer",

@@ -57,6 +57,7 @@ enum class OpName : uint8_t {
   kHead,
   kLoss,
   kQuantize,
+  kAccumulate,
   kGradientNorm,
   kGradientScale,
   kOptimizer,

@@ -68,6 +68,9 @@ struct PassOptions {
   // Tensor-parallel exchanges run in so many pieces beside the product that
   // needs or feeds them.
   int tensor_chunks = 1;
+  // The weight gradients of a module run beside the exchange of its input's
+  // gradient, in a backward pass that has both.
+  bool overlap_weight_gradient = true;
   // Every task waits for the one before it: nothing overlaps.
   bool serial = false;
 };

@@ -267,7 +267,7 @@ void PassWriter::AddInputGradients(absl::Span<const Step> steps) {
   AddSteps(steps);
   // A module without an input gradient of its own (the embedding) waits for
   // what the exchanges bring.
-  if (!has_op) gradient_ = main_;
+  if (!has_op || !options_.overlap_weight_gradient) gradient_ = main_;
 }
 
 void PassWriter::AddWeightExchanges(absl::Span<const Step> steps) {
@@ -276,6 +276,7 @@ void PassWriter::AddWeightExchanges(absl::Span<const Step> steps) {
     if (step.exchange() == nullptr) continue;
     const Tasks after = step.beside_exchange && side_ ? *side_ : main_;
     weight_exchanges_.push_back(EmitExchange(*step.exchange(), after));
+    if (!options_.overlap_weight_gradient) main_ = {weight_exchanges_.back()};
   }
 }
 

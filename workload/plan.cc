@@ -381,6 +381,12 @@ class PlanReader {
     plan_.overlap_gradient_ = proto_.overlap_gradient_reduction();
     plan_.overlap_parameter_ = proto_.overlap_parameter_gather();
     plan_.overlap_tensor_ = proto_.overlap_tensor();
+    plan_.overlap_weight_ = proto_.overlap_weight_gradient();
+    plan_.overlap_pipeline_ = proto_.overlap_pipeline();
+    plan_.scatter_pipeline_ = proto_.scatter_pipeline() &&
+                              plan_.degrees_.tensor > 1 &&
+                              !plan_.degrees_.sequence_parallel;
+    plan_.fuse_accumulation_ = proto_.fuse_gradient_accumulation();
     plan_.run_tokens_ = fields_.OptionalReal("run_tokens", 1, kMostRunTokens);
     ReadRouting();
     ReadRankMap();

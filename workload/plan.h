@@ -109,6 +109,14 @@ class Plan {
   DispatchMethod dispatch_method() const { return dispatch_method_; }
   // The chip of each rank; empty: rank r on chip r.
   absl::Span<const int> rank_map() const { return rank_map_; }
+  // Weight gradients run beside the exchange of their module's input gradient.
+  bool overlap_weight_gradient() const { return overlap_weight_; }
+  // A rank goes on while what it sends to another stage is under way.
+  bool overlap_pipeline() const { return overlap_pipeline_; }
+  // Tensor ranks send a share each to the next stage, which gathers them.
+  bool scatter_pipeline() const { return scatter_pipeline_; }
+  // The product of a weight gradient adds it to the sum by itself.
+  bool fuse_gradient_accumulation() const { return fuse_accumulation_; }
   // Tokens of the whole run, if it is known.
   std::optional<double> run_tokens() const { return run_tokens_; }
 
@@ -145,6 +153,10 @@ class Plan {
   ExpertRouting routing_;
   DispatchMethod dispatch_method_ = DispatchMethod::kDirect;
   std::vector<int> rank_map_;
+  bool overlap_weight_ = true;
+  bool overlap_pipeline_ = true;
+  bool scatter_pipeline_ = false;
+  bool fuse_accumulation_ = true;
   std::optional<double> run_tokens_;
 };
 

@@ -87,7 +87,7 @@ void RoleWriter::Write() {
     const bool tied = context_.templates.stages.back().embedding_copy;
     shares_tie |= tied && (stage == 0 || stage == layout.stages() - 1);
   }
-  gradients_.FinishStep(last_kernel_, held, shares_tie);
+  gradients_.FinishStep(last_kernel_.value_or(TaskRef{}), held, shares_tie);
   const StaticMemory memory =
       StaticBytes(context_.plan, context_.placement, held, largest);
   role_.SetInitialMemory(MemoryKind::kWeights, memory.weights);
@@ -123,10 +123,21 @@ std::vector<TaskRef> RoleWriter::Receive(const PipelineAction& action,
       role_.AddReceive(slot, "receive",
                        {.bytes = context_.templates.boundary,
                         .share = context_.options.exchange_share});
-  role_.SetMark(task,
-                {.phase = forward ? WorkPhase::kForward : WorkPhase::kBackward,
-                 .micro_batch = action.micro_batch});
-  return {task};
+  const Mark mark{.phase = forward ? WorkPhase::kForward : WorkPhase::kBackward,
+                  .micro_batch = action.micro_batch};
+  role_.SetMark(task, mark);
+  const Bytes gathered = context_.templates.gathered_boundary;
+  if (gathered == Bytes(0)) return {task};
+  const TaskRef gather =
+      role_.AddCollective(slots_.Group(GroupFamily::kTensor), "all_gather",
+                          {.kind = CommunicationKind::kAllGather,
+                           .bytes = gathered,
+                           .share = context_.options.exchange_share});
+  role_.AddDependency(task, gather);
+  // In line with the kernels: between what ran before and what needs it.
+  if (last_kernel_) role_.AddDependency(*last_kernel_, gather);
+  role_.SetMark(gather, mark);
+  return {gather};
 }
 
 void RoleWriter::Send(const Run& run, bool forward) {
@@ -147,6 +158,7 @@ void RoleWriter::Send(const Run& run, bool forward) {
   role_.SetMark(task,
                 {.phase = forward ? WorkPhase::kForward : WorkPhase::kBackward,
                  .micro_batch = micro_batch});
+  if (!context_.plan.overlap_pipeline()) sent_.push_back(task);
 }
 
 const PassTemplate& RoleWriter::PassOf(const Run& run,
@@ -180,6 +192,8 @@ RoleWriter::Run RoleWriter::Begin(const PipelineAction& action) {
   if (action.pass != PipelinePass::kWeightGradient) {
     run.inputs = Receive(action, run.stage, IsForward(action.pass));
   }
+  run.inputs.insert(run.inputs.end(), sent_.begin(), sent_.end());
+  sent_.clear();
   SkipEmpty(run);
   return run;
 }
@@ -311,8 +325,8 @@ void RoleWriter::WriteTogether(Run& a, Run& b) {
   const std::vector<TaskRef> of_a = a.inputs;
   a.inputs.insert(a.inputs.end(), b.inputs.begin(), b.inputs.end());
   b.inputs.insert(b.inputs.end(), of_a.begin(), of_a.end());
-  a.inputs.push_back(last_kernel_);
-  b.inputs.push_back(last_kernel_);
+  a.inputs.push_back(*last_kernel_);
+  b.inputs.push_back(*last_kernel_);
   EndAction(a);
   EndAction(b);
 }

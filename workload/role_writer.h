@@ -9,6 +9,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "workload/gradient_writer.h"
@@ -77,7 +78,9 @@ class RoleWriter {
   absl::flat_hash_map<int64_t, std::vector<TaskRef>> results_;
   std::vector<int> backwards_left_;    // by piece
   std::vector<bool> has_run_forward_;  // by piece
-  TaskRef last_kernel_{};
+  std::optional<TaskRef> last_kernel_;
+  // Sends that the next action waits for.
+  std::vector<TaskRef> sent_;
 };
 
 }  // namespace orrery

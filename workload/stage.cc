@@ -111,6 +111,7 @@ LayerShape ShapeOf(const Plan& plan, int expert_place) {
           .precision = precision,
           .activation = activation,
           .gradient = plan.gradient_precision(),
+          .fuse_accumulation = plan.fuse_gradient_accumulation(),
           .dispatch = plan.dispatch_precision(),
           .kept = plan.kept_formats(),
           .routing_weight = plan.routing_weight(),

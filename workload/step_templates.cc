@@ -26,6 +26,9 @@ class TemplateMaker {
     StepTemplates step;
     step.stages = CutStages(model_, plan_);
     step.boundary = BoundaryBytes(model_, plan_);
+    if (plan_.scatter_pipeline()) {
+      step.gathered_boundary = step.boundary * plan_.degrees().tensor;
+    }
     for (const Stage& stage : step.stages) {
       auto& units = step.of_stage.emplace_back();
       if (stage.embedding) {
@@ -116,9 +119,9 @@ bool SplitsBackward(PipelineSchedule schedule) {
 
 Bytes BoundaryBytes(const Model& model, const Plan& plan) {
   const LayerShape shape = ShapeOf(plan);
-  const int64_t tokens =
-      shape.sequence_parallel ? shape.tokens() / shape.tensor : shape.tokens();
-  return StorageBytes(shape.activation, tokens * model.hidden());
+  const int64_t whole = shape.tokens() * model.hidden();
+  const bool shared = shape.sequence_parallel || plan.scatter_pipeline();
+  return StorageBytes(shape.activation, shared ? whole / shape.tensor : whole);
 }
 
 StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,

@@ -37,8 +37,10 @@ struct StepTemplates {
   std::vector<UnitTemplate> units;
   std::vector<Stage> stages;
   std::vector<std::vector<StageUnit>> of_stage;
-  // What a rank sends to the next stage, per micro-batch.
+  // What a rank sends to the next stage, per micro-batch, and what its tensor
+  // ranks gather there, if they do.
   Bytes boundary;
+  Bytes gathered_boundary;
 };
 
 // Of ranks at the given place of their expert groups.
@@ -50,8 +52,9 @@ StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,
 // or sometimes.
 bool SplitsBackward(PipelineSchedule schedule);
 
-// What passes between stages: the hidden state of a micro-batch, of which a
-// context rank, and with sequence parallelism a tensor rank, has its share.
+// What a rank sends between stages: the hidden state of a micro-batch, of which
+// a context rank has its share, and a tensor rank with sequence parallelism; or
+// sends one, if the receivers gather.
 Bytes BoundaryBytes(const Model& model, const Plan& plan);
 
 }  // namespace orrery

@@ -32,13 +32,14 @@ class Accuracy : public testing::Test {
     measurements_ = new KernelMeasurements(ReadKernelMeasurements(
         Table("validation/kernels.csv"), Table("validation/harnesses.csv")));
     predictions_ = new std::vector<KernelPrediction>();
-    std::map<std::string, KernelTimer> timers;
+    std::map<std::string, HarnessTimers> timers;
     for (const KernelMeasurement& row : measurements_->rows) {
       auto timer = timers.find(row.chip);
       if (timer == timers.end()) {
-        timer = timers.emplace(row.chip, TimerOf(PresetChip(row.chip))).first;
+        timer = timers.emplace(row.chip, TimersOf(PresetChip(row.chip))).first;
       }
-      const auto& fitted = timer->second.chip().calibration.fitted_rows;
+      const auto& fitted =
+          timer->second.sustained.chip().calibration.fitted_rows;
       predictions_->push_back(
           {&row, Predict(row, timer->second),
            std::find(fitted.begin(), fitted.end(), row.id) != fitted.end()});

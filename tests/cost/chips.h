@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "catalog/catalog.h"
+#include "cost/kernel_measurement.h"
 #include "cost/kernel_timer.h"
 #include "proto/chip.pb.h"
 #include "topology/chip.h"
@@ -16,6 +17,12 @@ inline Chip PresetChip(const std::string& name) {
   auto chip = Chip::FromProto(*proto);
   CHECK(chip.ok()) << chip.status().ToString();
   return *std::move(chip);
+}
+
+inline HarnessTimers TimersOf(const Chip& chip) {
+  auto timers = HarnessTimers::Create(chip);
+  CHECK(timers.ok()) << timers.status().ToString();
+  return *std::move(timers);
 }
 
 inline KernelTimer TimerOf(const Chip& chip,

@@ -12,6 +12,7 @@
 #include "cost/gemm_time.h"
 #include "cost/gemm_traffic.h"
 #include "tests/cost/chips.h"
+#include "tests/status_matchers.h"
 
 namespace orrery {
 namespace {
@@ -76,6 +77,26 @@ TEST(GemmTime, TilesAreThoseOfTheProfilesAndQuantiseOverTheUnits) {
   }
   // 256 tiles on 108 units: 2.37 of 3 rounds.
   EXPECT_DOUBLE_EQ(TileQuantisation(256, 108), 256.0 / 108 / 3);
+}
+
+// 2304 x 6144 weights are 18 x 24 = 432 tiles of 128 x 256: 4 on each of 108
+// units. An FP32 sum is read and written, 8 bytes instead of the 2 of a 16-bit
+// result: 6 x 128 x 256 bytes more per tile, at so many bytes per cycle.
+TEST(GemmTime, AnEpilogueTakesTimeByTheBytesOfItsResult) {
+  auto chip = KernelChip::FromChip(PresetChip("a100_sxm_80"));
+  ASSERT_OK(chip.status());
+  const double rate = *chip->calibration.epilogue_bytes_per_cycle;
+  // Memory must not bind.
+  chip->memory_rate *= 1000;
+  const MatrixTile tile{
+      .rows = 128, .columns = 256, .step_bytes = 64, .resident = 1};
+  const Gemm plain{.m = 2304, .n = 6144, .k = 8192};
+  Gemm sum = plain;
+  sum.output = DType::kFp32;
+  sum.accumulate = true;
+  const double more = TimeGemm(sum, *chip, tile, 1).seconds -
+                      TimeGemm(plain, *chip, tile, 1).seconds;
+  EXPECT_NEAR(more, 4 * 6 * 128 * 256 / rate * chip->cycle, 1e-9);
 }
 
 TEST(GemmTime, WithTheProfiledTileAndClockIsNearTheProfiledTime) {

@@ -64,7 +64,7 @@ TEST(RowsToFit, AreEveryThirdOfEachSourceAndKind) {
 
 // A measurement that is exactly what the model says costs nothing.
 TEST(FitLoss, IsTheMeanOverClassesOfTheLogarithmOfTheError) {
-  const KernelTimer timer = TimerOf(PresetChip("h100_sxm"));
+  const HarnessTimers timer = TimersOf(PresetChip("h100_sxm"));
   KernelMeasurement product;
   product.ops.push_back(
       Op{OpName::kProduct, Pass::kForward, Gemm{.m = 512, .n = 512, .k = 512}});

@@ -76,7 +76,7 @@ TEST(KernelMeasurements, AHostClockReplacesTheLaunches) {
       "source_id,kernel,overhead_us\nhost,gelu,48\n");
   ASSERT_EQ(read.rows.size(), 2u);
   const Chip chip = PresetChip("h100_sxm");
-  const KernelTimer timer = TimerOf(chip);
+  const HarnessTimers timer = TimersOf(chip);
   const double launch = ToSeconds(chip.calibration().launch);
   EXPECT_NEAR(Predict(read.rows[0], timer) - 48e-6,
               Predict(read.rows[1], timer) - launch, 1e-12);

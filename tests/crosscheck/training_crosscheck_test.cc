@@ -84,6 +84,11 @@ constexpr Case kCases[] = {
      "parallel { expert: 16 } dispatch_method: DISPATCH_BY_NODE "
      "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
      kCaseExperts},
+    {"waiting",
+     "parallel { tensor: 2 pipeline: 4 sequence_parallel: false } "
+     "overlap_pipeline: false overlap_weight_gradient: false "
+     "fuse_gradient_accumulation: false",
+     kCaseModel},
     {"five",
      "parallel { tensor: 2 context: 2 pipeline: 4 expert: 4 "
      "sequence_parallel: true } recompute: RECOMPUTE_SELECTIVE",
@@ -195,6 +200,28 @@ TEST(TrainingCrosscheck, WithoutOverlapTheClosedFormAgrees) {
     const double simulated = ToSeconds(run.result.end);
     EXPECT_NEAR(estimate / simulated, 1, kExact);
   }
+}
+
+// A rank that waits for its transfers has them in its pace, in the closed form
+// as in the program.
+TEST(TrainingCrosscheck, WaitingForTransfersCostsWhatTheClosedFormSays) {
+  const auto times = [](const std::string& overlap) {
+    const std::string plan =
+        "parallel { tensor: 4 pipeline: 8 sequence_parallel: false } "
+        "schedule: INTERLEAVED_1F1B virtual_stages: 3 "
+        "global_batch: 128 overlap_pipeline: " +
+        overlap;
+    const TrainingCase made = Make({"", plan.c_str(), kCaseModel});
+    auto estimator = StepEstimator::Create(made.model, made.system);
+    CHECK(estimator.ok());
+    return std::pair(ToSeconds(RunCase(made, {}).result.end),
+                     estimator->Estimate(made.plan).step_s());
+  };
+  const auto [simulated, estimated] = times("false");
+  const auto [simulated_free, estimated_free] = times("true");
+  EXPECT_GT(simulated, simulated_free);
+  EXPECT_GT(estimated, estimated_free);
+  EXPECT_NEAR(estimated / simulated, 1, 0.03);
 }
 
 // Formulas that assume what these cases do not keep are still near.

@@ -52,6 +52,13 @@ TEST(Chip, TheSustainedClockIsTheClockUnlessSaid) {
       const Chip limited,
       Chip::FromProto(With(TestChip(), "sustained_clock: '0.8 GHz'")));
   EXPECT_EQ(limited.sustained_clock(), Hertz(0.8e9));
+  EXPECT_EQ(limited.burst_clock(), Hertz(0.8e9));
+  ASSERT_OK_AND_ASSIGN(
+      const Chip bursting,
+      Chip::FromProto(With(
+          TestChip(), "sustained_clock: '0.8 GHz' burst_clock: '0.9 GHz'")));
+  EXPECT_EQ(bursting.sustained_clock(), Hertz(0.8e9));
+  EXPECT_EQ(bursting.burst_clock(), Hertz(0.9e9));
 }
 
 TEST(Chip, EveryUnsetQuantityIsReportedWithItsPath) {
@@ -109,7 +116,7 @@ TEST(Chip, AnUnspecifiedFormatListsTheLegalNames) {
   EXPECT_THAT(Chip::FromProto(With(TestChip(), "peak { rate: '1 TFLOP/s' }")),
               StatusIs(kInvalid,
                        "chip.peak[2].dtype: not set; write one of FP64, "
-                       "FP32, TF32, BF16, FP16, FP8, INT8, FP4, INT4"));
+                       "FP32, TF32, BF16, FP16, FP8, INT8, FP4, INT4, FP12"));
   EXPECT_THAT(
       Chip::FromProto(With(
           TestChip(), "peak { dtype: DTYPE_UNSPECIFIED rate: '1 TFLOP/s' }")),

@@ -71,6 +71,31 @@ TEST(Layer, GradientsOfAProductAreTheTransposedProducts) {
                           .accumulate = true}));
 }
 
+// The product writes the gradient in 16 bits; a kernel reads that and the FP32
+// sum, and writes the sum: 2 + 4 + 4 bytes per weight.
+TEST(Layer, AnAccumulationOfItsOwnReadsAndWritesTheSum) {
+  const Model model = MakeModel(kSmallDense);
+  LayerShape shape{.queries = 64};
+  shape.fuse_accumulation = false;
+  const LayerOps ops = BuildLayer(model, 0, shape);
+  int products = 0;
+  int64_t weights = 0;
+  Bytes added;
+  for (const Step& step : ops.weight_gradient) {
+    if (const auto* g = std::get_if<Gemm>(&step.op()->work)) {
+      EXPECT_FALSE(g->accumulate);
+      EXPECT_EQ(g->output, DType::kBf16);
+      weights += g->m * g->n;
+      ++products;
+    } else if (step.op()->name == OpName::kAccumulate) {
+      added += CompulsoryBytes(*step.op());
+      --products;
+    }
+  }
+  EXPECT_EQ(products, 0);
+  EXPECT_EQ(added, Bytes(10 * weights));
+}
+
 TEST(Layer, TensorParallelismSumsTwiceForwardAndTwiceBackward) {
   const Model model = MakeModel(kSmallDense);
   const LayerOps ops = BuildLayer(model, 0, {.queries = 32, .tensor = 2});

@@ -9,6 +9,7 @@
 #include "tests/workload/stepped.h"
 #include "workload/parameters.h"
 #include "workload/role_writer.h"
+#include "workload/step_templates.h"
 
 namespace orrery {
 namespace {
@@ -235,6 +236,65 @@ TEST(Lower, ChunkedTensorExchangesHideBehindTheirProducts) {
   options.pass.tensor_chunks = 8;
   const auto chunked = RunStep(plain, options, time).result.end;
   EXPECT_LT(chunked, whole);
+}
+
+// Two stages of 12 layers, F = 12000 and B = 24000 ps, m = 8, a transfer of t.
+// The last stage starts after F + t; from then on it sets the pace, and the
+// first stage ends with one more transfer and B.
+TEST(Lower, ARankThatWaitsForItsTransfersHasThemInEveryPass) {
+  constexpr int64_t kTransfer = 100;
+  const auto run = [&](const char* more) {
+    const TrainingCase c = MakeCase(
+        std::string("parallel { pipeline: 2 } global_batch: 32 ") + more, 1);
+    const auto time = [&](const Communication& what, size_t) {
+      return what.kind == kPointToPoint ? Duration(kTransfer) : Duration(0);
+    };
+    return RunStep(c, {}, time, LayersOnly).result.end;
+  };
+  // Two micro-batches are on their way at once and share each round trip of two
+  // transfers.
+  EXPECT_EQ(run("overlap_pipeline: true"), Ps(9 * 36000 + 8 * kTransfer));
+  // Each of the last stage's m passes backward is followed by a transfer it
+  // waits for, and so is the first forward pass of the first stage.
+  EXPECT_EQ(run("overlap_pipeline: false"), Ps(9 * 36000 + 9 * kTransfer));
+}
+
+// Tensor ranks hold the same hidden state: each sends a quarter over the
+// boundary, and the first stage gathers the gradient of each of 2
+// micro-batches.
+TEST(Lower, TensorRanksSendTheirSharesAndGatherThem) {
+  const std::string plan =
+      "parallel { tensor: 4 pipeline: 2 sequence_parallel: false } "
+      "global_batch: 2 ";
+  const auto gathered = [&](const char* more) {
+    const auto bytes = BytesOf(plan + more, "tensor");
+    return bytes.contains(kAllGather) ? bytes.at(kAllGather) : 0;
+  };
+  EXPECT_EQ(gathered("scatter_pipeline: true"), 2 * kState);
+  EXPECT_EQ(gathered("scatter_pipeline: false"), 0);
+  const auto boundary = [&](const char* more) {
+    const TrainingCase c = MakeCase(plan + more, 1);
+    return BoundaryBytes(c.model, c.plan);
+  };
+  EXPECT_EQ(boundary("scatter_pipeline: true"), Bytes(kState / 4));
+  EXPECT_EQ(boundary("scatter_pipeline: false"), Bytes(kState));
+}
+
+// An all-reduce of 500 ps hides behind the 1000 ps of the MLP's weight
+// gradient, once per layer; nothing else has a weight gradient to hide behind.
+TEST(Lower, WeightGradientsHideTheAllReduceUnlessTheyComeFirst) {
+  const TrainingCase c = MakeCase(
+      "parallel { tensor: 8 sequence_parallel: false } global_batch: 1", 1);
+  const auto time = [](const Communication& what, size_t) {
+    return what.kind == kAllReduce && what.bytes.value() == kState
+               ? Duration(500)
+               : Duration(0);
+  };
+  LowerOptions options;
+  const Time hidden = RunStep(c, options, time, LayersOnly).result.end;
+  options.pass.overlap_weight_gradient = false;
+  const Time exposed = RunStep(c, options, time, LayersOnly).result.end;
+  EXPECT_EQ(exposed - hidden, Duration(kLayers * 500));
 }
 
 // Merging kernels into one task changes the number of tasks, not the time.

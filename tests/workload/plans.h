@@ -37,6 +37,10 @@ inline constexpr char kCaseTraining[] = R"(
   sharding: ZERO_1 recompute: RECOMPUTE_NONE attention_kernel: FLASH
   bucket: "40 MB" context_method: CONTEXT_RING
   overlap_gradient_reduction: true
+  overlap_weight_gradient: true
+  overlap_pipeline: true
+  scatter_pipeline: true
+  fuse_gradient_accumulation: true
   parallel { tensor: 1 context: 1 pipeline: 1 expert: 1 expert_tensor: 1 })";
 
 // `changes` are textproto fields of Training merged over the ones above.
