@@ -75,8 +75,8 @@ std::vector<ResourceClassUse> Utilisation(const ResolvedScenario& scenario,
     if (run.result.carried[link] == 0) continue;
     const double use =
         run.result.carried[link] / run.transfers.capacities[link] / step;
-    for (const auto& [name, count] : run.transfers.resource_classes[link]) {
-      links[{name.find("scale-up") != 0, name}].Add(use, count);
+    for (const ResourceClass& c : run.transfers.resource_classes[link]) {
+      links[{c.name.find("scale-up") != 0, c.name}].Add(use, c.count);
     }
   }
   for (const auto& [key, uses] : links) {

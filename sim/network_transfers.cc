@@ -55,7 +55,8 @@ void DescribeResources(
     }
     std::vector<ResourceClass> named;
     for (const auto& [tier, count] : counts) {
-      named.push_back({tiers.Name(tier), count});
+      named.push_back(
+          {tiers.Name(tier), count, tier.low.kind == VertexKind::kSwitch});
     }
     transfers.resource_classes.Add(std::move(named));
   }

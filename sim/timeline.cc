@@ -120,8 +120,7 @@ void WriteCriticalPath(const TimelineSource& source,
     if (!selection.Shows(step)) continue;
     writer.Begin(track, step.span.started,
                  writer.Name(source.program.name(step.span.name)),
-                 {.category = writer.Category("critical path"),
-                  .arguments = arguments.Of(step.span)});
+                 arguments.Of(step.span, "critical path"));
     writer.End(track, step.span.ended);
   }
 }
@@ -171,13 +170,8 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
   }
   for (const RankId rank : options.ranks) ranks.at(rank).Finish(end);
   if (!source.transfers.capacities.empty()) {
-    const TrackId network = writer.AddTrack(
-        {.name = "network",
-         .parent = cluster,
-         .description = "Percent of each link's capacity that the calls on it "
-                        "were granted."});
     WriteLinkLoads(program, source.spans.spans(), options.ranks,
-                   source.transfers, source.log, network, end, writer);
+                   source.transfers, source.log, cluster, end, writer);
   }
 }
 

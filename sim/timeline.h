@@ -6,8 +6,10 @@
 //     node 0
 //       rank 0 (stage 0)      see timeline_rank.h
 //         memory, compute busy
-//     network
-//       link ... load
+//     network               links of chips and NICs
+//       ... load
+//     fabric                links between switches
+//       ... load
 //
 // Arrows lead from what made a task start to the task, where the two are on
 // different tracks: a dependency, a send to its receive, the work of the rank

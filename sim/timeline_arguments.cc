@@ -1,5 +1,7 @@
 #include "sim/timeline_arguments.h"
 
+#include <variant>
+
 #include "base/format.h"
 #include "sim/op_shape.h"
 
@@ -33,111 +35,135 @@ TimelineArguments::TimelineArguments(const Program& program,
       ops_(ops),
       group_sizes_(group_sizes),
       writer_(writer),
-      shapes_(ops.size()) {}
+      start_(writer.Key("start_ps")),
+      duration_(writer.Key("dur_ps")),
+      rank_(writer.Key("rank")),
+      phase_(writer.Key("phase")),
+      micro_batch_(writer.Key("microbatch")),
+      layer_(writer.Key("layer")),
+      slowed_(writer.Key("slowed_ps")),
+      rate_(writer.Key("bytes_per_s")) {}
 
-void TimelineArguments::Add(absl::string_view key, int64_t value) {
-  arguments_.push_back({writer_.Key(key), value});
+void TimelineArguments::Add(ArgumentKey key, int64_t value) {
+  arguments_.push_back({key, value});
 }
-void TimelineArguments::Add(absl::string_view key, double value) {
-  arguments_.push_back({writer_.Key(key), value});
+
+void TimelineArguments::AddNamed(absl::string_view key, int64_t value) {
+  common_.push_back({writer_.Key(key), value});
 }
-void TimelineArguments::Add(absl::string_view key, absl::string_view text) {
-  arguments_.push_back({writer_.Key(key), writer_.Text(text)});
+void TimelineArguments::AddNamed(absl::string_view key, double value) {
+  common_.push_back({writer_.Key(key), value});
+}
+void TimelineArguments::AddNamed(absl::string_view key,
+                                 absl::string_view text) {
+  common_.push_back({writer_.Key(key), writer_.Text(text)});
 }
 
 void TimelineArguments::AddTimes(Time begin, Time end) {
-  Add("start_ps", begin.time_since_epoch().count());
-  Add("dur_ps", (end - begin).count());
+  Add(start_, begin.time_since_epoch().count());
+  Add(duration_, (end - begin).count());
 }
 
 void TimelineArguments::AddPlace(const TaskSpan& span) {
-  Add("rank", int64_t{program_.ranks()[span.rank].number});
+  Add(rank_, program_.ranks()[span.rank].number);
   const Mark& mark = program_.role_of(span.rank).mark(span.task);
-  if (mark.phase != WorkPhase::kOther) Add("phase", View(NameOf(mark.phase)));
-  if (mark.micro_batch) Add("microbatch", int64_t{*mark.micro_batch});
-  if (mark.layer) Add("layer", int64_t{*mark.layer});
-}
-
-void TimelineArguments::AddShape(OpId op) {
-  std::vector<EventArgument>& shape = shapes_[op];
-  if (shape.empty()) {
-    const size_t before = arguments_.size();
-    for (const auto& [key, value] : ShapeOf(ops_[op])) {
-      if (const auto* number = std::get_if<int64_t>(&value)) {
-        Add(key, *number);
-      } else if (const auto* real = std::get_if<double>(&value)) {
-        Add(key, *real);
-      } else {
-        Add(key, std::get<absl::string_view>(value));
-      }
-    }
-    shape.assign(arguments_.begin() + static_cast<std::ptrdiff_t>(before),
-                 arguments_.end());
-    return;
+  if (mark.phase != WorkPhase::kOther) {
+    arguments_.push_back({phase_, writer_.Text(View(NameOf(mark.phase)))});
   }
-  arguments_.insert(arguments_.end(), shape.begin(), shape.end());
+  if (mark.micro_batch) Add(micro_batch_, *mark.micro_batch);
+  if (mark.layer) Add(layer_, *mark.layer);
 }
 
-void TimelineArguments::AddKernel(const TaskSpan& span) {
+std::string TimelineArguments::EncodeKernel(const KernelWork& kernel) {
+  const KernelFacts& facts = kernel.facts;
+  if (facts == KernelFacts{}) return "";
+  common_.clear();
+  if (facts.op) {
+    for (const auto& [key, value] : ShapeOf(ops_[*facts.op])) {
+      std::visit([&](const auto& v) { AddNamed(key, v); }, value);
+    }
+  }
+  if (facts.pieces > 1) AddNamed("pieces", int64_t{facts.pieces});
+  AddNamed("limit", LimitOf(kernel));
+  if (facts.flops > Flops(0)) AddNamed("flops", facts.flops.value());
+  if (facts.memory_traffic > Bytes(0)) {
+    AddNamed("memory_bytes", facts.memory_traffic.value());
+  }
+  AddNamed("launch_ps", int64_t{facts.launch.count()});
+  return writer_.Encode(common_);
+}
+
+absl::string_view TimelineArguments::Kernel(const TaskSpan& span) {
   const Role& role = program_.role_of(span.rank);
   const KernelWork& kernel = role.kernel(role.task(span.task));
-  if (kernel.facts == KernelFacts{}) return;
-  if (kernel.facts.op) AddShape(*kernel.facts.op);
-  if (kernel.facts.pieces > 1) Add("pieces", int64_t{kernel.facts.pieces});
-  Add("limit", LimitOf(kernel));
-  if (kernel.facts.flops > Flops(0)) Add("flops", kernel.facts.flops.value());
-  if (kernel.facts.memory_traffic > Bytes(0)) {
-    Add("memory_bytes", kernel.facts.memory_traffic.value());
-  }
-  Add("launch_ps", kernel.facts.launch.count());
   // What slow chips and communication beside it added.
   const Duration added = span.running() - kernel.duration;
-  if (added > Duration(0)) Add("slowed_ps", added.count());
+  if (added > Duration(0)) Add(slowed_, added.count());
+  const auto [encoded, is_new] = kernels_.try_emplace(&kernel);
+  if (is_new) encoded->second = EncodeKernel(kernel);
+  return encoded->second;
 }
 
-void TimelineArguments::AddCommunication(const TaskSpan& span) {
-  const Role& role = program_.role_of(span.rank);
-  const Task& task = role.task(span.task);
-  const Communication& what = role.communication(task);
+std::string TimelineArguments::EncodeCall(const TaskSpan& span,
+                                          const Task& task) {
+  const auto& what = program_.role_of(span.rank).communication(task);
   const GroupId group =
       program_.group_of(span.rank, static_cast<SlotId>(task.slot));
-  Add("Collective name", View(NameOf(what.kind)));
+  common_.clear();
+  AddNamed("Collective name", View(NameOf(what.kind)));
   if (!transfers_.algorithms.empty()) {
-    Add("algorithm", transfers_.algorithms[program_.call_of(span.rank, task)]);
+    AddNamed("algorithm",
+             transfers_.algorithms[program_.call_of(span.rank, task)]);
   }
-  Add("bytes", what.bytes.value());
-  Add("Process Group Name", program_.Describe(group));
-  Add("Group size", int64_t{group_sizes_[group]});
+  AddNamed("bytes", what.bytes.value());
+  AddNamed("Process Group Name", program_.Describe(group));
+  AddNamed("Group size", int64_t{group_sizes_[group]});
   if (what.kind == CommunicationKind::kPointToPoint) {
     const auto members = program_.members(group);
-    Add("Src Rank", int64_t{program_.ranks()[members.front().rank].number});
-    Add("Dst Rank", int64_t{program_.ranks()[members.back().rank].number});
+    AddNamed("Src Rank",
+             int64_t{program_.ranks()[members.front().rank].number});
+    AddNamed("Dst Rank", int64_t{program_.ranks()[members.back().rank].number});
   }
-  if (span.running() > Duration(0)) {
-    Add("bytes_per_s",
-        static_cast<double>(what.bytes.value()) / ToSeconds(span.running()));
-  }
+  return writer_.Encode(common_);
 }
 
-absl::Span<const EventArgument> TimelineArguments::Of(const TaskSpan& span) {
+absl::string_view TimelineArguments::Communication(const TaskSpan& span) {
+  const Role& role = program_.role_of(span.rank);
+  const Task& task = role.task(span.task);
+  if (span.running() > Duration(0)) {
+    const auto bytes =
+        static_cast<double>(role.communication(task).bytes.value());
+    arguments_.push_back({rate_, bytes / ToSeconds(span.running())});
+  }
+  const auto [encoded, is_new] =
+      calls_.try_emplace(program_.call_of(span.rank, task));
+  if (is_new) encoded->second = EncodeCall(span, task);
+  return encoded->second;
+}
+
+EventDetails TimelineArguments::Of(const TaskSpan& span,
+                                   absl::string_view category) {
   arguments_.clear();
   AddTimes(span.started, span.ended);
   AddPlace(span);
-  if (span.kind == SpanKind::kKernel) AddKernel(span);
-  if (IsCommunication(program_.role_of(span.rank).task(span.task).kind)) {
-    AddCommunication(span);
+  EventDetails details = {.category = writer_.Category(category)};
+  if (span.kind == SpanKind::kKernel) {
+    details.encoded = Kernel(span);
+  } else if (span.kind != SpanKind::kMarker) {
+    details.encoded = Communication(span);
   }
-  return arguments_;
+  details.arguments = arguments_;
+  return details;
 }
 
-absl::Span<const EventArgument> TimelineArguments::OfWait(const TaskSpan& span,
-                                                          Time begin,
-                                                          Time end) {
+EventDetails TimelineArguments::OfWait(const TaskSpan& span, Time begin,
+                                       Time end) {
   arguments_.clear();
   AddTimes(begin, end);
   AddPlace(span);
-  Add("to start", program_.name(span.name));
-  return arguments_;
+  arguments_.push_back(
+      {writer_.Key("to start"), writer_.Text(program_.name(span.name))});
+  return {.category = writer_.Category("wait"), .arguments = arguments_};
 }
 
 }  // namespace orrery

@@ -1,7 +1,13 @@
 #pragma once
 // What the details panel of a timeline says about a task.
+#include <absl/container/flat_hash_map.h>
+#include <absl/strings/string_view.h>
 #include <absl/types/span.h>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -15,7 +21,8 @@
 namespace orrery {
 
 // Collectives are described with the names PyTorch's profiler uses, so that
-// what people know how to search for is found.
+// what people know how to search for is found. What all runs of a kernel or a
+// call have in common is encoded once.
 class TimelineArguments {
  public:
   // `ops` is what the facts of kernels refer to. All outlive this.
@@ -23,29 +30,35 @@ class TimelineArguments {
                     const IdVector<OpId, Op>& ops,
                     const GroupSizes& group_sizes, PerfettoWriter& writer);
 
-  // The span's own; valid until the next call.
-  absl::Span<const EventArgument> Of(const TaskSpan& span);
+  // Details with the span's arguments; valid until the next call.
+  EventDetails Of(const TaskSpan& span, absl::string_view category);
   // Of a wait for something, from `begin` to `end`.
-  absl::Span<const EventArgument> OfWait(const TaskSpan& span, Time begin,
-                                         Time end);
+  EventDetails OfWait(const TaskSpan& span, Time begin, Time end);
 
  private:
-  void Add(absl::string_view key, int64_t value);
-  void Add(absl::string_view key, double value);
-  void Add(absl::string_view key, absl::string_view text);
+  void Add(ArgumentKey key, int64_t value);
   void AddTimes(Time begin, Time end);
   void AddPlace(const TaskSpan& span);
-  void AddKernel(const TaskSpan& span);
-  void AddShape(OpId op);
-  void AddCommunication(const TaskSpan& span);
+  absl::string_view Kernel(const TaskSpan& span);
+  absl::string_view Communication(const TaskSpan& span);
+  // What they have in common.
+  std::string EncodeKernel(const KernelWork& kernel);
+  std::string EncodeCall(const TaskSpan& span, const Task& task);
+  void AddNamed(absl::string_view key, int64_t value);
+  void AddNamed(absl::string_view key, double value);
+  void AddNamed(absl::string_view key, absl::string_view text);
 
   const Program& program_;
   const Transfers& transfers_;
   const IdVector<OpId, Op>& ops_;
   const GroupSizes& group_sizes_;
   PerfettoWriter& writer_;
+  const ArgumentKey start_, duration_, rank_, phase_, micro_batch_, layer_,
+      slowed_, rate_;
   std::vector<EventArgument> arguments_;
-  IdVector<OpId, std::vector<EventArgument>> shapes_;  // made when needed
+  std::vector<EventArgument> common_;
+  absl::flat_hash_map<const KernelWork*, std::string> kernels_;
+  absl::flat_hash_map<CallId, std::string> calls_;
 };
 
 }  // namespace orrery

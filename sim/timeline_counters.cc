@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -45,6 +46,16 @@ std::vector<MemoryChange> MemoryChanges(const Program& program,
                             std::tie(b.at, b.is_start);
                    });
   return changes;
+}
+
+constexpr char kLoadDescription[] =
+    "Percent of each link's capacity that the calls on it were granted.";
+
+bool IsFabric(const Transfers& transfers, ResourceId link) {
+  if (transfers.resource_classes.empty()) return false;
+  const auto& classes = transfers.resource_classes[link];
+  return std::all_of(classes.begin(), classes.end(),
+                     [](const ResourceClass& c) { return c.between_switches; });
 }
 
 TrackId AddLoadCounter(std::string name, TrackId parent,
@@ -167,13 +178,25 @@ void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
   if (order.size() > kMostLinks) order.resize(kMostLinks);
   std::vector<ResourceId> links;
   for (const auto& [load, link] : order) links.push_back(link);
+  // The ends of the machine first, then what lies between.
+  std::stable_partition(links.begin(), links.end(), [&](ResourceId link) {
+    return !IsFabric(transfers, link);
+  });
   const std::vector<LoadSteps> loads = LinkLoads(transfers, log, links);
+  std::optional<TrackId> network, fabric;
   for (size_t i = 0; i < links.size(); ++i) {
+    const bool is_fabric = IsFabric(transfers, links[i]);
+    std::optional<TrackId>& above = is_fabric ? fabric : network;
+    if (!above) {
+      above = writer.AddTrack({.name = is_fabric ? "fabric" : "network",
+                               .parent = parent,
+                               .description = kLoadDescription});
+    }
     const TrackId counter = AddLoadCounter(
         transfers.resource_names.empty()
             ? fmt::format("link {} load", static_cast<int>(links[i]))
             : transfers.resource_names[links[i]] + " load",
-        parent, writer);
+        *above, writer);
     Count(writer, counter, Time{}, 0);
     for (const auto& [at, share] : loads[i]) {
       Count(writer, counter, at, 100 * share);

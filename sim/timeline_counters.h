@@ -28,9 +28,10 @@ void WriteBusyCounter(const Program& program, const SpanIndex& spans,
                       PerfettoWriter& writer);
 
 // One counter per link that calls of the shown ranks use, the most loaded first
-// and at most kMostLinks, below `parent`: percent of its capacity, all ranks'
-// calls counted, as the engine granted it: never above 100, and the area under
-// the counter is what the link carried.
+// and at most kMostLinks: percent of its capacity, all ranks' calls counted, as
+// the engine granted it: never above 100, and the area under the counter is
+// what the link carried. Links of chips and NICs stand below "network", links
+// between switches below "fabric", both below `parent`.
 inline constexpr size_t kMostLinks = 64;
 void WriteLinkLoads(const Program& program, absl::Span<const TaskSpan> spans,
                     absl::Span<const RankId> ranks, const Transfers& transfers,

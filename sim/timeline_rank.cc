@@ -90,8 +90,7 @@ void RankTracks::AddWait(TrackId track, const TaskSpan& span, Time begin,
                          Time end, const std::string& for_what,
                          TimelineArguments& arguments) {
   writer_.Begin(track, begin, writer_.Name(for_what),
-                {.category = writer_.Category("wait"),
-                 .arguments = arguments.OfWait(span, begin, end)});
+                arguments.OfWait(span, begin, end));
   writer_.End(track, end);
 }
 
@@ -116,12 +115,12 @@ void RankTracks::Add(const TaskSpan& span, const Arrows& arrows,
             fmt::format("wait for rank {}", program_.ranks()[partner].number),
             arguments);
   }
-  writer_.Begin(
-      *stream.track, span.started, writer_.Name(program_.name(span.name)),
-      {.category = writer_.Category(is_compute ? "kernel" : "communication"),
-       .arguments = arguments.Of(span),
-       .leaving = arrows.leaving_at_start,
-       .arriving = arrows.arriving});
+  EventDetails details =
+      arguments.Of(span, is_compute ? "kernel" : "communication");
+  details.leaving = arrows.leaving_at_start;
+  details.arriving = arrows.arriving;
+  writer_.Begin(*stream.track, span.started,
+                writer_.Name(program_.name(span.name)), details);
   writer_.End(*stream.track, span.ended, arrows.leaving_at_end);
 }
 

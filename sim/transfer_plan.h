@@ -143,6 +143,7 @@ class TransferPlans {
 struct ResourceClass {
   std::string name;
   int64_t count = 0;
+  bool between_switches = false;
 };
 
 // Everything the engine needs to know about the network for one program.

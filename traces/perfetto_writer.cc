@@ -134,9 +134,10 @@ void PerfettoWriter::Describe(TrackId id, const std::string& description,
 
 uint32_t PerfettoWriter::Intern(Interned& table, int field,
                                 absl::string_view text) {
+  const auto found = table.find(text);
+  if (found != table.end()) return found->second;
   const auto number = static_cast<uint32_t>(table.size() + 1);
-  const auto [entry, is_new] = table.try_emplace(std::string(text), number);
-  if (!is_new) return entry->second;
+  const auto entry = table.emplace(std::string(text), number).first;
   perfetto::InternedText interned;
   interned.set_iid(number);
   interned.set_text(entry->first);
@@ -189,7 +190,21 @@ void PerfettoWriter::AddDetails(const EventDetails& details) {
     wire::AppendVarintField(TrackEvent::kCategoryIidsFieldNumber,
                             static_cast<uint64_t>(*details.category), event_);
   }
-  for (const EventArgument& argument : details.arguments) {
+  AddArguments(details.arguments, event_);
+  event_.append(details.encoded.data(), details.encoded.size());
+  AddArrows(details.leaving, TrackEvent::kFlowIdsFieldNumber);
+  AddArrows(details.arriving, TrackEvent::kTerminatingFlowIdsFieldNumber);
+}
+
+std::string PerfettoWriter::Encode(absl::Span<const EventArgument> arguments) {
+  std::string out;
+  AddArguments(arguments, out);
+  return out;
+}
+
+void PerfettoWriter::AddArguments(absl::Span<const EventArgument> arguments,
+                                  std::string& out) {
+  for (const EventArgument& argument : arguments) {
     part_.clear();
     wire::AppendVarintField(DebugAnnotation::kNameIidFieldNumber,
                             static_cast<uint64_t>(argument.key), part_);
@@ -210,10 +225,8 @@ void PerfettoWriter::AddDetails(const EventDetails& details) {
                         }},
                argument.value);
     wire::AppendBytesField(TrackEvent::kDebugAnnotationsFieldNumber, part_,
-                           event_);
+                           out);
   }
-  AddArrows(details.leaving, TrackEvent::kFlowIdsFieldNumber);
-  AddArrows(details.arriving, TrackEvent::kTerminatingFlowIdsFieldNumber);
 }
 
 void PerfettoWriter::AddArrows(absl::Span<const ArrowId> arrows, int field) {

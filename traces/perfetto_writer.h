@@ -58,6 +58,9 @@ class PerfettoWriter {
   ArgumentText Text(absl::string_view text);
   ArrowId NewArrow() { return static_cast<ArrowId>(++last_arrow_); }
 
+  // Arguments ready to be written with any event of this writer.
+  std::string Encode(absl::Span<const EventArgument> arguments);
+
   void Begin(TrackId track, Time at, EventName name, const EventDetails& = {});
   // Requires: a slice is open on the track. An arrow may leave from here.
   void End(TrackId track, Time at, absl::Span<const ArrowId> leaving = {});
@@ -97,6 +100,8 @@ class PerfettoWriter {
   uint32_t Intern(Interned& table, int field, absl::string_view text);
   void StartEvent(TrackId track, Time at, int type);
   void AddDetails(const EventDetails& details);
+  void AddArguments(absl::Span<const EventArgument> arguments,
+                    std::string& out);
   void AddArrows(absl::Span<const ArrowId> arrows, int field);
   void FinishEvent(Time at);
 

@@ -1,6 +1,7 @@
 #pragma once
 // The parts of a timeline: tracks, and the names, arguments and arrows of the
 // events on them. Plain values; PerfettoWriter hands out the ids.
+#include <absl/strings/string_view.h>
 #include <absl/types/span.h>
 
 #include <cstdint>
@@ -49,6 +50,9 @@ struct EventArgument {
 struct EventDetails {
   std::optional<EventCategory> category = std::nullopt;
   absl::Span<const EventArgument> arguments = {};
+  // More arguments, as PerfettoWriter::Encode made them: for those that many
+  // events have in common.
+  absl::string_view encoded = {};
   // Arrows that leave this event, and arrows that arrive at it. At equal times
   // the event where an arrow leaves must be written first.
   absl::Span<const ArrowId> leaving = {};

@@ -388,6 +388,12 @@ TEST_P(ScenarioSql, TracksStandInTheOrderOfTheTree) {
     if (top.back()[0] != node) top.push_back({node});
   }
   top.push_back({"network"});
+  const auto& classes = run().transfers.resource_classes;
+  if (std::any_of(classes.begin(), classes.end(), [](const auto& of_resource) {
+        return of_resource.front().between_switches;
+      })) {
+    top.push_back({"fabric"});
+  }
   EXPECT_EQ(Answer("top"), top);
 
   const Role& role = program().role_of(RankId{0});
