@@ -14,7 +14,7 @@ const GroupSpan& GroupSpans::of(GroupFamily family) {
   if (size == 1) return span.emplace();
   std::vector<int> nodes = placement_.Members(family, 0);
   for (int& member : nodes) {
-    member = placement_.ChipOf(member) / chips_per_node_;
+    member = placement_.ChipOf(member) / island_chips_;
   }
   if (!std::is_sorted(nodes.begin(), nodes.end())) {
     std::sort(nodes.begin(), nodes.end());

@@ -12,18 +12,18 @@
 
 namespace orrery {
 
-// How the groups of a placement lie on nodes of so many chips.
+// How the groups of a placement lie on islands of so many chips.
 class GroupSpans {
  public:
-  GroupSpans(const Placement& placement, int chips_per_node)
-      : placement_(placement), chips_per_node_(chips_per_node) {}
+  GroupSpans(const Placement& placement, int island_chips)
+      : placement_(placement), island_chips_(island_chips) {}
 
   // Of rank 0's group; found once.
   const GroupSpan& of(GroupFamily family);
 
  private:
   const Placement& placement_;
-  int chips_per_node_;
+  int island_chips_;
   std::array<std::optional<GroupSpan>, kGroupFamilies> known_;
 };
 

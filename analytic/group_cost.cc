@@ -34,6 +34,12 @@ bool HasAlgorithm(const NetworkCalibration& library, std::string_view algorithm,
 
 }  // namespace
 
+int IslandChips(const System& system) {
+  return system.scale_up() && system.scale_up()->spans_nodes
+             ? static_cast<int>(system.chips())
+             : system.chips_per_node();
+}
+
 GroupCost::GroupCost(const System& system) : system_(system) {
   if (system.scale_up()) {
     island_rate_ = system.scale_up()->chip_bandwidth.value();

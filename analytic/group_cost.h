@@ -28,6 +28,10 @@ struct GroupSpan {
   friend bool operator==(const GroupSpan&, const GroupSpan&) = default;
 };
 
+// Chips of one island: those of a node, or all where the fabric of the island
+// spans the nodes.
+int IslandChips(const System& system);
+
 class GroupCost {
  public:
   // The system must outlive the cost.

@@ -46,7 +46,7 @@ class PlanEstimate {
                 plan.virtual_stages()),
         overlap_(overlap),
         prices_(prices),
-        spans_(placement_, system.chips_per_node()),
+        spans_(placement_, IslandChips(system)),
         exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
                    .context = spans_.of(GroupFamily::kContext),
                    .expert = spans_.of(GroupFamily::kExpert),
@@ -191,7 +191,7 @@ class PlanEstimate {
   Hop MakeHop() {
     if (layout_.ranks() == 1) return {};
     const int peer = placement_.PeerOf(0, 1);
-    const int node = system_.chips_per_node();
+    const int node = IslandChips(system_);
     const bool inside =
         placement_.ChipOf(0) / node == placement_.ChipOf(peer) / node;
     const LayerShape shape = ShapeOf(plan_);

@@ -136,8 +136,7 @@ class StepLowering {
       StepGroup group{.members = Chips(placement_.Members(slot.family, first)),
                       .together = {}};
       group.together.push_back(group.members);
-      // Four bytes of a gradient norm are no load.
-      if (!fold_ || slot.family == GroupFamily::kModel) return group;
+      if (!fold_) return group;
       for (const int other : stage) {
         if (placement_.Leader(slot.family, other) == leader ||
             classes_.LowestIn(slot.family, other) != lowest) {

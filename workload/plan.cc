@@ -350,6 +350,14 @@ class PlanReader {
         plan_.recompute_modules_[static_cast<size_t>(module) - 1] = true;
       }
     }
+    const auto missing = [&](Module module, bool has, const char* what) {
+      if (!plan_.Recomputes(module) || has) return;
+      fields_.Refuse("recompute_module",
+                     fmt::format("{} has no {}", model_.name(), what));
+    };
+    missing(Module::kMoe, model_.moe().has_value(), "experts");
+    missing(Module::kMlaUpProjection, model_.attention().is_latent(),
+            "latent attention");
     const bool listed = proto_.recompute_module_size() > 0;
     if (listed != (plan_.recompute_ == Recompute::kPerModule)) {
       fields_.Refuse("recompute_module",
@@ -395,9 +403,13 @@ class PlanReader {
   void ReadRouting() {
     const int loads = proto_.expert_load_size();
     if (!model_.moe()) {
-      if (loads > 0) {
-        fields_.Refuse("expert_load",
-                       fmt::format("{} has no experts", model_.name()));
+      const auto refuse = [&](const char* field) {
+        fields_.Refuse(field, fmt::format("{} has no experts", model_.name()));
+      };
+      if (loads > 0) refuse("expert_load");
+      if (proto_.expert_imbalance() > 1) refuse("expert_imbalance");
+      if (proto_.dispatch_method() > pb::Training::DISPATCH_DIRECT) {
+        refuse("dispatch_method");
       }
       return;
     }

@@ -110,9 +110,12 @@ constexpr Case kApproximated[] = {
 };
 
 // 64 H100: the machine of the catalogue under the plans of the tests.
-TrainingCase Make(const Case& c, int nodes = 8) {
-  TrainingCase made = MakeCase(c.plan, nodes, c.model);
-  auto proto = ResolveSystem(Catalog(), "dgx_h100_ib400",
+TrainingCase Make(const Case& c, int nodes = 8,
+                  const char* machine = "dgx_h100_ib400",
+                  int chips_per_node = 8) {
+  // Plans are made for nodes of 8.
+  TrainingCase made = MakeCase(c.plan, nodes * chips_per_node / 8, c.model);
+  auto proto = ResolveSystem(Catalog(), machine,
                              {fmt::format("system.nodes={}", nodes)});
   CHECK(proto.ok()) << proto.status().ToString();
   auto system = System::FromProto(*proto);
@@ -146,6 +149,34 @@ void ExpectFoldedEqualsWhole(const Case& c) {
 TEST(TrainingCrosscheck, FoldedRunsOverLinksEqualUnfoldedOnes) {
   for (const Case& c : kCases) ExpectFoldedEqualsWhole(c);
   for (const Case& c : kApproximated) ExpectFoldedEqualsWhole(c);
+}
+
+// Two chips to a NIC, a torus that spans the nodes: groups share links.
+TEST(TrainingCrosscheck, FoldedRunsEqualUnfoldedOnesOnOtherMachines) {
+  struct Machine {
+    const char* name;
+    int chips_per_node;
+  };
+  for (const Machine& machine : {Machine{"a100_opa100x4", 8},
+                                 {"mi300x_8x400", 8},
+                                 {"tpu_v5p_pod", 4},
+                                 {"tpu_v6e_pod", 8}}) {
+    for (const char* plan :
+         {"parallel { tensor: 4 pipeline: 2 }", "sharding: ZERO_3",
+          "parallel { tensor: 2 context: 2 pipeline: 4 }"}) {
+      SCOPED_TRACE(fmt::format("{}: {}", machine.name, plan));
+      const int chips = machine.chips_per_node;
+      const TrainingCase made =
+          Make({"", plan, kCaseModel}, 64 / chips, machine.name, chips);
+      const TrainingRun folded = RunCase(made, {.fold = true});
+      const TrainingRun whole = RunCase(made, {.fold = false});
+      EXPECT_EQ(folded.result.end, whole.result.end);
+      EXPECT_TRUE(folded.bounds.Hold(folded.result.end));
+      auto estimator = StepEstimator::Create(made.model, made.system);
+      ASSERT_OK(estimator.status());
+      EXPECT_GT(estimator->Estimate(made.plan).step_s(), 0);
+    }
+  }
 }
 
 // Where ranks do not lie alike, none stands for another: asking for folding

@@ -133,10 +133,9 @@ TEST(Folding, GroupsStandForAllOfTheirKind) {
         step->program.name(step->program.groups()[id].family);
     size_t ranks = 0;
     for (const auto& members : group.together) ranks += members.size();
-    // 16 ranks in each stage; the norm's group stands for itself alone.
-    const size_t expected = family == "model"                ? 2
-                            : family.starts_with("pipeline") ? 32
-                                                             : 16;
+    // 16 ranks in each of the two stages.
+    const bool both = family == "model" || family.starts_with("pipeline");
+    const size_t expected = both ? 32 : 16;
     EXPECT_EQ(ranks, expected) << family;
     EXPECT_EQ(group.together.front(), group.members);
   }

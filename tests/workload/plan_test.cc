@@ -150,7 +150,15 @@ TEST(Plan, RoutingHistogramsHaveAnEntryPerExpert) {
               HasSubstr("some expert must get tokens"));
   EXPECT_THAT(Refusal("expert_load: 1 expert_imbalance: 2", true),
               HasSubstr("is set beside expert_imbalance"));
-  EXPECT_THAT(Refusal("expert_load: 1"), HasSubstr("has no experts"));
+  for (const char* field :
+       {"expert_load: 1", "expert_imbalance: 2",
+        "dispatch_method: DISPATCH_BY_NODE",
+        "recompute: RECOMPUTE_PER_MODULE recompute_module: MOE"}) {
+    EXPECT_THAT(Refusal(field), HasSubstr("has no experts"));
+  }
+  EXPECT_THAT(Refusal("recompute: RECOMPUTE_PER_MODULE recompute_module: "
+                      "MLA_UP_PROJECTION"),
+              HasSubstr("has no latent attention"));
 }
 
 TEST(Plan, MapsGiveEveryChipOneRank) {
