@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "topology/build.h"
 #include "topology/collective_expert.h"
+#include "topology/collective_traffic.h"
 
 namespace orrery {
 namespace {
@@ -156,7 +157,11 @@ const Network::Kept& Network::Routed(const CollectiveCall& call,
                                      CollectiveAlgorithm algorithm,
                                      absl::Span<const VertexId> chips,
                                      const GroupPlacement& placement) {
-  const int route = call.traffic == nullptr ? 0 : call.combine ? 2 : 1;
+  const bool mutual = call.around && chips.size() == 2;
+  const int route = mutual                    ? 3
+                    : call.traffic == nullptr ? 0
+                    : call.combine            ? 2
+                                              : 1;
   std::unique_ptr<Kept>& kept =
       kept_[{call.kind, algorithm, route, placement.chips}];
   if (kept != nullptr) return *kept;
@@ -165,7 +170,8 @@ const Network::Kept& Network::Routed(const CollectiveCall& call,
       options_.fidelity == Fidelity::kStepped ? kSteppedSegments
                                               : kFluidSegments);
   absl::StatusOr<Schedule> schedule =
-      call.traffic == nullptr
+      mutual ? TrafficSchedule(2, {0, 1, 1, 0}, /*pairwise=*/false)
+      : call.traffic == nullptr
           ? MakeSchedule(call.kind, algorithm, placement.layout, segments)
           : ExpertSchedule(placement.layout,
                            InOrder(*call.traffic, chips, placement.chips),
@@ -353,8 +359,18 @@ absl::StatusOr<PlanSteps> Network::StepsWithTwins(
     RETURN_IF_ERROR(kept.why_not);
     all.AddLoadsOf(*kept.routed);
   }
-  return CollectivePlan(all, protocols, call.bytes, *resources_)
-      .Steps(options_.fidelity, overhead);
+  ASSIGN_OR_RETURN(PlanSteps steps,
+                   CollectivePlan(all, protocols, call.bytes, *resources_)
+                       .Steps(options_.fidelity, overhead));
+  // What passes before bytes flow is each group's own; only bytes meet.
+  ASSIGN_OR_RETURN(const PlanSteps alone,
+                   CollectivePlan(own, protocols, call.bytes, *resources_)
+                       .Steps(options_.fidelity, overhead));
+  CHECK_EQ(alone.steps.size(), steps.steps.size());
+  for (size_t i = 0; i < alone.steps.size(); ++i) {
+    steps.steps[i].latency = alone.steps[i].latency;
+  }
+  return steps;
 }
 
 absl::StatusOr<std::vector<Candidate>> Network::Candidates(

@@ -60,6 +60,9 @@ struct CollectiveCall {
   // `chips`; dispatch, or the way back. One traffic per network.
   const ExpertTraffic* traffic = nullptr;
   bool combine = false;
+  // Of a point-to-point call: two send to each other, as more than two always
+  // do around the ring.
+  bool around = false;
 };
 
 struct PlannedCall {

@@ -26,8 +26,12 @@ CollectiveCall CallOf(const Call& call, const StepGroup& group,
                       const ExpertTraffic* traffic) {
   CollectiveCall result = {call.what.kind, call.what.bytes,
                            Chips(group.members)};
+  if (call.what.kind == CommunicationKind::kPointToPoint) {
+    result.around = call.what.variant == kAroundTheRing;
+  }
   const auto route = static_cast<TokenRoute>(call.what.variant);
-  if (route != TokenRoute::kEven) {
+  if (call.what.kind == CommunicationKind::kAllToAll &&
+      route != TokenRoute::kEven) {
     CHECK(traffic != nullptr) << "a routed call without traffic";
     result.traffic = traffic;
     result.combine = route == TokenRoute::kCombine;

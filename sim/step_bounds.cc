@@ -15,8 +15,7 @@ constexpr double kRounding = 1 - 1e-9;
 }  // namespace
 
 StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
-                    const RunResult& result, Duration critical_path,
-                    bool alike) {
+                    const RunResult& result, Duration critical_path) {
   StepBounds bounds;
   const Program& program = step.program;
   bounds.critical_path = FromSeconds(ToSeconds(critical_path) * kRounding);
@@ -28,25 +27,23 @@ StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
     const double seconds = result.carried[id] / transfers.capacities[id];
     bounds.busiest = std::max(bounds.busiest, FromSeconds(seconds * kRounding));
   }
-  // Everything of every role, or of every rank, one after the other.
+  // Everything one after the other: the kernels of every role, which its ranks
+  // run at the same time, and every call of every group, which may share a link
+  // with any other.
+  for (const RoleWork& work : step.work) {
+    bounds.upper += work.step.total() + work.optimizer.total();
+  }
   IdVector<CallId, Duration> solo;
   for (const CallId id : program.calls().ids()) {
     solo.Add(SerialTime(transfers, transfers.plan_of_call[id]));
   }
-  std::vector<bool> counted(program.roles().size());
+  std::vector<bool> counted(program.groups().size());
   for (const RankId id : program.ranks().ids()) {
-    const ProgramRank& rank = program.ranks()[id];
-    if (alike && counted[Index(rank.role)]) continue;
-    counted[Index(rank.role)] = true;
-    const RoleWork& work = step.work[Index(rank.role)];
-    bounds.upper += work.step.total() + work.optimizer.total();
-    const Role& role = program.roles()[rank.role];
+    const Role& role = program.role_of(id);
     for (const SlotId slot : role.slots().ids()) {
-      // Of a group's calls its first member speaks.
-      if (!alike &&
-          program.members(program.group_of(id, slot)).front().rank != id) {
-        continue;
-      }
+      const size_t group = Index(program.group_of(id, slot));
+      if (counted[group]) continue;
+      counted[group] = true;
       for (const TaskId task : role.slots()[slot].sequence) {
         bounds.upper += solo[program.call_of(id, role.task(task))];
       }

@@ -23,11 +23,7 @@ struct StepBounds {
 };
 
 // `critical_path` is that of the program, or of one like it (see LongestPath).
-// `alike`: ranks of a role do the same at the same time, and what one of them
-// does one after the other bounds them all; otherwise every rank and every
-// group counts.
 StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
-                    const RunResult& result, Duration critical_path,
-                    bool alike);
+                    const RunResult& result, Duration critical_path);
 
 }  // namespace orrery

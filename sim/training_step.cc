@@ -199,7 +199,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   run.breakdown = parts;
   run.representative = busiest;
   if (options.fold) run.asymmetry = asymmetry.value_or("");
-  run.bounds = BoundsOf(run.step, run.transfers, run.result, path, !asymmetry);
+  run.bounds = BoundsOf(run.step, run.transfers, run.result, path);
   run.memory = MemoryOf(run.step, run.result);
   for (const RoleWork& work : run.step.work) {
     const auto ranks = static_cast<double>(work.ranks);

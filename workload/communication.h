@@ -5,7 +5,9 @@
 // A program's distinct calls are dense (`Program::calls()`), so that a table
 // with one transfer plan per call is all the engine needs. `variant` tells
 // apart calls that agree in kind and bytes but that the network should treat
-// differently: it is the TokenRoute of an all-to-all among experts.
+// differently: it is the TokenRoute of an all-to-all among experts, and
+// kAroundTheRing for a point-to-point call in which every member sends to the
+// next one and the last to the first.
 #include <compare>
 #include <cstdint>
 
@@ -14,6 +16,8 @@
 #include "topology/communication_kind.h"
 
 namespace orrery {
+
+inline constexpr int32_t kAroundTheRing = 1;
 
 // The part of a chip taken by something that runs on it, 1 being all of it.
 struct ChipShare {

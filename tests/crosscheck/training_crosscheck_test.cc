@@ -163,7 +163,9 @@ TEST(TrainingCrosscheck, FoldedRunsEqualUnfoldedOnesOnOtherMachines) {
                                  {"tpu_v6e_pod", 8}}) {
     for (const char* plan :
          {"parallel { tensor: 4 pipeline: 2 }", "sharding: ZERO_3",
-          "parallel { tensor: 2 context: 2 pipeline: 4 }"}) {
+          "parallel { tensor: 2 context: 2 pipeline: 4 }",
+          "parallel { tensor: 4 context: 4 pipeline: 4 } sharding: ZERO_0 "
+          "context_method: CONTEXT_ALL_GATHER"}) {
       SCOPED_TRACE(fmt::format("{}: {}", machine.name, plan));
       const int chips = machine.chips_per_node;
       const TrainingCase made =
