@@ -1,6 +1,7 @@
 #include "sim/path_bound.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,9 @@ class PathRun {
     }
     for (const RankId rank : program.ranks().ids()) {
       const Role& role = program.role_of(rank);
-      ends_.emplace_back(static_cast<size_t>(role.task_count()));
+      // Written before it is read.
+      ends_.push_back(std::make_unique_for_overwrite<Duration[]>(
+          static_cast<size_t>(role.task_count())));
       for (size_t s = 0; s < streams_; ++s) {
         At(rank, s).next = role.stream_begin(static_cast<StreamId>(s));
       }
@@ -95,15 +98,24 @@ class PathRun {
     }
     Duration ready = head.end;
     const Task& task = role.task(head.next);
-    if (task.dependency_count > 0) {
-      for (const Dependency& needed : role.dependencies(head.next)) {
-        Head& other = At(rank, Index(needed.stream));
-        if (other.next <= needed.task) {
-          other.waiters = static_cast<StreamMask>(
-              other.waiters | Bit(static_cast<StreamId>(stream)));
-          return false;
-        }
-        ready = std::max(ready, ends_[Index(rank)][Index(needed.task)]);
+    const auto is_met = [&](const Dependency& needed) {
+      Head& other = At(rank, Index(needed.stream));
+      if (other.next <= needed.task) {
+        other.waiters = static_cast<StreamMask>(
+            other.waiters | Bit(static_cast<StreamId>(stream)));
+        return false;
+      }
+      ready = std::max(ready, ends_[Index(rank)][Index(needed.task)]);
+      return true;
+    };
+    if (task.dependency_count > 0 &&
+        !is_met({static_cast<StreamId>(task.first_dependency_stream),
+                 task.first_dependency})) {
+      return false;
+    }
+    if (task.dependency_count > 1) {
+      for (const Dependency& needed : role.dependencies(head.next).subspan(1)) {
+        if (!is_met(needed)) return false;
       }
     }
     if (!IsCommunication(task.kind)) {
@@ -147,7 +159,7 @@ class PathRun {
   std::vector<Head> heads_;
   IdVector<GroupId, Meeting> groups_;
   IdVector<CallId, Duration> calls_;
-  std::vector<std::vector<Duration>> ends_;  // by rank and task
+  std::vector<std::unique_ptr<Duration[]>> ends_;  // by rank and task
   std::vector<std::pair<RankId, size_t>> awake_;
 };
 

@@ -294,18 +294,29 @@ void RoleWriter::EndAction(Run& run) {
     case PipelinePass::kForward:
       has_run_forward_[piece] = true;
       Send(run, /*forward=*/true);
-      results_[Key(true, run.stage, run.action.micro_batch)] = run.inputs;
+      KeepResult(run, /*forward=*/true);
       break;
     case PipelinePass::kBackward:
       --backwards_left_[piece];
       [[fallthrough]];
     case PipelinePass::kInputGradient:
       Send(run, /*forward=*/false);
-      results_[Key(false, run.stage, run.action.micro_batch)] = run.inputs;
+      KeepResult(run, /*forward=*/false);
       break;
     case PipelinePass::kWeightGradient:
       --backwards_left_[piece];
       break;
+  }
+}
+
+// For the action of this rank that goes on with it, if there is one.
+void RoleWriter::KeepResult(const Run& run, bool forward) {
+  const int last = context_.orders.layout.stages() - 1;
+  const int micro_batch = run.action.micro_batch;
+  const int next = forward ? run.stage + 1 : run.stage - 1;
+  const bool turns = forward && run.stage == last;
+  if (turns || (next >= 0 && RankOfStage(next, micro_batch) == rank_)) {
+    results_[Key(forward, run.stage, micro_batch)] = run.inputs;
   }
 }
 

@@ -52,6 +52,7 @@ class RoleWriter {
   void WriteNext(Run& run);
   void EndPass(Run& run);
   void EndAction(Run& run);
+  void KeepResult(const Run& run, bool forward);
   void SkipEmpty(Run& run);
   void WriteAll(Run& run);
   void WriteTogether(Run& a, Run& b);
