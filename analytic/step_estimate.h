@@ -11,7 +11,9 @@
 //                    StepEstimator::Create(model, system));
 //   const StepEstimate estimate = estimator.Estimate(plan);
 //
-// Cost: under 20 microseconds per plan after the first.
+// An estimator remembers what kernels and calls cost, which changes no result.
+// Cost: under 20 microseconds for a plan whose kernels it has seen, some 30 to
+// 80 for its first.
 #include <absl/status/statusor.h>
 
 #include <utility>
