@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "cli/trace_output.h"
 #include "cli/version.h"
 
 namespace orrery {
@@ -32,8 +33,8 @@ absl::Status CollectiveTrace::Finish() {
   timeline_->Finish();
   RETURN_IF_ERROR(writer_->Finish());
   fmt::print(stderr,
-             "orrery: wrote {} slices to {}; 'orrery view {}' shows it\n",
-             writer_->slices(), path_, path_);
+             "orrery: wrote {} slices; this shows them: orrery view {}\n",
+             writer_->slices(), ShellWord(path_));
   return absl::OkStatus();
 }
 

@@ -27,18 +27,6 @@ GroupSizes GroupSizesOf(const TrainingRun& run) {
   return sizes;
 }
 
-// So that a shell reads it as one word.
-std::string ShellWord(const std::string& text) {
-  constexpr absl::string_view kPlain = "/._-+=:,@%";
-  const bool plain =
-      !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-        return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-               kPlain.find(c) != absl::string_view::npos;
-      });
-  if (plain) return text;
-  return fmt::format("'{}'", absl::StrReplaceAll(text, {{"'", "'\\''"}}));
-}
-
 absl::Status WritePerfetto(const TraceRequest& request,
                            const ResolvedScenario& scenario,
                            const TrainingRun& run,
@@ -108,6 +96,17 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
 }
 
 }  // namespace
+
+std::string ShellWord(const std::string& text) {
+  constexpr absl::string_view kPlain = "/._-+=:,@%";
+  const bool plain =
+      !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+               kPlain.find(c) != absl::string_view::npos;
+      });
+  if (plain) return text;
+  return fmt::format("'{}'", absl::StrReplaceAll(text, {{"'", "'\\''"}}));
+}
 
 void RecordForTrace(TrainingOptions& options) {
   options.record = true;

@@ -2,11 +2,16 @@
 // Writes the timeline that a user asked for.
 #include <absl/status/status.h>
 
+#include <string>
+
 #include "cli/scenario.h"
 #include "cli/trace_request.h"
 #include "sim/training_step.h"
 
 namespace orrery {
+
+// A path as a shell takes it.
+std::string ShellWord(const std::string& path);
 
 // How a run must be made so that its timeline can be written.
 void RecordForTrace(TrainingOptions& options);

@@ -31,7 +31,7 @@ class CollectiveTimeline : public testing::TestWithParam<std::string> {
                       "--trace", file_});
     const ProgramResult run = RunOrrery(arguments);
     EXPECT_EQ(run.exit_code, 0) << run.err;
-    EXPECT_THAT(run.err, HasSubstr("slices to"));
+    EXPECT_THAT(run.err, HasSubstr("this shows them: orrery view"));
     std::vector<std::string> times;
     const JsonValue json = ParseJson(run.out).value();
     for (const JsonValue& row : *json.Find("rows")->array()) {
