@@ -80,7 +80,7 @@ std::string TimelineArguments::EncodeKernel(const KernelWork& kernel) {
   common_.clear();
   if (facts.op) {
     for (const auto& [key, value] : ShapeOf(ops_[*facts.op])) {
-      std::visit([&](const auto& v) { AddNamed(key, v); }, value);
+      std::visit([&, name = key](const auto& v) { AddNamed(name, v); }, value);
     }
   }
   if (facts.pieces > 1) AddNamed("pieces", int64_t{facts.pieces});
