@@ -17,8 +17,9 @@ std::vector<Flag> TrainingFlags() {
            .value = "NAME",
            .help = "network: CLOSED_FORM, FLUID or STEPPED"},
           {.name = "fold",
-           .value = "auto|off",
-           .help = "simulate one rank for all that do the same, or each"},
+           .value = "auto|nearly|off",
+           .help = "one rank for all that do the same: where that is exact, "
+                   "also where near, never"},
           {.name = "kernels",
            .value = "each|merged",
            .help = "every kernel by itself, or merged between communication"},
@@ -38,11 +39,12 @@ absl::StatusOr<TrainingOptions> ReadTrainingOptions(
           .value_or(scenario.proto.network().has_fidelity() ? set : "FLUID");
   ASSIGN_OR_RETURN(options.fidelity, ParseFidelity(name));
   const std::string fold = arguments.Get("fold").value_or("auto");
-  if (fold != "auto" && fold != "off") {
+  if (fold != "auto" && fold != "nearly" && fold != "off") {
     return absl::InvalidArgumentError(
-        fmt::format("--fold: '{}' is neither auto nor off", fold));
+        fmt::format("--fold: '{}' is none of auto, nearly, off", fold));
   }
-  options.fold = fold == "auto";
+  options.fold = fold != "off";
+  options.fold_nearly = fold == "nearly";
   const std::string kernels = arguments.Get("kernels").value_or("each");
   if (kernels != "each" && kernels != "merged") {
     return absl::InvalidArgumentError(

@@ -1,10 +1,10 @@
 #include "cli/training_report.h"
 
 #include <string>
-#include <variant>
 
 #include "base/check.h"
 #include "base/format.h"
+#include "sim/network_symmetry.h"
 #include "workload/model_flops.h"
 #include "workload/step_slots.h"
 
@@ -102,20 +102,6 @@ void FillThroughput(const ResolvedScenario& scenario, double step_s,
   report.set_hfu((model_flops + recomputed.value()) / step_s / chips / peak);
 }
 
-// Groups that a folded run treats alike may meet on links: in a torus that
-// spans the nodes, or on NICs that chips share if ranks lie in another order
-// than the usual one.
-bool FoldedGroupsMayDiffer(const ResolvedScenario& scenario) {
-  const System& system = scenario.system;
-  if (system.scale_up() && system.scale_up()->spans_nodes &&
-      !std::holds_alternative<SwitchFabric>(system.scale_up()->fabric.kind)) {
-    return true;
-  }
-  return system.scale_out() &&
-         system.scale_out()->nics_per_node < system.chips_per_node() &&
-         scenario.training->degrees().order != Degrees().order;
-}
-
 std::vector<std::string> TrainingWarnings(const ResolvedScenario& scenario) {
   std::vector<std::string> warnings;
   const Plan& plan = *scenario.training;
@@ -185,10 +171,10 @@ pb::Report TrainingReport(const ResolvedScenario& scenario,
   if (!run.asymmetry.empty()) {
     report.add_warnings("every rank was simulated: " + run.asymmetry);
   }
-  if (run.step.folded && FoldedGroupsMayDiffer(scenario)) {
-    report.add_warnings(
-        "groups that were simulated as one may meet different traffic on the "
-        "links they share; --fold off simulates each");
+  if (const auto nearly =
+          TrafficAsymmetry(scenario.system, scenario.training->degrees());
+      run.step.folded && nearly) {
+    report.add_warnings("ranks were simulated as one, but " + *nearly);
   }
   for (std::string& warning : TrainingWarnings(scenario)) {
     report.add_warnings(std::move(warning));

@@ -6,6 +6,7 @@
 
 #include "sim/transfer_plan.h"
 #include "topology/system.h"
+#include "workload/degrees.h"
 
 namespace orrery {
 
@@ -15,5 +16,12 @@ namespace orrery {
 // than they do, which counts where switches arbitrate by port.
 std::optional<std::string> NetworkAsymmetry(const System& system,
                                             Arbitration arbitration);
+
+// The same of groups that lie alike but may meet different others on the links
+// they share: in a torus that spans the nodes, or on NICs that chips share if
+// ranks lie in another order than the usual one. To treat them alike is near,
+// not exact.
+std::optional<std::string> TrafficAsymmetry(const System& system,
+                                            const Degrees& degrees);
 
 }  // namespace orrery

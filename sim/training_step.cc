@@ -142,6 +142,9 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   std::optional<std::string> asymmetry =
       Asymmetry(plan, Placement(plan), system.chips_per_node());
   if (!asymmetry) asymmetry = NetworkAsymmetry(system, options.arbitration);
+  if (!asymmetry && !options.fold_nearly) {
+    asymmetry = TrafficAsymmetry(system, plan.degrees());
+  }
   LowerOptions lower{.fold = options.fold && !asymmetry};
   lower.pass.merge = !options.detail;
   if (plan.overlap_tensor()) lower.pass.tensor_chunks = plan.degrees().tensor;

@@ -32,7 +32,10 @@ namespace orrery {
 struct TrainingOptions {
   Fidelity fidelity = Fidelity::kFluid;
   Arbitration arbitration = Arbitration::kFlowFair;
+  // Ranks that do the same are simulated as one, where that changes nothing; or
+  // also where it is near (TrafficAsymmetry).
   bool fold = true;
+  bool fold_nearly = false;
   // Every kernel is a task of its own. Without it, kernels that have no
   // communication between them run as one: fewer tasks, and a step time that
   // differs a little where communication beside them slows kernels down.
