@@ -10,6 +10,7 @@
 #include "proto/training.pb.h"
 #include "topology/field_reader.h"
 #include "workload/divisors.h"
+#include "workload/plan_rules.h"
 
 namespace orrery {
 namespace {
@@ -396,92 +397,12 @@ class PlanReader {
                               !plan_.degrees_.sequence_parallel;
     plan_.fuse_accumulation_ = proto_.fuse_gradient_accumulation();
     plan_.run_tokens_ = fields_.OptionalReal("run_tokens", 1, kMostRunTokens);
-    ReadRouting();
-    ReadRankMap();
-  }
-
-  void ReadRouting() {
-    const int loads = proto_.expert_load_size();
-    if (!model_.moe()) {
-      const auto refuse = [&](const char* field) {
-        fields_.Refuse(field, fmt::format("{} has no experts", model_.name()));
-      };
-      if (loads > 0) refuse("expert_load");
-      if (proto_.expert_imbalance() > 1) refuse("expert_imbalance");
-      if (proto_.dispatch_method() > pb::Training::DISPATCH_DIRECT) {
-        refuse("dispatch_method");
-      }
-      return;
-    }
-    const int experts = model_.moe()->experts;
-    if (proto_.has_expert_imbalance()) {
-      const double imbalance = fields_.Real("expert_imbalance", 1, experts);
-      if (imbalance >= 1 && imbalance <= experts) {
-        plan_.routing_ = ExpertRouting::OneHot(experts, imbalance);
-      }
-    }
-    if (proto_.has_dispatch_method()) {
+    if (proto_.has_dispatch_method() && model_.moe()) {
       plan_.dispatch_method_ = Ordinal<DispatchMethod>(
           fields_.Enum<pb::Training::DispatchMethod>("dispatch_method"));
     }
-    if (loads == 0) return;
-    if (proto_.has_expert_imbalance()) {
-      fields_.Refuse("expert_load",
-                     "is set beside expert_imbalance; leave out one of them");
-    }
-    if (loads != experts) {
-      fields_.Refuse("expert_load",
-                     fmt::format("has {} entries; {} has {} experts", loads,
-                                 model_.name(), experts));
-    }
-    double sum = 0;
-    for (int i = 0; i < loads; ++i) {
-      const double load = proto_.expert_load(i);
-      if (load >= 0 && load <= kMostRunTokens) {
-        sum += load;
-        continue;
-      }
-      fields_.Refuse(
-          fmt::format("expert_load[{}]", i),
-          fmt::format("{} must be from 0 to {:g}", load, kMostRunTokens));
-      return;
-    }
-    if (sum <= 0) {
-      fields_.Refuse("expert_load", "some expert must get tokens");
-    } else if (loads == experts) {
-      plan_.routing_ = ExpertRouting(
-          {proto_.expert_load().begin(), proto_.expert_load().end()});
-    }
-  }
-
-  void ReadRankMap() {
-    const auto& map = proto_.parallel().rank_map();
-    if (map.empty()) return;
-    const int64_t chips = system_.chips();
-    if (map.size() != chips) {
-      fields_.Refuse("parallel.rank_map",
-                     fmt::format("has {} entries; the system has {} chips",
-                                 map.size(), chips));
-      return;
-    }
-    std::vector<int> rank_on(static_cast<size_t>(chips), -1);
-    for (int rank = 0; rank < map.size(); ++rank) {
-      const int chip = map[rank];
-      const std::string entry = fmt::format("parallel.rank_map[{}]", rank);
-      if (chip < 0 || chip >= chips) {
-        fields_.Refuse(entry, fmt::format("there is no chip {}; they are 0 to "
-                                          "{}",
-                                          chip, chips - 1));
-      } else if (int& other = rank_on[static_cast<size_t>(chip)]; other >= 0) {
-        fields_.Refuse(entry,
-                       fmt::format("chip {} has rank {} already", chip, other));
-      } else {
-        other = rank;
-      }
-    }
-    plan_.rank_map_.assign(map.begin(), map.end());
-    const bool in_order = std::is_sorted(map.begin(), map.end());
-    if (in_order) plan_.rank_map_.clear();
+    plan_.routing_ = ReadRouting(proto_, model_, fields_);
+    plan_.rank_map_ = ReadRankMap(proto_, system_.chips(), fields_);
   }
 
   const pb::Training& proto_;
