@@ -76,7 +76,8 @@ void TimelineArguments::AddPlace(const TaskSpan& span) {
 
 std::string TimelineArguments::EncodeKernel(const KernelWork& kernel) {
   const KernelFacts& facts = kernel.facts;
-  if (facts == KernelFacts{}) return "";
+  static const KernelFacts kNone;
+  if (facts == kNone) return "";
   common_.clear();
   if (facts.op) {
     for (const auto& [key, value] : ShapeOf(ops_[*facts.op])) {
