@@ -21,9 +21,11 @@ target_compile_options(orrery_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off -fpch-preprocess
   -Winvalid-pch $<$<BOOL:${ORRERY_WERROR}>:-Werror>)
 if(ORRERY_SANITIZE)
+  # GCC 12 sees uninitialised members of std::function and std::optional that
+  # are none, once sanitizers are in between.
   target_compile_options(orrery_flags INTERFACE
     -fsanitize=${ORRERY_SANITIZE} -fno-sanitize-recover=all
-    -fno-omit-frame-pointer)
+    -fno-omit-frame-pointer -Wno-maybe-uninitialized)
   target_link_options(orrery_flags INTERFACE -fsanitize=${ORRERY_SANITIZE})
 endif()
 
