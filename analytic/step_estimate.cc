@@ -52,11 +52,11 @@ class PlanEstimate {
                    .expert = spans_.of(GroupFamily::kExpert),
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan)},
-        units_(model, plan, overlap, prices, exchanges_) {}
+        units_(model, plan, overlap, prices, exchanges_),
+        hop_(MakeHop()) {}
 
   StepEstimate Estimate() {
     StepEstimate out;
-    hop_ = MakeHop();
     const int ranks = layout_.ranks();
     std::vector<UnitEstimate> works;
     std::vector<RankTime> times;
@@ -188,7 +188,7 @@ class PlanEstimate {
   }
 
   // One transfer between neighbouring stages.
-  Hop MakeHop() {
+  Hop MakeHop() const {
     if (layout_.ranks() == 1) return {};
     const int peer = placement_.PeerOf(0, 1);
     const int node = IslandChips(system_);
@@ -271,7 +271,7 @@ class PlanEstimate {
   GroupSpans spans_;
   ExchangeSpans exchanges_;
   PlanUnits units_;
-  Hop hop_;
+  const Hop hop_;
 };
 
 }  // namespace

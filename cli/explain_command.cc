@@ -43,8 +43,7 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
 }
 
 std::vector<Flag> ExplainFlags() {
-  std::vector<Flag> flags = TrainingFlags();
-  for (const Flag& flag : TraceFlags()) flags.push_back(flag);
+  std::vector<Flag> flags = TracedTrainingFlags();
   flags.push_back({.name = "no-sensitivities",
                    .value = "",
                    .help = "do not simulate better machines"});

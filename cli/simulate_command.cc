@@ -88,12 +88,6 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   return ExitCode::kNo;
 }
 
-std::vector<Flag> SimulateFlags() {
-  std::vector<Flag> flags = TrainingFlags();
-  for (const Flag& flag : TraceFlags()) flags.push_back(flag);
-  return flags;
-}
-
 }  // namespace
 
 Command SimulateCommand() {
@@ -109,7 +103,7 @@ Command SimulateCommand() {
               "  orrery simulate quickstart\n"
               "  orrery simulate llama3_405b_16k --json -\n"
               "  orrery simulate quickstart --set training.parallel.tensor=8",
-          .flags = SimulateFlags(),
+          .flags = TracedTrainingFlags(),
           .run = SimulateScenario};
 }
 

@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "cli/training_options.h"
 
 namespace orrery {
 namespace {
@@ -71,6 +72,12 @@ std::vector<Flag> TraceFlags() {
           {.name = "trace-detail",
            .value = "LEVEL",
            .help = "step, layer or op (default)"}};
+}
+
+std::vector<Flag> TracedTrainingFlags() {
+  std::vector<Flag> flags = TrainingFlags();
+  for (const Flag& flag : TraceFlags()) flags.push_back(flag);
+  return flags;
 }
 
 absl::StatusOr<std::optional<TraceRequest>> ReadTraceRequest(

@@ -30,6 +30,8 @@ struct TraceRequest {
 
 // --trace, --trace-format, --trace-ranks, --trace-window, --trace-detail.
 std::vector<Flag> TraceFlags();
+// Those of a command that simulates a step and can draw it.
+std::vector<Flag> TracedTrainingFlags();
 
 // Nothing if there is no --trace. The error says what would be legal.
 absl::StatusOr<std::optional<TraceRequest>> ReadTraceRequest(

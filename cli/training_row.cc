@@ -1,6 +1,7 @@
 #include "cli/training_row.h"
 
 #include <absl/strings/match.h>
+#include <absl/strings/numbers.h>
 
 #include <cmath>
 #include <utility>
@@ -68,7 +69,7 @@ class RowReader {
     }
     data_ = chips_ / tensor_ / pipeline_;
     sequence_ = Text("seq_parallel") == "yes";
-    year_ = Text("date").empty() ? kLatest : std::atoi(Text("date").c_str());
+    if (!absl::SimpleAtoi(Text("date").substr(0, 4), &year_)) year_ = kLatest;
     pieces_ = static_cast<int>(row_.Number("vp").value_or(0));
     if (pieces_ == 0) pieces_ = UnstatedPieces();
     return absl::OkStatus();

@@ -16,7 +16,7 @@
 //    that year, the all-reduce of an input's gradient comes after the weights'
 //    gradients, and these are added to the FP32 sum by a kernel of their own
 //    (bigscience-workshop/Megatron-DeepSpeed, megatron/mpu/layers.py). A row
-//    without a date counts as later.
+//    without a readable date counts as later.
 // A row without layers or heads is refused.
 #include <absl/status/statusor.h>
 

@@ -194,8 +194,10 @@ TEST(TrainingCrosscheck, ATorusIsFoldedOnlyIfNearIsGoodEnough) {
   EXPECT_EQ(exact.result.end, RunCase(made, {.fold = false}).result.end);
   const TrainingRun near = RunCase(made, {.fold = true, .fold_nearly = true});
   EXPECT_TRUE(near.step.folded);
+  // What docs/training.md says of near.
+  constexpr double kNear = 0.01;
   EXPECT_NEAR(ToSeconds(near.result.end) / ToSeconds(exact.result.end), 1,
-              0.01);
+              kNear);
 }
 
 // Where ranks do not lie alike, none stands for another: asking for folding
@@ -271,7 +273,9 @@ TEST(TrainingCrosscheck, WaitingForTransfersCostsWhatTheClosedFormSays) {
   const auto [simulated_free, estimated_free] = times("true");
   EXPECT_GT(simulated, simulated_free);
   EXPECT_GT(estimated, estimated_free);
-  EXPECT_NEAR(estimated / simulated, 1, 0.03);
+  // The closed form knows nothing of kernels that communication slows down.
+  constexpr double kSlowed = 0.03;
+  EXPECT_NEAR(estimated / simulated, 1, kSlowed);
 }
 
 // Formulas that assume what these cases do not keep are still near.
