@@ -29,9 +29,9 @@
 #include <absl/types/span.h>
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "topology/collective_algorithm.h"
 #include "topology/communication_kind.h"
 
 namespace orrery {
@@ -118,27 +118,6 @@ class ScheduleBuilder {
  private:
   Schedule schedule_;
 };
-
-enum class CollectiveAlgorithm : uint8_t {
-  kRing,
-  kBidirectionalRing,
-  kRecursiveDoubling,
-  kHalvingDoubling,
-  kDoubleBinaryTree,
-  kDirect,
-  kPairwise,
-  kBruck,
-  kBinomial,
-  kScatterAllGather,
-  kChain,
-  kTorusBucket,
-  kSwing,
-  kHierarchical,
-  kSwitchMulticast,  // NVLS: the switch reduces and multicasts for owners
-  kReductionTree,    // SHARP: the switches reduce up and multicast down
-  kPxn,
-};
-std::string_view NameOf(CollectiveAlgorithm algorithm);
 
 // How a group lies on the machine, as far as algorithms care.
 struct GroupLayout {

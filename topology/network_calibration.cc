@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "proto/system.pb.h"
-#include "topology/collective.h"
+#include "topology/collective_algorithm.h"
 #include "topology/communication_kind.h"
 
 namespace orrery {

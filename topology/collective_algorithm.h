@@ -1,0 +1,32 @@
+#pragma once
+// CollectiveAlgorithm: the ways Orrery knows to run a collective.
+//
+// Here are only their names, which presets of machines use to say what their
+// library has; what each does is in topology/collectives.
+#include <cstdint>
+#include <string_view>
+
+namespace orrery {
+
+enum class CollectiveAlgorithm : uint8_t {
+  kRing,
+  kBidirectionalRing,
+  kRecursiveDoubling,
+  kHalvingDoubling,
+  kDoubleBinaryTree,
+  kDirect,
+  kPairwise,
+  kBruck,
+  kBinomial,
+  kScatterAllGather,
+  kChain,
+  kTorusBucket,
+  kSwing,
+  kHierarchical,
+  kSwitchMulticast,  // NVLS: the switch reduces and multicasts for owners
+  kReductionTree,    // SHARP: the switches reduce up and multicast down
+  kPxn,
+};
+std::string_view NameOf(CollectiveAlgorithm algorithm);
+
+}  // namespace orrery
