@@ -20,9 +20,9 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "sim/engine.h"
-#include "sim/span_sinks.h"
-#include "workload/program_builder.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/span_sinks.h"
+#include "workload/program/program_builder.h"
 
 namespace orrery {
 namespace {

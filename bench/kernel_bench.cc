@@ -12,11 +12,11 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "catalog/catalog.h"
-#include "cost/kernel_timer.h"
+#include "cost/kernel/kernel_timer.h"
 #include "proto/chip.pb.h"
-#include "topology/chip.h"
-#include "workload/layer.h"
-#include "workload/op.h"
+#include "topology/machine/chip.h"
+#include "workload/model/layer.h"
+#include "workload/model/op.h"
 
 namespace {
 std::atomic<int64_t> allocations{0};

@@ -11,10 +11,10 @@
 #include "base/check.h"
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
-#include "sim/network.h"
-#include "sim/run_plans.h"
-#include "topology/build.h"
-#include "topology/system.h"
+#include "sim/network/network.h"
+#include "sim/network/run_plans.h"
+#include "topology/graph/build.h"
+#include "topology/machine/system.h"
 
 namespace orrery {
 namespace {

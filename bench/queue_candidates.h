@@ -1,6 +1,6 @@
 #pragma once
-// The queues that were weighed against sim/event_queue.h, behind its interface:
-// Schedule (or move) an event, pop a whole instant in order.
+// The queues that were weighed against sim/engine/event_queue.h, behind its
+// interface: Schedule (or move) an event, pop a whole instant in order.
 #include <algorithm>
 #include <boost/heap/d_ary_heap.hpp>
 #include <boost/heap/fibonacci_heap.hpp>
@@ -10,7 +10,7 @@
 #include <queue>
 #include <vector>
 
-#include "sim/event_queue.h"
+#include "sim/engine/event_queue.h"
 
 namespace orrery {
 

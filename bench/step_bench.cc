@@ -5,14 +5,14 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include "analytic/step_estimate.h"
+#include "analytic/step/step_estimate.h"
 #include "base/check.h"
 #include "base/format.h"
 #include "catalog/resolve.h"
 #include "cli/scenario.h"
-#include "cost/kernel_timer.h"
-#include "cost/kernel_work.h"
-#include "sim/training_step.h"
+#include "cost/kernel/kernel_timer.h"
+#include "cost/kernel/kernel_work.h"
+#include "run/training_step.h"
 
 namespace orrery {
 namespace {

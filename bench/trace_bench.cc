@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "traces/perfetto_writer.h"
+#include "traces/format/perfetto_writer.h"
 
 namespace orrery {
 namespace {

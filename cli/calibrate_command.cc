@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "accuracy/kernel_fit.h"
+#include "accuracy/validation_data.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -18,10 +20,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/preset_text.h"
-#include "cli/validation_data.h"
-#include "cost/kernel_fit.h"
 #include "proto/chip.pb.h"
-#include "topology/chip.h"
+#include "topology/machine/chip.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // orrery check: closed form and simulation side by side, term by term.
 #include <cmath>
 
-#include "analytic/step_estimate.h"
+#include "analytic/step/step_estimate.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "topology/chip.h"
+#include "topology/machine/chip.h"
 
 namespace orrery {
 

@@ -13,8 +13,8 @@
 
 #include "base/csv.h"
 #include "base/units.h"
-#include "topology/collective.h"
-#include "topology/communication_kind.h"
+#include "topology/collectives/collective.h"
+#include "topology/traffic/communication_kind.h"
 
 namespace orrery {
 

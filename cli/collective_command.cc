@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analytic/collective_bounds.h"
+#include "analytic/collective/collective_bounds.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -23,8 +23,8 @@
 #include "cli/network_flags.h"
 #include "cli/output.h"
 #include "cli/scenario.h"
-#include "sim/network.h"
-#include "sim/run_plans.h"
+#include "sim/network/network.h"
+#include "sim/network/run_plans.h"
 
 namespace orrery {
 namespace {

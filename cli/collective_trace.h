@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/timeline_collective.h"
+#include "traces/timeline/timeline_collective.h"
 
 namespace orrery {
 

@@ -1,5 +1,5 @@
 // orrery estimate: closed forms only.
-#include "analytic/step_estimate.h"
+#include "analytic/step/step_estimate.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"

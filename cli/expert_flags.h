@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "analytic/collective_cost.h"
+#include "analytic/collective/collective_cost.h"
 #include "cli/command.h"
-#include "topology/expert_traffic.h"
+#include "topology/traffic/expert_traffic.h"
 
 namespace orrery {
 

@@ -8,10 +8,10 @@
 #include "base/format.h"
 #include "cli/report_text.h"
 #include "cli/utilisation.h"
-#include "sim/critical_path.h"
-#include "sim/span_index.h"
-#include "sim/step_breakdown.h"
-#include "sim/time_shares.h"
+#include "sim/analysis/critical_path.h"
+#include "sim/analysis/span_index.h"
+#include "sim/analysis/step_breakdown.h"
+#include "sim/analysis/time_shares.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/scenario.h"
 #include "cli/sensitivities.h"
 #include "proto/explanation.pb.h"
-#include "sim/training_step.h"
+#include "run/training_step.h"
 
 namespace orrery {
 

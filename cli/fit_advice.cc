@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analytic/step_estimate.h"
+#include "analytic/step/step_estimate.h"
 #include "base/format.h"
 #include "cli/report_text.h"
 #include "cli/training_report.h"

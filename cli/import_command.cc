@@ -6,7 +6,7 @@
 #include "catalog/textproto.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "workload/model.h"
+#include "workload/model/model.h"
 
 namespace orrery {
 namespace {

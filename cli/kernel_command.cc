@@ -12,8 +12,8 @@
 #include "cli/number_flags.h"
 #include "cli/op_table.h"
 #include "cli/output.h"
-#include "cost/gemm_time.h"
-#include "cost/op_size.h"
+#include "cost/kernel/gemm_time.h"
+#include "cost/kernel/op_size.h"
 
 namespace orrery {
 namespace {

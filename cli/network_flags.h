@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "sim/network.h"
-#include "topology/communication_kind.h"
+#include "sim/network/network.h"
+#include "topology/traffic/communication_kind.h"
 
 namespace orrery {
 

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cost/kernel_chip.h"
-#include "topology/dtype.h"
+#include "cost/kernel/kernel_chip.h"
+#include "topology/machine/dtype.h"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 #include "base/overload.h"
 #include "base/units_text.h"
 #include "cli/json.h"
-#include "cost/roofline.h"
+#include "cost/kernel/roofline.h"
 
 namespace orrery {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cost/kernel_timer.h"
-#include "topology/chip.h"
-#include "workload/op.h"
+#include "cost/kernel/kernel_timer.h"
+#include "topology/machine/chip.h"
+#include "workload/model/op.h"
 
 namespace orrery {
 

@@ -11,10 +11,10 @@
 #include "cli/number_flags.h"
 #include "cli/op_table.h"
 #include "cli/output.h"
-#include "cost/op_size.h"
-#include "cost/roofline.h"
+#include "cost/kernel/op_size.h"
+#include "cost/kernel/roofline.h"
 #include "proto/model.pb.h"
-#include "workload/layer.h"
+#include "workload/model/layer.h"
 
 namespace orrery {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "cli/command.h"
 #include "proto/scenario.pb.h"
-#include "topology/system.h"
-#include "workload/inference_plan.h"
-#include "workload/model.h"
-#include "workload/plan.h"
+#include "topology/machine/system.h"
+#include "workload/model/model.h"
+#include "workload/plan/inference_plan.h"
+#include "workload/plan/plan.h"
 
 namespace orrery {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/improve_system.h"
 #include "cli/scenario.h"
-#include "sim/training_step.h"
+#include "run/improve_system.h"
+#include "run/training_step.h"
 
 namespace orrery {
 

@@ -11,10 +11,10 @@
 #include "base/status.h"
 #include "cli/report_text.h"
 #include "cli/version.h"
-#include "sim/critical_path.h"
-#include "sim/span_index.h"
-#include "sim/timeline.h"
-#include "sim/timeline_kineto.h"
+#include "sim/analysis/critical_path.h"
+#include "sim/analysis/span_index.h"
+#include "traces/timeline/timeline.h"
+#include "traces/timeline/timeline_kineto.h"
 
 namespace orrery {
 namespace {

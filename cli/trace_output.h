@@ -6,7 +6,7 @@
 
 #include "cli/scenario.h"
 #include "cli/trace_request.h"
-#include "sim/training_step.h"
+#include "run/training_step.h"
 
 namespace orrery {
 

@@ -10,8 +10,8 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "sim/timeline_selection.h"
-#include "workload/program.h"
+#include "traces/timeline/timeline_selection.h"
+#include "workload/program/program.h"
 
 namespace orrery {
 

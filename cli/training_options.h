@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/scenario.h"
 #include "proto/report.pb.h"
-#include "sim/training_step.h"
+#include "run/training_step.h"
 
 namespace orrery {
 

@@ -4,9 +4,9 @@
 
 #include "base/check.h"
 #include "base/format.h"
-#include "sim/network_symmetry.h"
-#include "workload/model_flops.h"
-#include "workload/step_slots.h"
+#include "sim/folding/network_symmetry.h"
+#include "workload/lowering/step_slots.h"
+#include "workload/model/model_flops.h"
 
 namespace orrery {
 namespace {

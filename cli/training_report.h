@@ -1,9 +1,9 @@
 #pragma once
 // The report of a simulated training step.
-#include "analytic/step_estimate.h"
+#include "analytic/step/step_estimate.h"
 #include "cli/scenario.h"
 #include "proto/report.pb.h"
-#include "sim/training_step.h"
+#include "run/training_step.h"
 
 namespace orrery {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/scenario.h"
-#include "sim/training_step.h"
+#include "run/training_step.h"
 
 namespace orrery {
 
@@ -23,7 +23,7 @@ struct ResourceClassUse {
 //   "HBM bandwidth"   the traffic of kernels, and what communication holds
 //   "scale-up: ...", "scale-out: ..."
 //                     what links carried over what they could have, by class
-//                     (sim/link_tiers.h); none at CLOSED_FORM
+//                     (topology/graph/link_tiers.h); none at CLOSED_FORM
 // Requires: `run` was recorded.
 std::vector<ResourceClassUse> Utilisation(const ResolvedScenario& scenario,
                                           const TrainingRun& run);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "accuracy/validation_data.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -19,10 +20,9 @@
 #include "cli/network_flags.h"
 #include "cli/output.h"
 #include "cli/validate_suites.h"
-#include "cli/validation_data.h"
 #include "cli/validation_table.h"
-#include "sim/network.h"
-#include "sim/run_plans.h"
+#include "sim/network/network.h"
+#include "sim/network/run_plans.h"
 
 namespace orrery {
 namespace {

@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "accuracy/gemm_profile.h"
+#include "accuracy/kernel_accuracy.h"
+#include "accuracy/kernel_measurement.h"
+#include "accuracy/validation_data.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -13,11 +17,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/validate_suites.h"
-#include "cli/validation_data.h"
 #include "cli/validation_table.h"
-#include "cost/gemm_profile.h"
-#include "cost/kernel_accuracy.h"
-#include "cost/kernel_measurement.h"
 
 namespace orrery {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/training_row.h"
 #include "cli/validate_suites.h"
 #include "cli/validation_table.h"
-#include "sim/training_step.h"
+#include "run/training_step.h"
 
 namespace orrery {
 namespace {

@@ -1,9 +1,9 @@
 #include "cli/validation_table.h"
 
+#include "accuracy/validation_data.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
-#include "cli/validation_data.h"
 
 namespace orrery {
 

@@ -15,10 +15,10 @@
 #include "proto/chip.pb.h"
 #include "proto/system.pb.h"
 #include "tests/status_matchers.h"
-#include "topology/build.h"
-#include "topology/chip.h"
-#include "topology/graph.h"
-#include "topology/system.h"
+#include "topology/graph/build.h"
+#include "topology/graph/graph.h"
+#include "topology/machine/chip.h"
+#include "topology/machine/system.h"
 
 namespace orrery {
 namespace {

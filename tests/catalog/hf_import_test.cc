@@ -13,8 +13,8 @@
 #include "base/random.h"
 #include "catalog/catalog.h"
 #include "tests/status_matchers.h"
-#include "workload/model.h"
-#include "workload/parameters.h"
+#include "workload/model/model.h"
+#include "workload/model/parameters.h"
 
 namespace orrery {
 namespace {

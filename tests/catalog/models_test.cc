@@ -10,9 +10,9 @@
 #include "catalog/catalog.h"
 #include "proto/model.pb.h"
 #include "tests/status_matchers.h"
-#include "workload/kv_cache.h"
-#include "workload/model.h"
-#include "workload/parameters.h"
+#include "workload/model/kv_cache.h"
+#include "workload/model/model.h"
+#include "workload/model/parameters.h"
 
 namespace orrery {
 namespace {

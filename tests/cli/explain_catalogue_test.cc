@@ -11,9 +11,9 @@
 #include "cli/explanation.h"
 #include "cli/scenario.h"
 #include "cli/utilisation.h"
-#include "sim/critical_path.h"
-#include "sim/time_shares.h"
-#include "sim/training_step.h"
+#include "run/training_step.h"
+#include "sim/analysis/critical_path.h"
+#include "sim/analysis/time_shares.h"
 #include "tests/status_matchers.h"
 
 namespace orrery {

@@ -3,12 +3,12 @@
 
 #include <cmath>
 
-#include "analytic/step_estimate.h"
+#include "analytic/step/step_estimate.h"
 #include "base/format.h"
 #include "catalog/resolve.h"
-#include "sim/training_step.h"
+#include "run/training_step.h"
 #include "tests/status_matchers.h"
-#include "tests/workload/plans.h"
+#include "tests/workload/plan/plans.h"
 
 namespace orrery {
 namespace {

@@ -2,10 +2,10 @@
 #include <cstdio>
 
 #include "base/status.h"
-#include "sim/engine.h"
-#include "sim/span_sinks.h"
-#include "sim/timeline.h"
-#include "tests/traces/pipeline_program.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/span_sinks.h"
+#include "tests/traces/timeline/pipeline_program.h"
+#include "traces/timeline/timeline.h"
 
 namespace orrery {
 namespace {

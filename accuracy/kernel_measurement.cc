@@ -1,0 +1,151 @@
+#include "accuracy/kernel_measurement.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/str_split.h>
+#include <absl/strings/strip.h>
+
+#include <cmath>
+
+#include "accuracy/kernel_row.h"
+#include "base/check.h"
+#include "base/format.h"
+#include "base/status.h"
+
+namespace orrery {
+namespace {
+
+// Names under which chips appear in published tables, and their presets.
+struct PublishedName {
+  absl::string_view prefix;
+  absl::string_view preset;
+};
+constexpr PublishedName kPublishedNames[] = {
+    {"A100-SXM4-80GB", "a100_sxm_80"},
+    {"A100-80GB-SXM", "a100_sxm_80"},
+    {"A100-SXM4-40GB", "a100_sxm_40"},
+    {"H100-SXM5-80GB", "h100_sxm"},
+    {"H100-80GB-SXM", "h100_sxm"},
+    {"H200-SXM", "h200_sxm"},
+    {"H200-141GB-SXM", "h200_sxm"},
+    {"H800-SXM5", "h800_sxm"},
+    {"H20-SXM", "h20_sxm"},
+    {"B200-SXM", "b200_sxm"},
+    {"GB200", "gb200"},
+    {"GB300", "gb300"},
+    {"MI300X", "mi300x"},
+    {"MI355X", "mi355x"},
+    {"TPU v4", "tpu_v4"},
+    {"TPU v5e", "tpu_v5e"},
+    {"TPU v5p", "tpu_v5p"},
+    {"TPU v6e", "tpu_v6e"},
+};
+
+std::optional<std::string> ChipOf(const CsvTable::Row& row) {
+  if (const auto chip = row.Get("chip")) return chip;
+  const std::string hardware = row.Get("hardware").value_or("");
+  // "4x A100-SXM4-80GB (TP4)" is a kernel on one of four.
+  absl::string_view name = hardware;
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(name, absl::MaxSplits("x ", 1));
+  if (!parts.second.empty()) name = parts.second;
+  for (const PublishedName& published : kPublishedNames) {
+    if (absl::StartsWith(name, published.prefix)) {
+      return std::string(published.preset);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> HarnessOf(const CsvTable& harnesses,
+                                const std::string& source,
+                                const std::string& kernel) {
+  for (const CsvTable::Row& row : harnesses.rows()) {
+    if (row.Get("source_id") != source || row.Get("kernel") != kernel) continue;
+    const auto overhead = row.Number("overhead_us");
+    if (overhead.has_value()) return *overhead * 1e-6;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+KernelMeasurements ReadKernelMeasurements(const CsvTable& table,
+                                          const CsvTable& harnesses) {
+  KernelMeasurements result;
+  for (const CsvTable::Row& row : table.rows()) {
+    const std::string id =
+        row.Get("id").value_or(fmt::format("line {}", row.line()));
+    const auto refuse = [&](absl::string_view why) {
+      result.refused.push_back(fmt::format("{}: {}", id, why));
+    };
+    if (!row.whole()) {
+      refuse("has not as many fields as the header");
+      continue;
+    }
+    const std::optional<std::string> chip = ChipOf(row);
+    if (!chip.has_value()) {
+      refuse(fmt::format("no chip preset for hardware '{}'",
+                         row.Get("hardware").value_or("")));
+      continue;
+    }
+    absl::StatusOr<KernelRow> read = ReadKernelRow(row);
+    if (!read.ok()) {
+      refuse(std::string(read.status().message()));
+      continue;
+    }
+    KernelMeasurement measurement;
+    measurement.id = id;
+    measurement.source = row.Get("source_id").value_or("");
+    measurement.chip = *chip;
+    measurement.what = std::move(read->what);
+    measurement.kernel_class = read->kernel_class;
+    measurement.ops = std::move(read->ops);
+    measurement.seconds = read->seconds;
+    measurement.harness = HarnessOf(harnesses, measurement.source,
+                                    row.Get("kernel").value_or(""));
+    result.rows.push_back(std::move(measurement));
+  }
+  return result;
+}
+
+absl::StatusOr<HarnessTimers> HarnessTimers::Create(const Chip& chip) {
+  ASSIGN_OR_RETURN(KernelTimer sustained, KernelTimer::Create(chip));
+  ASSIGN_OR_RETURN(KernelTimer burst,
+                   KernelTimer::Create(chip, {.clock = chip.burst_clock()}));
+  return HarnessTimers{std::move(sustained), std::move(burst)};
+}
+
+double Predict(const KernelMeasurement& row, const HarnessTimers& timers) {
+  const KernelTimer& timer =
+      row.harness.has_value() ? timers.burst : timers.sustained;
+  double seconds = 0;
+  double launches = 0;
+  for (const Op& op : row.ops) {
+    const OpTime time = timer.Time(op);
+    seconds += ToSeconds(time.time);
+    launches += ToSeconds(time.launch);
+  }
+  if (row.harness.has_value()) return seconds - launches + *row.harness;
+  return seconds;
+}
+
+std::string_view Name(KernelClass kernel_class) {
+  switch (kernel_class) {
+    case KernelClass::kGemm:
+      return "gemm";
+    case KernelClass::kGroupedGemm:
+      return "grouped gemm";
+    case KernelClass::kAttention:
+      return "flash attention";
+    case KernelClass::kPrefillAttention:
+      return "prefill attention";
+    case KernelClass::kDecodeAttention:
+      return "decode attention";
+    case KernelClass::kMemoryBound:
+      return "memory-bound";
+  }
+  CHECK(false) << "no such class";
+  return {};
+}
+
+}  // namespace orrery

@@ -1,0 +1,72 @@
+#pragma once
+// Measured kernels as ops, to hold predictions against.
+//
+// A row of a table of kernel timings (validation/kernels.csv, or a user's own
+// with the same columns) becomes the ops that ran, the chip they ran on and the
+// seconds they took. Columns are found by name; `chip`, if there is one, names
+// a preset, otherwise the published `hardware` name is looked up. A row that
+// cannot be read is refused with the reason, never dropped.
+#include <absl/container/inlined_vector.h>
+#include <absl/strings/string_view.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/csv.h"
+#include "cost/kernel/kernel_timer.h"
+#include "topology/machine/chip.h"
+#include "workload/model/op.h"
+
+namespace orrery {
+
+// What the accuracy tables tell apart.
+enum class KernelClass : uint8_t {
+  kGemm,
+  kGroupedGemm,
+  kAttention,         // the kernel alone, forward or both
+  kPrefillAttention,  // with rotary and cache write
+  kDecodeAttention,
+  kMemoryBound,  // pointwise, norms, softmax, streams
+};
+std::string_view Name(KernelClass kernel_class);
+
+struct KernelMeasurement {
+  std::string id;
+  std::string source;
+  std::string chip;
+  // kernel, direction and format, for people: "gemm bf16", "attention decode".
+  std::string what;
+  KernelClass kernel_class = KernelClass::kGemm;
+  absl::InlinedVector<Op, 3> ops;
+  double seconds = 0;
+  // Of a harness that clocks single calls on the host: what it saw of a kernel
+  // that does nothing; the launches are part of it.
+  std::optional<double> harness;
+};
+
+// A chip as harnesses meet it: kept busy by a loop, or idle between single
+// calls, so that each runs before the power limit lowers the clock.
+struct HarnessTimers {
+  static absl::StatusOr<HarnessTimers> Create(const Chip& chip);
+
+  KernelTimer sustained;
+  KernelTimer burst;
+};
+
+struct KernelMeasurements {
+  std::vector<KernelMeasurement> rows;
+  // "K00181: collectives are not kernels".
+  std::vector<std::string> refused;
+};
+
+// `harnesses` says which sources clocked on the host, and what that adds:
+// columns source_id, kernel, overhead_us.
+KernelMeasurements ReadKernelMeasurements(const CsvTable& table,
+                                          const CsvTable& harnesses);
+
+// What the row should have measured, in seconds.
+double Predict(const KernelMeasurement& row, const HarnessTimers& timers);
+
+}  // namespace orrery

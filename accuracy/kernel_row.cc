@@ -1,0 +1,295 @@
+#include "accuracy/kernel_row.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/strip.h>
+
+#include <cmath>
+
+#include "accuracy/kernel_row_fields.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "cost/kernel/op_size.h"
+
+namespace orrery {
+namespace {
+
+// BabelStream's default array, in doubles.
+constexpr double kStreamElements = 33554432;
+// "33.5 MB tensor copy" of the TPU recipes.
+constexpr double kCopyBytes = 33.5e6;
+// Operations per element of the pointwise kernels, as in the layers.
+constexpr double kGeluFlops = 10;
+constexpr double kNormFlops = 7;
+constexpr double kSoftmaxFlops = 7;
+
+void Add(KernelRow& out, OpName name, const Work& work) {
+  out.ops.push_back(Op{name, Pass::kForward, work});
+}
+
+Pointwise Rows(Pointwise::Kind kind, double rows, double row, double flops) {
+  const auto bytes = Bytes(std::llround(2 * rows * row));
+  return {.kind = kind,
+          .read = bytes,
+          .written = bytes,
+          .flops = flops * rows * row,
+          .row = std::llround(row)};
+}
+
+absl::Status ReadGemm(const CsvTable::Row& row, DType dtype, KernelRow& out) {
+  ASSIGN_OR_RETURN(const int64_t m, SizeField(row, "m"));
+  ASSIGN_OR_RETURN(const int64_t n, SizeField(row, "n"));
+  ASSIGN_OR_RETURN(const int64_t k, SizeField(row, "k"));
+  const DType output = dtype == DType::kFp8 ? DType::kBf16 : dtype;
+  const std::string source = row.Get("source_id").value_or("");
+  const std::string notes = row.Get("notes").value_or("");
+  RETURN_IF_ERROR(CheckSize(
+      {OpName::kProduct, Pass::kForward, Gemm{.m = m, .n = n, .k = k}}));
+  // aiconfigurator times the cast of the activations along.
+  if (dtype == DType::kFp8 && absl::StartsWith(source, "aic_")) {
+    Add(out, OpName::kQuantize,
+        Pointwise{.kind = Pointwise::Kind::kQuantize,
+                  .read = Bytes(2 * m * k),
+                  .written = Bytes(m * k),
+                  .flops = 2.0 * static_cast<double>(m * k)});
+  }
+  // LLMCompass runs query, key and value one after the other.
+  const int products = absl::StrContains(notes, "op Q_K_V") ? 3 : 1;
+  for (int i = 0; i < products; ++i) {
+    Add(out, OpName::kMlpUp,
+        Gemm{.m = m,
+             .n = n / products,
+             .k = k,
+             .operand = dtype,
+             .output = output});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadGrouped(const CsvTable::Row& row, DType dtype,
+                         KernelRow& out) {
+  ASSIGN_OR_RETURN(const int64_t groups, SizeField(row, "groups"));
+  ASSIGN_OR_RETURN(const double rows, PositiveField(row, "m"));
+  ASSIGN_OR_RETURN(const int64_t n, SizeField(row, "n"));
+  ASSIGN_OR_RETURN(const int64_t k, SizeField(row, "k"));
+  if (groups > 100'000) {
+    return absl::InvalidArgumentError(
+        fmt::format("column 'groups' is {}: too many", groups));
+  }
+  Add(out, OpName::kExpertUp,
+      GroupedGemm{.groups = static_cast<int32_t>(groups),
+                  .rows = rows,
+                  .hot_rows = rows,
+                  .active = static_cast<double>(groups),
+                  .n = n,
+                  .k = k,
+                  .operand = dtype});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FusedAttention> ReadHeads(const CsvTable::Row& row,
+                                         DType dtype) {
+  FusedAttention a;
+  ASSIGN_OR_RETURN(a.batch, SizeField(row, "batch"));
+  ASSIGN_OR_RETURN(const int64_t heads, SizeField(row, "q_heads"));
+  ASSIGN_OR_RETURN(const int64_t kv_heads, SizeField(row, "kv_heads"));
+  ASSIGN_OR_RETURN(a.queries, SizeField(row, "seq_q"));
+  ASSIGN_OR_RETURN(a.keys, SizeField(row, "seq_kv"));
+  ASSIGN_OR_RETURN(const int64_t width, SizeField(row, "head_dim"));
+  if (heads > 100'000 || kv_heads > heads || width > 100'000 ||
+      a.queries > a.keys) {
+    return absl::InvalidArgumentError(
+        "heads, head_dim or sequence lengths make no attention");
+  }
+  a.query_heads = static_cast<int32_t>(heads);
+  a.kv_heads = static_cast<int32_t>(kv_heads);
+  a.head_dimension = static_cast<int32_t>(width);
+  a.value_dimension = a.head_dimension;
+  a.operand = dtype;
+  a.cache = dtype;
+  RETURN_IF_ERROR(CheckSize({OpName::kAttention, Pass::kForward, a}));
+  if (const auto cache = row.Get("kv_dtype")) {
+    ASSIGN_OR_RETURN(a.cache, ParseFormat(*cache));
+  }
+  return a;
+}
+
+absl::Status ReadAttention(const CsvTable::Row& row, DType dtype,
+                           KernelRow& out) {
+  ASSIGN_OR_RETURN(FusedAttention a, ReadHeads(row, dtype));
+  const std::string direction = row.Get("direction").value_or("fwd");
+  a.mask = row.Get("causal") == "yes" ? Mask::kCausal : Mask::kFull;
+  const bool served = direction == "prefill" || direction == "decode";
+  if (served) {
+    // The harness also rotates query and key and writes the cache, in kernels
+    // of their own before it.
+    const double tokens = static_cast<double>(a.batch * a.queries);
+    const double width =
+        static_cast<double>(a.query_heads + 2 * a.kv_heads) * a.head_dimension;
+    Pointwise rotary =
+        Rows(Pointwise::Kind::kElementwise, tokens, width, kNormFlops);
+    rotary.launches = direction == "prefill" ? 2 : 1;
+    Add(out, OpName::kRotary, rotary);
+  }
+  Add(out, OpName::kAttention, a);
+  if (direction == "fwd+bwd") {
+    a.backward = true;
+    Add(out, OpName::kAttention, a);
+  } else if (direction != "fwd" && !served) {
+    return absl::InvalidArgumentError(fmt::format(
+        "column 'direction' must be fwd, fwd+bwd, prefill or decode, got '{}'",
+        direction));
+  }
+  out.kernel_class = direction == "decode"    ? KernelClass::kDecodeAttention
+                     : direction == "prefill" ? KernelClass::kPrefillAttention
+                                              : KernelClass::kAttention;
+  return absl::OkStatus();
+}
+
+// Absorbed latent attention: the last rope_dimension of the width are keys
+// only.
+absl::Status ReadLatent(const CsvTable::Row& row, DType dtype, KernelRow& out) {
+  constexpr int kRope = 64;
+  ASSIGN_OR_RETURN(const int64_t batch, SizeField(row, "batch"));
+  ASSIGN_OR_RETURN(const int64_t heads, SizeField(row, "q_heads"));
+  ASSIGN_OR_RETURN(const int64_t keys, SizeField(row, "seq_kv"));
+  ASSIGN_OR_RETURN(const int64_t width, SizeField(row, "head_dim"));
+  if (heads > 100'000 || width <= kRope || width > 100'000) {
+    return absl::InvalidArgumentError("q_heads or head_dim make no attention");
+  }
+  Add(out, OpName::kAttention,
+      FusedAttention{.batch = batch,
+                     .query_heads = static_cast<int32_t>(heads),
+                     .kv_heads = 1,
+                     .queries = 1,
+                     .keys = keys,
+                     .head_dimension = static_cast<int32_t>(width),
+                     .value_dimension = static_cast<int32_t>(width - kRope),
+                     .operand = dtype,
+                     .cache = dtype,
+                     .shared_key_value = true});
+  out.kernel_class = KernelClass::kDecodeAttention;
+  return absl::OkStatus();
+}
+
+absl::Status ReadPointwise(const CsvTable::Row& row, const std::string& kernel,
+                           KernelRow& out) {
+  ASSIGN_OR_RETURN(const double m, PositiveField(row, "m"));
+  ASSIGN_OR_RETURN(const double n, PositiveField(row, "n"));
+  if (m * n > 1e14) {
+    return absl::InvalidArgumentError("columns 'm' and 'n': too many elements");
+  }
+  if (kernel == "softmax") {
+    Add(out, OpName::kSoftmax,
+        Rows(Pointwise::Kind::kSoftmax, m, n, kSoftmaxFlops));
+  } else if (kernel == "layernorm") {
+    Add(out, OpName::kNorm, Rows(Pointwise::Kind::kNorm, m, n, kNormFlops));
+  } else {
+    Add(out, OpName::kMlpActivation,
+        Rows(Pointwise::Kind::kElementwise, m, n, kGeluFlops));
+  }
+  out.kernel_class = KernelClass::kMemoryBound;
+  return absl::OkStatus();
+}
+
+// Bandwidths of long streams: reads and writes per element as BabelStream
+// counts them.
+absl::Status ReadStream(const CsvTable::Row& row, const std::string& kernel,
+                        KernelRow& out) {
+  ASSIGN_OR_RETURN(const double rate, PositiveField(row, "GBps"));
+  double array = 8 * kStreamElements;
+  double read = 1;
+  double written = 1;
+  if (kernel == "stream_add" || kernel == "stream_triad") {
+    read = 2;
+  } else if (kernel == "stream_dot") {
+    read = 2;
+    written = 0;
+  } else if (kernel == "hbm_copy") {
+    array = kCopyBytes;
+  }
+  Add(out, OpName::kPointwise,
+      Pointwise{.read = Bytes(std::llround(read * array)),
+                .written = Bytes(std::llround(written * array))});
+  out.seconds = (read + written) * array / (rate * 1e9);
+  out.kernel_class = KernelClass::kMemoryBound;
+  return absl::OkStatus();
+}
+
+// The ops of one layer that LLMCompass timed one by one: GPT-3 175B on one of
+// four ranks, so a hidden size of 12288 and as wide a GELU.
+absl::Status ReadLayerOp(const CsvTable::Row& row, const std::string& op,
+                         KernelRow& out) {
+  constexpr double kHidden = 12288;
+  ASSIGN_OR_RETURN(const FusedAttention a, ReadHeads(row, DType::kFp16));
+  const int64_t heads = a.batch * a.query_heads;
+  const double tokens = static_cast<double>(a.batch * a.queries);
+  const auto product = [&](int64_t n, int64_t k) {
+    return Gemm{.m = a.queries,
+                .n = n,
+                .k = k,
+                .batch = heads,
+                .operand = DType::kFp16,
+                .output = DType::kFp16};
+  };
+  out.kernel_class = KernelClass::kMemoryBound;
+  if (op == "Q_mul_K") {
+    Add(out, OpName::kScores, product(a.keys, a.head_dimension));
+    out.kernel_class = KernelClass::kGemm;
+  } else if (op == "A_mul_V") {
+    Add(out, OpName::kScoresTimesValues, product(a.head_dimension, a.keys));
+    out.kernel_class = KernelClass::kGemm;
+  } else if (op == "Softmax") {
+    Add(out, OpName::kSoftmax,
+        Rows(Pointwise::Kind::kSoftmax, static_cast<double>(heads * a.queries),
+             static_cast<double>(a.keys), kSoftmaxFlops));
+  } else if (absl::StartsWith(op, "LayerNorm")) {
+    Add(out, OpName::kNorm,
+        Rows(Pointwise::Kind::kNorm, tokens, kHidden, kNormFlops));
+  } else if (op == "GeLU") {
+    Add(out, OpName::kMlpActivation,
+        Rows(Pointwise::Kind::kElementwise, tokens, kHidden, kGeluFlops));
+  } else {
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' is a collective, not a kernel", op));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<KernelRow> ReadKernelRow(const CsvTable::Row& row) {
+  KernelRow out;
+  const std::string kernel = row.Get("kernel").value_or("");
+  ASSIGN_OR_RETURN(const DType dtype,
+                   ParseFormat(row.Get("dtype").value_or("")));
+  out.what = kernel;
+  if (const auto direction = row.Get("direction")) out.what += " " + *direction;
+  out.what += fmt::format(" {}", Name(dtype));
+  absl::string_view layer_op = kernel;
+  if (kernel == "gemm") {
+    RETURN_IF_ERROR(ReadGemm(row, dtype, out));
+  } else if (kernel == "grouped_gemm") {
+    RETURN_IF_ERROR(ReadGrouped(row, dtype, out));
+    out.kernel_class = KernelClass::kGroupedGemm;
+  } else if (kernel == "attention") {
+    RETURN_IF_ERROR(ReadAttention(row, dtype, out));
+  } else if (kernel == "mla_attention") {
+    RETURN_IF_ERROR(ReadLatent(row, dtype, out));
+  } else if (kernel == "softmax" || kernel == "layernorm" || kernel == "gelu") {
+    RETURN_IF_ERROR(ReadPointwise(row, kernel, out));
+  } else if (absl::StartsWith(kernel, "stream_") || kernel == "hbm_copy") {
+    RETURN_IF_ERROR(ReadStream(row, kernel, out));
+    return out;
+  } else if (absl::ConsumePrefix(&layer_op, "transformer_op:")) {
+    RETURN_IF_ERROR(ReadLayerOp(row, std::string(layer_op), out));
+  } else {
+    return absl::InvalidArgumentError(
+        fmt::format("kernel '{}' is not known", kernel));
+  }
+  for (const Op& op : out.ops) RETURN_IF_ERROR(CheckSize(op));
+  ASSIGN_OR_RETURN(const double microseconds, PositiveField(row, "time_us"));
+  out.seconds = microseconds * 1e-6;
+  return out;
+}
+
+}  // namespace orrery

@@ -1,0 +1,79 @@
+#include "analytic/step/plan_units.h"
+
+#include <algorithm>
+
+namespace orrery {
+
+PlanUnits::PlanUnits(const Model& model, const Plan& plan, bool overlap,
+                     PriceList& prices, const ExchangeSpans& spans)
+    : model_(model),
+      plan_(plan),
+      overlap_(overlap),
+      prices_(prices),
+      spans_(spans),
+      // The rank with the fullest experts: the others wait for it.
+      shape_(
+          ShapeOf(plan, plan.routing().FullestPlace(plan.degrees().expert))) {
+  const Degrees& degrees = plan.degrees();
+  const std::vector<Stage> stages = CutStages(model, plan);
+  ties_stages_ = stages.back().embedding_copy;
+  begin_.reserve(stages.size() + 1);
+  ids_.reserve(static_cast<size_t>(model.layers()) + stages.size());
+  for (const Stage& stage : stages) {
+    begin_.push_back(ids_.size());
+    if (stage.embedding) {
+      ids_.push_back(Add(BuildEmbedding(model, shape_),
+                         ParametersOf(model, degrees, {.embedding = true})));
+    }
+    for (int i = 0; i < stage.layers; ++i) {
+      ids_.push_back(Layer(stage.first_layer + i));
+    }
+    if (!stage.head) continue;
+    const Stage head{.head = true, .embedding_copy = stage.embedding_copy};
+    ids_.push_back(
+        Add(BuildHead(model, shape_), ParametersOf(model, degrees, head)));
+    if (model.mtp_modules() > 0) AddPredictionModules(ids_.back());
+  }
+  begin_.push_back(ids_.size());
+}
+
+int PlanUnits::Add(const LayerOps& ops, const RankParameters& parameters) {
+  const Bytes kept = KeptBytes(ops, plan_);
+  units_.push_back({.time = EstimateUnit(ops, plan_, overlap_, prices_, spans_),
+                    .kept = kept,
+                    .recomputed = orrery::KeptBytes(ops, kNoModule) - kept,
+                    .parameters = parameters});
+  return static_cast<int>(units_.size()) - 1;
+}
+
+int PlanUnits::Repeat(int unit) {
+  Unit again = (*this)[unit];
+  again.parameters = {};
+  units_.push_back(again);
+  return static_cast<int>(units_.size()) - 1;
+}
+
+int PlanUnits::Layer(int layer) {
+  const bool moe = model_.IsMoe(layer);
+  const std::optional<int> window = model_.Window(layer);
+  for (const LayerKind& kind : kinds_) {
+    if (kind.moe == moe && kind.window == window) return kind.unit;
+  }
+  const int unit = Add(BuildLayer(model_, layer, shape_),
+                       LayerParametersOf(model_, plan_.degrees(), layer));
+  kinds_.push_back({moe, window, unit});
+  return unit;
+}
+
+// Every prediction module: its input, its block, and the head again. Its
+// parameters were counted with the head.
+void PlanUnits::AddPredictionModules(int head) {
+  const int input = Add(BuildPredictionInput(model_, shape_), {});
+  for (int i = 0; i < model_.mtp_modules(); ++i) {
+    ids_.push_back(input);
+    ids_.push_back(Repeat(Layer(model_.layers() + i)));
+    ids_.push_back(Repeat(head));
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,75 @@
+#pragma once
+// PlanUnits: the units of a plan's stages (embedding, layers, head), each with
+// its time, memory and parameters on paper.
+//
+//   const PlanUnits units(model, plan, overlap, prices, spans);
+//   for (const int id : units.of_stage(0)) units[id].time;
+//
+// Layers of the same kind share an estimate.
+#include <absl/types/span.h>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "analytic/step/price_list.h"
+#include "analytic/step/unit_estimate.h"
+#include "base/units.h"
+#include "workload/model/model.h"
+#include "workload/plan/plan.h"
+#include "workload/plan/stage.h"
+
+namespace orrery {
+
+class PlanUnits {
+ public:
+  struct Unit {
+    UnitEstimate time;
+    Bytes kept;
+    Bytes recomputed;
+    RankParameters parameters;
+  };
+
+  PlanUnits(const Model& model, const Plan& plan, bool overlap,
+            PriceList& prices, const ExchangeSpans& spans);
+
+  const Unit& operator[](int id) const {
+    return units_[static_cast<size_t>(id)];
+  }
+  // In the order of the forward pass.
+  absl::Span<const int> of_stage(int stage) const {
+    const auto i = static_cast<size_t>(stage);
+    return absl::MakeConstSpan(ids_).subspan(begin_[i],
+                                             begin_[i + 1] - begin_[i]);
+  }
+  // The last stage holds a copy of the embedding of the first.
+  bool ties_stages() const { return ties_stages_; }
+
+ private:
+  // Units that do the same.
+  struct LayerKind {
+    bool moe;
+    std::optional<int> window;
+    int unit;
+  };
+
+  int Add(const LayerOps& ops, const RankParameters& parameters);
+  // The same work again; its parameters were counted elsewhere.
+  int Repeat(int unit);
+  int Layer(int layer);
+  void AddPredictionModules(int head);
+
+  const Model& model_;
+  const Plan& plan_;
+  bool overlap_;
+  PriceList& prices_;
+  const ExchangeSpans& spans_;
+  LayerShape shape_;
+  bool ties_stages_ = false;
+  std::vector<Unit> units_;
+  std::vector<LayerKind> kinds_;
+  std::vector<int> ids_;       // of all stages
+  std::vector<size_t> begin_;  // of each stage in `ids_`, and the end
+};
+
+}  // namespace orrery

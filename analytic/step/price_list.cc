@@ -1,0 +1,50 @@
+#include "analytic/step/price_list.h"
+
+#include "base/status.h"
+
+namespace orrery {
+namespace {
+
+// Some hundred bytes each: beyond this the list starts anew.
+constexpr size_t kMostRemembered = size_t{1} << 20;
+
+}  // namespace
+
+absl::StatusOr<PriceList> PriceList::Create(const System& system) {
+  ASSIGN_OR_RETURN(KernelTimer timer, KernelTimer::Create(system.chip()));
+  return PriceList(system, std::move(timer));
+}
+
+PriceList::KernelPrice PriceList::Kernel(const Op& op) {
+  if (kernels_.size() >= kMostRemembered) kernels_.clear();
+  const auto [entry, added] = kernels_.try_emplace(op);
+  if (added) {
+    const OpTime time = timer_.Time(op);
+    entry->second = {ToSeconds(time.time), time.flops};
+  }
+  return entry->second;
+}
+
+double PriceList::Call(CommunicationKind kind, Bytes bytes,
+                       const GroupSpan& span) {
+  if (span.ranks < 2) return 0;
+  if (calls_.size() >= kMostRemembered) calls_.clear();
+  const auto [entry, added] = calls_.try_emplace(
+      CallKey(kind, bytes.value(), span.ranks, span.islands));
+  if (added) entry->second = groups_.Time(kind, bytes, span).count();
+  return entry->second;
+}
+
+double PriceList::ExpertCall(Bytes bytes, const GroupSpan& span,
+                             const ExpertTraffic& traffic) {
+  if (span != expert_span_ || traffic != expert_traffic_) {
+    expert_span_ = span;
+    expert_traffic_ = traffic;
+    expert_calls_.clear();
+  }
+  const auto [entry, added] = expert_calls_.try_emplace(bytes.value());
+  if (added) entry->second = groups_.ExpertTime(bytes, span, traffic).count();
+  return entry->second;
+}
+
+}  // namespace orrery

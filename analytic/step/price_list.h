@@ -1,0 +1,58 @@
+#pragma once
+// PriceList: what kernels and calls cost a system, each worked out once.
+//
+//   ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system));
+//   prices.Kernel(op).seconds;
+//   prices.Call(CommunicationKind::kAllReduce, bytes, {.ranks = 8});
+//
+// A step repeats few kernels and calls many times, and so do the plans that are
+// tried on one machine. The answers are those of KernelTimer and GroupCost, to
+// the last bit, whatever was asked before.
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
+
+#include <tuple>
+#include <utility>
+
+#include "analytic/collective/group_cost.h"
+#include "base/units.h"
+#include "cost/kernel/kernel_timer.h"
+#include "topology/machine/system.h"
+#include "workload/model/op.h"
+
+namespace orrery {
+
+class PriceList {
+ public:
+  struct KernelPrice {
+    double seconds = 0;
+    Flops flops;
+  };
+
+  // The system must outlive the list.
+  static absl::StatusOr<PriceList> Create(const System& system);
+
+  KernelPrice Kernel(const Op& op);
+  // Seconds; see GroupCost::Time.
+  double Call(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
+  // The same for tokens that are routed; see GroupCost::ExpertTime.
+  double ExpertCall(Bytes bytes, const GroupSpan& span,
+                    const ExpertTraffic& traffic);
+
+ private:
+  using CallKey = std::tuple<CommunicationKind, int64_t, int, int>;
+
+  PriceList(const System& system, KernelTimer timer)
+      : timer_(std::move(timer)), groups_(system) {}
+
+  KernelTimer timer_;
+  GroupCost groups_;
+  absl::flat_hash_map<Op, KernelPrice, OpHash> kernels_;
+  absl::flat_hash_map<CallKey, double> calls_;
+  // Of the routing asked for last, by bytes.
+  GroupSpan expert_span_;
+  ExpertTraffic expert_traffic_;
+  absl::flat_hash_map<int64_t, double> expert_calls_;
+};
+
+}  // namespace orrery

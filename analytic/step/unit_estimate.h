@@ -1,0 +1,54 @@
+#pragma once
+// The time of one unit of a stage (embedding, layer, head) on paper: its ops,
+// and what it waits for.
+#include <array>
+#include <optional>
+
+#include "analytic/collective/group_cost.h"
+#include "analytic/step/price_list.h"
+#include "workload/model/layer.h"
+#include "workload/plan/plan.h"
+
+namespace orrery {
+
+// Spans of the groups that a layer's exchanges run in.
+struct ExchangeSpans {
+  GroupSpan tensor;
+  GroupSpan context;
+  GroupSpan expert;
+  GroupSpan expert_tensor;
+  // How tokens travel in exchanges that are routed.
+  std::optional<ExpertTraffic> traffic;
+  const GroupSpan& of(ExchangeGroup group) const;
+};
+
+// Seconds of one pass of one micro-batch: kernels, and exposed communication by
+// group.
+struct PassEstimate {
+  double kernels = 0;
+  std::array<double, 4> exposed{};  // by ExchangeGroup
+
+  double communication() const {
+    return exposed[0] + exposed[1] + exposed[2] + exposed[3];
+  }
+  double total() const { return kernels + communication(); }
+  PassEstimate& operator+=(const PassEstimate& other);
+};
+
+struct UnitEstimate {
+  PassEstimate forward;
+  PassEstimate input_gradient;  // what is computed again included
+  PassEstimate weight_gradient;
+  Flops recomputed;
+
+  UnitEstimate& operator+=(const UnitEstimate& other);
+  double backward() const {
+    return input_gradient.total() + weight_gradient.total();
+  }
+};
+
+// Without `overlap` every exchange is exposed in full.
+UnitEstimate EstimateUnit(const LayerOps& ops, const Plan& plan, bool overlap,
+                          PriceList& prices, const ExchangeSpans& spans);
+
+}  // namespace orrery

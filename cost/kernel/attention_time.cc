@@ -1,0 +1,216 @@
+#include "cost/kernel/attention_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace orrery {
+namespace {
+
+double CeilTo(double value, double unit) {
+  return std::ceil(value / unit) * unit;
+}
+
+// Sum over i in [0, n) of CeilTo(first + i * rows, columns). In O(1) where rows
+// are a multiple of columns, as with every tile in use; otherwise one by one,
+// and for very many with the rounding's mean of half a column.
+double SumOfRounded(double first, double n, double rows, double columns) {
+  constexpr double kMany = 10'000;
+  if (rows >= columns && std::fmod(rows, columns) == 0) {
+    return n * CeilTo(first, columns) + rows * n * (n - 1) / 2;
+  }
+  if (n > kMany) return n * (first + rows * (n - 1) / 2 + columns / 2);
+  double sum = 0;
+  for (double i = 0; i < n; ++i) sum += CeilTo(first + i * rows, columns);
+  return sum;
+}
+
+struct TrafficBytes {
+  double load;
+  double store;
+};
+
+// Main-memory bytes of the main kernel.
+TrafficBytes Traffic(const FusedAttention& a, double seen_keys) {
+  const double queries = static_cast<double>(a.batch) *
+                         static_cast<double>(a.queries) * a.query_heads;
+  const double keys = static_cast<double>(a.batch) * seen_keys * a.kv_heads;
+  const double element = BytesPerElement(a.operand);
+  const double query = queries * a.head_dimension * element;
+  const double output = queries * a.value_dimension * element;
+  const double key_value =
+      keys * (a.head_dimension + (a.shared_key_value ? 0 : a.value_dimension)) *
+      BytesPerElement(a.cache);
+  const double log_sum = 4 * queries;
+  if (!a.backward) return {query + key_value, output + log_sum};
+  // Loads query, key, value, the output's gradient and two sums per row; adds
+  // to the FP32 gradient of the query; stores those of key and value.
+  const double query_gradient = 4 * queries * a.head_dimension;
+  return {query + key_value + output + 2 * log_sum + query_gradient,
+          key_value + query_gradient};
+}
+
+// Keys that any query sees.
+double KeysSeen(const FusedAttention& a) {
+  const auto keys = static_cast<double>(a.keys);
+  if (a.window == 0) return keys;
+  return std::min(keys, static_cast<double>(a.window + a.queries));
+}
+
+struct Parts {
+  double matrix;
+  double vector;
+  double overhead;
+};
+
+double PairFlops(const FusedAttention& a) {
+  return a.backward ? 6.0 * a.head_dimension + 4.0 * a.value_dimension
+                    : 2.0 * (a.head_dimension + a.value_dimension);
+}
+
+// Seconds per score on one unit.
+Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
+  const KernelCalibration& c = chip.calibration;
+  const double rate = chip.UnitRate(a.operand) * c.attention_efficiency;
+  // Vector rates count multiply-adds as two; these are single operations.
+  const double vector =
+      chip.units *
+      (2 * c.softmax_operations / chip.vector_rate + 1 / chip.exponential_rate);
+  const double result = static_cast<double>(c.attention_rows) *
+                        a.value_dimension * BytesPerElement(a.operand);
+  return {PairFlops(a) / rate, vector, chip.TileEnds(result)};
+}
+
+// Seconds on the units with tiles of queries (backward: of keys).
+Parts QueryTiles(const FusedAttention& a, const KernelChip& chip) {
+  const KernelCalibration& c = chip.calibration;
+  // Short queries take a smaller tile.
+  const auto queries = static_cast<double>(a.queries);
+  const auto rows = static_cast<int64_t>(std::min<double>(
+      c.attention_rows, CeilTo(queries, c.attention_min_rows)));
+  const ScoreBlocks blocks = CountScoreBlocks(a, rows, c.attention_columns);
+  const double heads = static_cast<double>(a.batch) * a.query_heads;
+  const double tiles_per_head = std::ceil(queries / static_cast<double>(rows));
+  const double tiles = heads * tiles_per_head;
+  const double even = heads * blocks.total / chip.units;
+  // Equal tiles come in whole rounds. Unequal ones fill the gaps, but when the
+  // others are done some are, on the mean, half through a long one.
+  const double rounds = std::ceil(tiles / chip.units);
+  const bool unequal = a.mask == Mask::kCausal && tiles_per_head > 1;
+  const double scores =
+      unequal ? std::max(blocks.longest, even + blocks.longest / 2)
+              : rounds * blocks.longest;
+  const Parts per_score = PerScore(a, chip);
+  return {scores * per_score.matrix, scores * per_score.vector,
+          rounds * per_score.overhead};
+}
+
+// Seconds on the units with split keys.
+Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
+  const KernelCalibration& c = chip.calibration;
+  const double group = static_cast<double>(a.query_heads) / a.kv_heads;
+  const double rows =
+      CeilTo(group * static_cast<double>(a.queries), c.attention_min_rows);
+  const double blocks = std::ceil(KeysSeen(a) / c.attention_columns);
+  const double scores = static_cast<double>(a.batch) * a.kv_heads * rows *
+                        blocks * c.attention_columns / chip.units;
+  const Parts per_score = PerScore(a, chip);
+  // A unit has at least one block to do.
+  const double least = c.attention_min_rows * c.attention_columns;
+  const double share = std::max(scores, least);
+  return {share * per_score.matrix, share * per_score.vector,
+          per_score.overhead};
+}
+
+KernelEstimate Combine(const Parts& parts, const TrafficBytes& bytes,
+                       double launch, const KernelChip& chip) {
+  const KernelCalibration& c = chip.calibration;
+  const double memory = (bytes.load + bytes.store) / chip.memory_rate;
+  KernelEstimate estimate;
+  estimate.launch = launch;
+  estimate.memory_bytes = bytes.load + bytes.store;
+  if (chip.attention_form == AttentionForm::kAdditive) {
+    estimate.seconds = launch + memory + parts.matrix + parts.vector;
+  } else {
+    const double core =
+        parts.matrix + c.softmax_exposed * parts.vector + parts.overhead;
+    estimate.seconds = launch + Overlapped(std::max(core, parts.vector), memory,
+                                           c.overlap_exponent);
+  }
+  const double most = std::max({parts.matrix, parts.vector, memory});
+  estimate.limit = launch > most          ? Limit::kLaunch
+                   : most == memory       ? Limit::kMemory
+                   : most == parts.matrix ? Limit::kMatrix
+                                          : Limit::kVector;
+  return estimate;
+}
+
+}  // namespace
+
+ScoreBlocks CountScoreBlocks(const FusedAttention& a, int64_t rows,
+                             int64_t columns) {
+  const auto r = static_cast<double>(rows);
+  const auto c = static_cast<double>(columns);
+  const auto queries = static_cast<double>(a.queries);
+  const auto keys = static_cast<double>(a.keys);
+  const double tiles = std::ceil(queries / r);
+  const double all = CeilTo(keys, c);
+  // A window lets a tile see that many keys and its own rows.
+  const double widest =
+      a.window > 0 ? std::min(all, CeilTo(static_cast<double>(a.window) + r, c))
+                   : all;
+  switch (a.mask) {
+    case Mask::kFull:
+      return {tiles * r * widest, r * widest};
+    case Mask::kCausalBalanced: {
+      // Half of the square, and half a block more on the diagonal.
+      const double mean = std::min(widest, (keys + c) / 2);
+      return {tiles * r * mean, r * mean};
+    }
+    case Mask::kCausal:
+      break;
+  }
+  // The first tile's last row sees `first` keys; each further tile r more.
+  const double first = std::min(keys, keys - queries + r);
+  const double full = std::max(0.0, std::floor((keys - first) / r)) + 1;
+  double total = SumOfRounded(first, std::min(full, tiles), r, c);
+  if (tiles > full) total += (tiles - full) * all;
+  if (a.window > 0) total = std::min(total, tiles * widest);
+  return {r * total, r * std::min(all, widest)};
+}
+
+KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
+  CHECK(a.batch > 0 && a.queries > 0 && a.keys > 0 && a.query_heads > 0 &&
+        a.kv_heads > 0)
+      << a.batch << " x " << a.queries << " x " << a.keys;
+  const KernelCalibration& c = chip.calibration;
+  const TrafficBytes bytes = Traffic(a, KeysSeen(a));
+  KernelEstimate best = Combine(QueryTiles(a, chip), bytes, chip.launch, chip);
+  if (!a.backward) {
+    const double merge = chip.launch + ToSeconds(c.attention_combine);
+    const KernelEstimate split =
+        Combine(SplitKeys(a, chip), bytes, merge, chip);
+    if (split.seconds < best.seconds) best = split;
+  } else {
+    // Before: output and its gradient are read, the FP32 gradient of the query
+    // is cleared. After: it is read and written in the operands' format.
+    const double queries = static_cast<double>(a.batch) *
+                           static_cast<double>(a.queries) * a.query_heads;
+    const double element = BytesPerElement(a.operand);
+    const double passes =
+        queries * (2 * a.value_dimension * element + 4.0 * a.head_dimension +
+                   4.0 * a.head_dimension + a.head_dimension * element);
+    best.launch += 2 * chip.launch;
+    best.seconds += 2 * chip.launch + passes / chip.memory_rate;
+    best.memory_bytes += passes;
+  }
+  // At the cache every query tile streams the keys and values it sees.
+  const double tiles =
+      std::ceil(static_cast<double>(a.queries) / c.attention_rows);
+  const double group = static_cast<double>(a.query_heads) / a.kv_heads;
+  best.cache_bytes = bytes.load * std::max(1.0, tiles * group) + bytes.store;
+  return best;
+}
+
+}  // namespace orrery

@@ -1,0 +1,140 @@
+#include "cost/kernel/gemm_time.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+#include "cost/kernel/gemm_traffic.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 12, 16};
+// Partial sums are kept in FP32, written and read back.
+constexpr double kPartialBytes = 2 * 4;
+
+// Everything of a tile that does not depend on the split.
+struct TileCost {
+  double tiles;
+  // Seconds of one step of the main loop on one unit.
+  double step_seconds;
+  double reduction_steps;
+  double cache_bytes;
+  double memory_bytes;
+  // Seconds at the cache and at memory, and of merging one part.
+  double cache;
+  double memory;
+  double merge;
+  // No split of this tile takes less than this, merging aside.
+  double least;
+};
+
+TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
+  const TileGrid grid = GridOf(g, tile);
+  const double step = tile.step_bytes / BytesPerElement(g.operand);
+  const auto batch = static_cast<double>(g.batch);
+  TileCost cost;
+  cost.tiles = grid.rows * grid.columns * batch;
+  cost.step_seconds =
+      2.0 * tile.rows * tile.columns * step / chip.UnitRate(g.operand);
+  cost.reduction_steps = static_cast<double>(g.k) / step;
+  cost.cache_bytes = CacheReadBytes(g, tile, chip) + CacheWriteBytes(g);
+  cost.memory_bytes = MemoryReadBytes(g, tile, chip) + MemoryWriteBytes(g);
+  cost.cache = cost.cache_bytes / chip.cache_rate;
+  cost.memory = cost.memory_bytes / chip.memory_rate;
+  cost.merge = kPartialBytes * static_cast<double>(g.m) *
+               static_cast<double>(g.n) * batch / chip.cache_rate;
+  const double work =
+      cost.tiles * cost.reduction_steps * cost.step_seconds / chip.units;
+  cost.least = chip.launch + std::max({work, cost.cache, cost.memory});
+  return cost;
+}
+
+double MergeSeconds(const TileCost& cost, int split) {
+  return split == 1 ? 0 : cost.merge * split;
+}
+
+// Seconds of a tile before and after its main loop.
+double TileEnds(const Gemm& g, const KernelChip& chip, const MatrixTile& tile,
+                int split) {
+  // A part of a split reduction leaves FP32 behind, to be merged.
+  const double element =
+      split > 1 ? kPartialBytes / 2
+                : BytesPerElement(g.output) * (g.accumulate ? 2 : 1);
+  return chip.TileEnds(element * tile.rows * tile.columns);
+}
+
+// `give_up`: a time that is not worth beating; then the result is infinite.
+KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
+                        const MatrixTile& tile, const TileCost& cost, int split,
+                        double give_up) {
+  const KernelCalibration& c = chip.calibration;
+  const double tiles = cost.tiles * split;
+  const double steps = std::ceil(cost.reduction_steps / split);
+  const double ends = TileEnds(g, chip, tile, split);
+  const double matrix =
+      std::ceil(tiles / chip.units) * (steps * cost.step_seconds + ends);
+  const double latency = std::ceil(tiles / (chip.units * tile.resident)) *
+                         (steps * c.step_cycles * chip.cycle + ends);
+  const double core = std::max({matrix, latency, cost.cache});
+  const double fixed = chip.launch + MergeSeconds(cost, split);
+  KernelEstimate estimate;
+  if (fixed + std::max(core, cost.memory) >= give_up) {
+    estimate.seconds = std::numeric_limits<double>::infinity();
+    return estimate;
+  }
+  estimate.launch = chip.launch;
+  estimate.seconds = fixed + Overlapped(core, cost.memory, c.overlap_exponent);
+  estimate.cache_bytes = cost.cache_bytes;
+  estimate.memory_bytes = cost.memory_bytes;
+  if (chip.launch > std::max(core, cost.memory)) {
+    estimate.limit = Limit::kLaunch;
+  } else if (cost.memory > core) {
+    estimate.limit = Limit::kMemory;
+  } else if (core == matrix) {
+    estimate.limit = Limit::kMatrix;
+  } else {
+    estimate.limit = core == cost.cache ? Limit::kCache : Limit::kLatency;
+  }
+  return estimate;
+}
+
+}  // namespace
+
+KernelEstimate TimeGemm(const Gemm& gemm, const KernelChip& chip,
+                        const MatrixTile& tile, int split) {
+  return Estimate(gemm, chip, tile, CostOf(gemm, chip, tile), split,
+                  std::numeric_limits<double>::infinity());
+}
+
+GemmChoice TimeGemm(const Gemm& gemm, const KernelChip& chip) {
+  CHECK(gemm.m > 0 && gemm.n > 0 && gemm.k > 0 && gemm.batch > 0)
+      << gemm.m << " x " << gemm.n << " x " << gemm.k << " x " << gemm.batch;
+  const int max_split = chip.MaxSplit(gemm.operand);
+  GemmChoice best;
+  best.estimate.seconds = std::numeric_limits<double>::infinity();
+  for (const MatrixTile& tile : chip.calibration.tiles) {
+    const TileCost cost = CostOf(gemm, chip, tile);
+    for (const int split : kSplits) {
+      // More parts only add to the merging.
+      if (split > max_split ||
+          cost.least + MergeSeconds(cost, split) >= best.estimate.seconds) {
+        break;
+      }
+      const KernelEstimate estimate =
+          Estimate(gemm, chip, tile, cost, split, best.estimate.seconds);
+      if (estimate.seconds < best.estimate.seconds) {
+        best = {estimate, tile, split};
+      }
+    }
+  }
+  return best;
+}
+
+double TileQuantisation(double tiles, double units) {
+  return tiles / units / std::ceil(tiles / units);
+}
+
+}  // namespace orrery

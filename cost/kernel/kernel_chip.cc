@@ -1,0 +1,99 @@
+#include "cost/kernel/kernel_chip.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+// Enough parts to give every unit a share of the longest reduction.
+constexpr int kAnySplit = 16;
+
+// The format whose units run operands of `dtype`: its own, or the next wider.
+std::optional<double> PeakOf(const Chip& chip, DType dtype) {
+  for (;;) {
+    if (const auto peak = chip.peak(dtype)) return peak->value();
+    switch (dtype) {
+      case DType::kFp4:
+      case DType::kInt4:
+        dtype = DType::kFp8;
+        break;
+      case DType::kFp8:
+      case DType::kInt8:
+      case DType::kFp12:
+      case DType::kFp16:
+        dtype = DType::kBf16;
+        break;
+      case DType::kBf16:
+        dtype = DType::kTf32;
+        break;
+      case DType::kTf32:
+        dtype = DType::kFp32;
+        break;
+      case DType::kFp32:
+        return chip.vector_rate().value();
+      case DType::kFp64:
+        return chip.vector_rate().value() / 2;
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<KernelChip> KernelChip::FromChip(const Chip& chip,
+                                                const KernelOptions& options) {
+  const ChipCalibration& calibration = chip.calibration();
+  if (!calibration.kernels.has_value()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "chip '{}': calibration.kernels: not set; without it the time of a "
+        "kernel is unknown (see catalog/chips/h100_sxm.textproto)",
+        chip.name()));
+  }
+  const CacheLevel* cache = chip.last_level_cache();
+  if (cache == nullptr) {
+    return absl::InvalidArgumentError(
+        fmt::format("chip '{}': cache: not set; the time of a kernel depends "
+                    "on its last level",
+                    chip.name()));
+  }
+  KernelChip result;
+  result.calibration = *calibration.kernels;
+  const double clock = options.clock.value_or(chip.sustained_clock()).value();
+  const double clock_share = clock / chip.clock().value();
+  result.units = chip.compute_units();
+  result.cycle = 1 / clock;
+  for (const DType dtype : kAllDTypes) {
+    const auto i = static_cast<size_t>(dtype);
+    result.unit_rate[i] = PeakOf(chip, dtype).value_or(0) * clock_share *
+                          calibration.matrix_efficiency / result.units;
+    result.max_split[i] = kAnySplit;
+  }
+  for (const PrecisionCalibration& precision : result.calibration.precisions) {
+    const auto i = static_cast<size_t>(precision.dtype);
+    result.unit_rate[i] *= precision.efficiency;
+    result.max_split[i] = precision.max_split.value_or(kAnySplit);
+  }
+  result.vector_rate = chip.vector_rate().value() * clock_share;
+  result.exponential_rate = chip.sfu_rate().value() * clock_share;
+  result.memory_rate =
+      chip.memory_bandwidth().value() * calibration.memory_efficiency;
+  result.cache_rate =
+      cache->bandwidth.value() * result.calibration.cache_efficiency;
+  result.cache_size = static_cast<double>(cache->total_size.value());
+  result.launch =
+      ToSeconds(options.launch == LaunchMode::kHost ? calibration.launch
+                                                    : calibration.graph_launch);
+  result.attention_form = options.attention;
+  return result;
+}
+
+double Overlapped(double a, double b, double exponent) {
+  const double larger = std::max(a, b);
+  if (larger <= 0) return 0;
+  const double ratio = std::min(a, b) / larger;
+  return larger * std::pow(1 + std::pow(ratio, exponent), 1 / exponent);
+}
+
+}  // namespace orrery

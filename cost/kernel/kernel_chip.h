@@ -1,0 +1,93 @@
+#pragma once
+// KernelChip: a chip as the formulas of kernel time see it.
+//
+// Rates that kernels attain, already multiplied out of peaks, clocks and
+// shares, in plain doubles per second: made once, then read by millions of
+// evaluations. The functions of this folder take one; nobody else should need
+// it.
+#include <absl/status/statusor.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "base/units.h"
+#include "cost/kernel/op_time.h"
+#include "topology/machine/chip.h"
+
+namespace orrery {
+
+// How kernels are started.
+enum class LaunchMode : uint8_t {
+  kHost,   // one after the other by the host
+  kGraph,  // replayed from a captured graph
+};
+
+enum class AttentionForm : uint8_t {
+  // Matrix units, exponentials and memory overlap as far as the chip lets them.
+  kOverlapped,
+  // Load, products, pointwise work and store one after the other: the sum of
+  // arXiv 2507.02456. For comparison.
+  kAdditive,
+};
+
+struct KernelOptions {
+  LaunchMode launch = LaunchMode::kHost;
+  AttentionForm attention = AttentionForm::kOverlapped;
+  // A clock other than the one the chip sustains: another power limit, or a
+  // locked one.
+  std::optional<Hertz> clock = std::nullopt;
+};
+
+struct KernelChip {
+  // The chip's error names what it lacks.
+  static absl::StatusOr<KernelChip> FromChip(const Chip& chip,
+                                             const KernelOptions& options = {});
+
+  double units = 0;
+  // FLOP/s of one compute unit in the main loop of a large product, by operand
+  // format. A format the chip has no units for runs as the next wider one.
+  std::array<double, kAllDTypes.size()> unit_rate{};
+  // The most parts a reduction is cut into, by operand format.
+  std::array<int, kAllDTypes.size()> max_split{};
+  double cycle = 0;  // seconds
+  double vector_rate = 0;
+  double exponential_rate = 0;
+  double memory_rate = 0;
+  double cache_rate = 0;
+  double cache_size = 0;
+  double launch = 0;
+  AttentionForm attention_form = AttentionForm::kOverlapped;
+  KernelCalibration calibration;
+
+  double UnitRate(DType dtype) const {
+    return unit_rate[static_cast<size_t>(dtype)];
+  }
+  // Seconds of a tile besides its main loop, if it reads and writes so many
+  // bytes of the result.
+  double TileEnds(double result_bytes) const {
+    double cycles = calibration.tile_overhead_cycles;
+    if (const auto rate = calibration.epilogue_bytes_per_cycle) {
+      cycles += result_bytes / *rate;
+    }
+    return cycles * cycle;
+  }
+  int MaxSplit(DType dtype) const {
+    return max_split[static_cast<size_t>(dtype)];
+  }
+};
+
+// What the formulas say of one kernel, in seconds and bytes.
+struct KernelEstimate {
+  double seconds = 0;
+  double launch = 0;
+  double cache_bytes = 0;
+  double memory_bytes = 0;
+  Limit limit = Limit::kLaunch;
+};
+
+// Two things that overlap, but not perfectly: (a^p + b^p)^(1/p). At least the
+// larger, at most the sum, and growing with either.
+double Overlapped(double a, double b, double exponent);
+
+}  // namespace orrery

@@ -1,0 +1,43 @@
+#pragma once
+// SpanIndex: the recorded spans of a run by rank and task, and who made each
+// task start.
+//
+// Requires: `spans` holds every task of every rank of the program, once, and
+// outlives the index.
+#include <absl/types/span.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/simulation_ids.h"
+#include "traces/format/span.h"
+#include "workload/program/program.h"
+
+namespace orrery {
+
+class SpanIndex {
+ public:
+  SpanIndex(const Program& program, absl::Span<const TaskSpan> spans);
+
+  const TaskSpan& of(RankId rank, TaskId task) const {
+    return spans_[static_cast<size_t>(
+        places_[begin_[Index(rank)] + Index(task)])];
+  }
+  absl::Span<const TaskSpan> spans() const { return spans_; }
+
+  // The span whose end or arrival let this one start; null if it started at the
+  // beginning. A partner's span is that of the same call on the rank that came
+  // last; any other ended exactly when this one could start.
+  const TaskSpan* ReleaserOf(const TaskSpan& span) const;
+
+  // The same call on another member of its group. Requires: communication.
+  const TaskSpan& OnPartner(const TaskSpan& span, RankId partner) const;
+
+ private:
+  const Program& program_;
+  absl::Span<const TaskSpan> spans_;
+  std::vector<size_t> begin_;    // of each rank's tasks, in places_
+  std::vector<int64_t> places_;  // in spans_
+};
+
+}  // namespace orrery

@@ -1,0 +1,225 @@
+#include "sim/analysis/time_shares.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/overload.h"
+#include "sim/engine/chip_sharing.h"
+
+namespace orrery {
+namespace {
+
+// Names to times, in the order of names until sorted.
+class Shares {
+ public:
+  void Add(const std::string& name, Duration time) {
+    if (time == Duration(0)) return;
+    TimeShare& share = shares_[name];
+    share.name = name;
+    share.time += time;
+    ++share.count;
+  }
+  std::vector<TimeShare> LargestFirst() const {
+    std::vector<TimeShare> sorted;
+    for (const auto& [name, share] : shares_) sorted.push_back(share);
+    std::stable_sort(
+        sorted.begin(), sorted.end(),
+        [](const TimeShare& a, const TimeShare& b) { return a.time > b.time; });
+    return sorted;
+  }
+
+ private:
+  std::map<std::string, TimeShare> shares_;
+};
+
+std::string ComputeName(const KernelFacts& facts,
+                        const IdVector<OpId, Op>& ops) {
+  if (!facts.op || Index(*facts.op) >= ops.size()) return "compute";
+  return std::visit(
+      Overload{[](const Gemm&) { return "compute: matrix products"; },
+               [](const GroupedGemm&) { return "compute: expert products"; },
+               [](const FusedAttention&) { return "compute: attention"; },
+               [](const Pointwise&) { return "compute: elementwise"; }},
+      ops[*facts.op].work);
+}
+
+// A task of the path by cause.
+class Causes {
+ public:
+  void Add(std::string name, Duration time) {
+    if (time > Duration(0)) parts_.emplace_back(std::move(name), time);
+  }
+  // Takes out `time`, of each part its share, to the picosecond. Requires: no
+  // more than there is.
+  void Shrink(Duration time) {
+    if (time == Duration(0)) return;
+    Duration total{0};
+    for (const auto& [part, length] : parts_) total += length;
+    Duration done{0}, taken{0};
+    for (auto& [part, length] : parts_) {
+      done += length;
+      const Duration due(static_cast<int64_t>(
+          static_cast<__int128>(time.count()) * done.count() / total.count()));
+      length -= due - std::exchange(taken, due);
+    }
+  }
+  void AddTo(Shares& shares) const {
+    for (const auto& [name, time] : parts_) shares.Add(name, time);
+  }
+
+ private:
+  std::vector<std::pair<std::string, Duration>> parts_;
+};
+
+Causes KernelCauses(const Program& program, const TaskSpan& span,
+                    const IdVector<OpId, Op>& ops) {
+  const Role& role = program.role_of(span.rank);
+  const KernelWork& kernel = role.kernel(role.task(span.task));
+  const Duration solo =
+      SoloDuration(kernel, program.ranks()[span.rank].slowness);
+  Causes causes;
+  if (role.mark(span.task).phase == WorkPhase::kOptimizer) {
+    causes.Add("optimizer", kernel.duration);
+  } else {
+    causes.Add("launch", kernel.facts.launch);
+    causes.Add("memory-bound", kernel.facts.memory_bound);
+    causes.Add(
+        ComputeName(kernel.facts, ops),
+        kernel.duration - kernel.facts.launch - kernel.facts.memory_bound);
+  }
+  const Duration added = span.running() - kernel.duration;
+  const Duration straggler = std::min(added, solo - kernel.duration);
+  causes.Add("straggler", straggler);
+  causes.Add("shared chip", added - std::max(Duration(0), straggler));
+  causes.Shrink(std::max(Duration(0), -added));  // a chip faster than others
+  return causes;
+}
+
+// The times at which kernels run on a rank, as disjoint intervals in order.
+using Intervals = std::vector<std::pair<Time, Time>>;
+
+Intervals KernelTimes(const Program& program, const SpanIndex& spans,
+                      RankId rank) {
+  Intervals times;
+  for (int32_t t = 0; t < program.role_of(rank).task_count(); ++t) {
+    const TaskSpan& span = spans.of(rank, static_cast<TaskId>(t));
+    if (span.kind == SpanKind::kKernel && span.started < span.ended) {
+      times.emplace_back(span.started, span.ended);
+    }
+  }
+  std::sort(times.begin(), times.end());
+  Intervals merged;
+  for (const auto& [from, to] : times) {
+    if (!merged.empty() && from <= merged.back().second) {
+      merged.back().second = std::max(merged.back().second, to);
+    } else {
+      merged.emplace_back(from, to);
+    }
+  }
+  return merged;
+}
+
+Duration Overlap(const Intervals& times, Time from, Time to) {
+  auto at = std::upper_bound(
+      times.begin(), times.end(), from,
+      [](Time t, const auto& interval) { return t < interval.second; });
+  Duration overlap{0};
+  for (; at != times.end() && at->first < to; ++at) {
+    overlap += std::min(to, at->second) - std::max(from, at->first);
+  }
+  return overlap;
+}
+
+// Whether a rank that does what `rank` does takes part in the task.
+bool Concerns(const Program& program, const TaskSpan& span, RankId rank) {
+  const auto alike = [&](RankId other) {
+    return program.ranks()[other].role == program.ranks()[rank].role;
+  };
+  if (span.kind == SpanKind::kKernel || alike(span.rank)) {
+    return alike(span.rank);
+  }
+  const auto slot =
+      static_cast<SlotId>(program.role_of(span.rank).task(span.task).slot);
+  const auto members = program.members(program.group_of(span.rank, slot));
+  return std::any_of(members.begin(), members.end(),
+                     [&](const GroupMember& m) { return alike(m.rank); });
+}
+
+}  // namespace
+
+std::vector<TimeShare> PathByCause(const Program& program,
+                                   const std::vector<PathStep>& path,
+                                   const PathViewpoint& from,
+                                   const IdVector<OpId, Op>& ops) {
+  Intervals bubbles;
+  for (const Bubble& bubble : from.bubbles) {
+    bubbles.emplace_back(bubble.from, bubble.to);
+  }
+  Shares shares;
+  for (const PathStep& step : path) {
+    const TaskSpan& span = step.span;
+    Causes causes;
+    if (span.kind == SpanKind::kKernel) {
+      causes = KernelCauses(program, span, ops);
+    } else if (span.kind != SpanKind::kMarker) {
+      causes.Add(
+          fmt::format("communication: {}", program.streams()[span.stream].name),
+          step.time());
+    }
+    if (!bubbles.empty() && span.kind != SpanKind::kMarker &&
+        !Concerns(program, span, from.rank)) {
+      const Duration bubble = Overlap(bubbles, span.started, span.ended);
+      causes.Shrink(bubble);
+      causes.Add("bubble", bubble);
+    }
+    causes.AddTo(shares);
+  }
+  return shares.LargestFirst();
+}
+
+std::vector<TimeShare> TopTasks(const Program& program,
+                                const std::vector<PathStep>& path,
+                                size_t limit) {
+  Shares shares;
+  for (const PathStep& step : path) {
+    const WorkPhase phase =
+        program.role_of(step.span.rank).mark(step.span.task).phase;
+    const std::string& name = program.name(step.span.name);
+    shares.Add(phase == WorkPhase::kOther
+                   ? name
+                   : fmt::format("{} {}", name, NameOf(phase)),
+               step.time());
+  }
+  std::vector<TimeShare> top = shares.LargestFirst();
+  if (top.size() > limit) top.resize(limit);
+  return top;
+}
+
+std::vector<ExposedTime> ExposedCommunication(const Program& program,
+                                              const SpanIndex& spans,
+                                              RankId rank) {
+  const Role& role = program.role_of(rank);
+  const Intervals kernels = KernelTimes(program, spans, rank);
+  std::map<std::pair<StreamId, CommunicationKind>, ExposedTime> by_kind;
+  for (int32_t t = 0; t < role.task_count(); ++t) {
+    const TaskSpan& span = spans.of(rank, static_cast<TaskId>(t));
+    if (!IsCommunication(role.task(span.task).kind)) continue;
+    const CommunicationKind kind =
+        role.communication(role.task(span.task)).kind;
+    ExposedTime& time = by_kind[{span.stream, kind}];
+    time.stream = program.streams()[span.stream].name;
+    time.kind = kind;
+    ++time.count;
+    time.total += span.running();
+    time.exposed += span.running() - Overlap(kernels, span.started, span.ended);
+  }
+  std::vector<ExposedTime> times;
+  for (const auto& [key, time] : by_kind) times.push_back(time);
+  return times;
+}
+
+}  // namespace orrery

@@ -1,0 +1,72 @@
+#pragma once
+// Where the time of a critical path goes, and how much communication is hidden.
+#include <absl/types/span.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/simulation_ids.h"
+#include "base/units.h"
+#include "sim/analysis/critical_path.h"
+#include "sim/analysis/span_index.h"
+#include "sim/analysis/step_breakdown.h"
+#include "topology/traffic/communication_kind.h"
+#include "workload/model/op.h"
+#include "workload/program/program.h"
+
+namespace orrery {
+
+// A part of some whole, by name.
+struct TimeShare {
+  std::string name;
+  Duration time{0};
+  int64_t count = 0;  // tasks that contribute
+};
+
+// Who looks at a path: one rank, with its bubbles (BreakdownSink).
+struct PathViewpoint {
+  RankId rank{};
+  absl::Span<const Bubble> bubbles = {};
+};
+
+// The path by cause, largest first; the parts sum to its length:
+//   "compute: attention"         kernels, by what they are made of: arithmetic,
+//   "memory-bound", "launch"       by kind of op where `ops` tells it
+//   "optimizer"                  kernels of the optimizer, whole
+//   "communication: tensor"      by the stream it runs on
+//   "straggler"                  what slow chips add to kernels: all others
+//   wait "shared chip"                what communication beside it adds to a
+//   kernel "bubble"                     the path is on another stage while the
+//   rank that
+//                                looks at it has nothing to do but wait for the
+//                                pipeline
+std::vector<TimeShare> PathByCause(const Program& program,
+                                   const std::vector<PathStep>& path,
+                                   const PathViewpoint& from,
+                                   const IdVector<OpId, Op>& ops = {});
+
+// The path by name of task and phase ("mlp_up forward"), largest first, at most
+// `limit` of them.
+std::vector<TimeShare> TopTasks(const Program& program,
+                                const std::vector<PathStep>& path,
+                                size_t limit);
+
+// One kind of communication on one stream: how long it ran, and for how much of
+// that no kernel ran beside it. exposed + hidden = total.
+struct ExposedTime {
+  std::string stream;
+  CommunicationKind kind{};
+  int64_t count = 0;
+  Duration total{0};
+  Duration exposed{0};
+  Duration hidden() const { return total - exposed; }
+};
+
+// Of one rank, in the order of streams and kinds.
+std::vector<ExposedTime> ExposedCommunication(const Program& program,
+                                              const SpanIndex& spans,
+                                              RankId rank);
+
+}  // namespace orrery

@@ -1,0 +1,76 @@
+#pragma once
+// ChipSharing: the rates of kernels that do not have their chip to themselves.
+//
+// Communication holds its share of the compute units and of the HBM bandwidth
+// for as long as it runs, as its channels do on the hardware. Kernels share
+// what is left, max-min fair, each with its demand as weight and at most its
+// full speed. For one kernel that is
+//
+//   rate = min(1, (1 - held compute) / compute demand,
+//                 (1 - held memory) / memory demand)
+//
+// A kernel that starts on an idle chip never comes here: the engine schedules
+// its end at once. Only when something starts or ends beside it is the chip
+// marked, and its kernels' ends are moved when the instant is settled.
+#include <vector>
+
+#include "sim/engine/engine_state.h"
+#include "sim/engine/event_queue.h"
+#include "sim/sharing/completion.h"
+#include "sim/sharing/fair_share.h"
+
+namespace orrery {
+
+class ChipSharing {
+ public:
+  ChipSharing(EngineState& state, EventQueue& queue)
+      : state_(state), queue_(queue), progress_(state.streams.size()) {}
+
+  // Something changed on the chip. Its kernels get their rates in Settle.
+  void Mark(RankId rank) {
+    RankState& chip = state_.ranks[rank];
+    if (chip.is_dirty || chip.kernels == 0) return;
+    chip.is_dirty = true;
+    marked_.push_back(rank);
+  }
+
+  void Settle(Time now) {
+    if (!marked_.empty()) SettleMarked(now);
+  }
+
+  // Kernels whose rate was set, and work done by kernels that shared: for tests
+  // and reports.
+  int64_t changes() const { return changes_; }
+
+ private:
+  // Work is the kernel's duration in picoseconds, done at `rate` <= 1.
+  struct Progress {
+    double remaining = 0;
+    double rate = 1;
+    Time updated{};
+  };
+
+  void SettleMarked(Time now);
+  void SettleChip(RankId rank, Time now);
+  ChipShare Held(const RankState& chip, RankId rank) const;
+  void SetRate(RankId rank, StreamId stream, double rate, Time now);
+
+  EngineState& state_;
+  EventQueue& queue_;
+  std::vector<Progress> progress_;
+  std::vector<RankId> marked_;
+  int64_t changes_ = 0;
+  FairShareProblem problem_;
+  FairShareSolver solver_;
+};
+
+// The duration of a kernel on a rank with the chip to itself.
+inline Duration SoloDuration(const KernelWork& kernel, double slowness) {
+  if (slowness == 1) return kernel.duration;
+  const double scaled = Picoseconds(kernel.duration) * slowness;
+  // Beyond the range of time: the engine reports it when it comes up.
+  if (!(scaled < kMaxSeconds * 1e12)) return Duration::max();
+  return Duration(static_cast<int64_t>(scaled + 0.5));
+}
+
+}  // namespace orrery

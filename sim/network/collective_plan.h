@@ -1,0 +1,102 @@
+#pragma once
+// CollectivePlan: a routed collective with its bytes and protocol, as steps of
+// a transfer plan at one of three fidelities.
+//
+//   kClosedForm  one wait as long as the collective takes by itself
+//   kFluid       one activity per stage, coupled over all its links
+//   kStepped     one flow per message, with the dependencies of the schedule
+//
+// All three come from the same routed schedule, and agree when nothing else is
+// on the links: closed form and fluid exactly, stepped up to the shape of rings
+// whose hops differ. Stages are phases, with those that stream joined to the
+// one before. A pipelined schedule of k segments with stages of latency a_i and
+// wire time w_i per segment takes sum (a_i + w_i) + (k-1) max_l w_l, the
+// maximum over links of what one segment puts on them in all its stages.
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "sim/network/routed_schedule.h"
+#include "sim/sharing/transfer_plan.h"
+
+namespace orrery {
+
+enum class Fidelity : uint8_t { kClosedForm, kFluid, kStepped };
+
+// What a call costs besides its messages.
+struct CallOverhead {
+  // Before the first message.
+  Duration base{};
+  // Filling the pipeline and copying the chip's own part: passes while the
+  // bytes flow.
+  Duration alongside{};
+};
+
+// Which message of the schedule a step carries; none for a step that only
+// waits.
+struct StepMessage {
+  int32_t message = -1;
+  int32_t segment = 0;
+  int32_t repeat = 0;
+};
+
+struct PlanSteps {
+  std::vector<TransferStep> steps;
+  // Empty: one after the other.
+  std::vector<StepOrder> orders;
+  // One per step where every message is one (kStepped), else empty.
+  std::vector<StepMessage> messages = {};
+};
+
+// The phases of each stage, first and past the last: what one step of a fluid
+// plan runs, unless the schedule is pipelined and one step runs all.
+std::vector<std::pair<size_t, size_t>> StagesOf(const Schedule& schedule);
+
+// Seconds a stage's bytes take with the machine to itself, and its latency.
+struct StageTime {
+  double latency = 0;
+  double wire = 0;
+};
+
+class CollectivePlan {
+ public:
+  // `routed` must outlive the plan.
+  CollectivePlan(const RoutedSchedule& routed, const ProtocolPair& protocols,
+                 Bytes bytes, const NetworkResources& resources);
+
+  // Seconds on the wire, all stages together, by itself.
+  double WireTime() const;
+  // With the machine to itself.
+  Duration SoloTime(const CallOverhead& overhead) const;
+
+  // kStepped fails if it would take more than a few million messages.
+  absl::StatusOr<PlanSteps> Steps(Fidelity fidelity,
+                                  const CallOverhead& overhead) const;
+
+ private:
+  struct Stage {
+    Duration latency{};
+    // Bytes on resources per byte of the call, efficiency included, for one
+    // segment.
+    std::vector<ResourceUse> uses;
+    std::vector<PortUse> ports;
+    double wire = 0;  // seconds, one segment
+  };
+  double WireOf(absl::Span<const ResourceUse> uses) const;
+  PlanSteps FluidSteps(const CallOverhead& overhead) const;
+
+  const RoutedSchedule& routed_;
+  ProtocolPair protocols_;
+  double bytes_;
+  const NetworkResources& resources_;
+  std::vector<Stage> stages_;
+  // Of all stages of a segment together.
+  std::vector<ResourceUse> segment_uses_;
+  std::vector<PortUse> segment_ports_;
+  double segment_wire_ = 0;
+};
+
+}  // namespace orrery

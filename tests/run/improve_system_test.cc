@@ -1,0 +1,80 @@
+#include "run/improve_system.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "tests/status_matchers.h"
+#include "topology/machine/system.h"
+
+namespace orrery {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ImproveSystem, AQuantityKeepsItsUnit) {
+  EXPECT_THAT(ScaledQuantity("3.35 TB/s", 2), IsOkAndHolds("6.7 TB/s"));
+  EXPECT_THAT(ScaledQuantity("400Gb/s", 1.1), IsOkAndHolds("440Gb/s"));
+  EXPECT_THAT(ScaledQuantity("4.5 us", 0.5), IsOkAndHolds("2.25 us"));
+  EXPECT_THAT(ScaledQuantity("fast", 2),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'fast' is not a number with a unit")));
+}
+
+pb::System Quickstart() {
+  return ResolveScenario(Catalog(), "quickstart", {}).value().system();
+}
+
+// Each improvement changes what it names and leaves the others as they were.
+TEST(ImproveSystem, OneThingAtATime) {
+  const pb::System before = Quickstart();
+  for (const Improvement improvement : kImprovements) {
+    const pb::System after = Improved(before, improvement, 2).value();
+    const auto differs = [&](auto field) {
+      return field(before) != field(after);
+    };
+    EXPECT_EQ(
+        differs([](const pb::System& s) { return s.chip().peak(0).rate(); }),
+        improvement == Improvement::kCompute);
+    EXPECT_EQ(differs([](const pb::System& s) {
+                return s.chip().memory_bandwidth();
+              }),
+              improvement == Improvement::kMemoryBandwidth);
+    EXPECT_EQ(differs([](const pb::System& s) {
+                return s.scale_up().fabric().link().bandwidth();
+              }),
+              improvement == Improvement::kScaleUpBandwidth);
+    EXPECT_EQ(differs([](const pb::System& s) {
+                return s.scale_out().nic_bandwidth();
+              }),
+              improvement == Improvement::kScaleOutBandwidth);
+    EXPECT_EQ(differs([](const pb::System& s) {
+                return s.collectives().base_latency();
+              }),
+              improvement == Improvement::kLatency);
+    EXPECT_EQ(differs([](const pb::System& s) {
+                return s.chip().calibration().launch();
+              }),
+              improvement == Improvement::kLaunch);
+  }
+}
+
+TEST(ImproveSystem, TheBetterMachineIsStillValid) {
+  const Catalog catalog;
+  for (const std::string& name : catalog.Names("scenarios")) {
+    const auto scenario = ResolveScenario(catalog, name, {});
+    ASSERT_OK(scenario.status());
+    for (const Improvement improvement : kImprovements) {
+      for (const double factor : {1.1, 2.0}) {
+        const auto better = Improved(scenario->system(), improvement, factor);
+        ASSERT_OK(better.status());
+        EXPECT_OK(System::FromProto(*better).status())
+            << name << ", " << Name(improvement);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery

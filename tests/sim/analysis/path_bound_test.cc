@@ -1,0 +1,75 @@
+#include "sim/analysis/path_bound.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/workload/lowering/stepped.h"
+#include "workload/program/program_builder.h"
+
+namespace orrery {
+namespace {
+
+// Two ranks. Rank 0: kernel 10, sends (5); rank 1: kernel 4, receives, kernel
+// 3. The path: 10 + 5 + 3.
+TEST(LongestPath, FollowsStreamsDependenciesAndPartners) {
+  ProgramBuilder builder({{"compute", StreamKind::kCompute},
+                          {"network", StreamKind::kCommunication}});
+  const Communication what{.kind = CommunicationKind::kPointToPoint,
+                           .bytes = Bytes(100)};
+  RoleBuilder& sender = builder.AddRole("sender");
+  const SlotRef out = sender.AddSlot("out", StreamId(1));
+  const TaskRef work =
+      sender.AddKernel(StreamId(0), "work", {.duration = Duration(10)});
+  sender.AddDependency(work, sender.AddSend(out, "send", what));
+  RoleBuilder& receiver = builder.AddRole("taker");
+  const SlotRef in = receiver.AddSlot("in", StreamId(1));
+  receiver.AddKernel(StreamId(0), "early", {.duration = Duration(4)});
+  const TaskRef got = receiver.AddReceive(in, "receive", what);
+  receiver.AddDependency(
+      got, receiver.AddKernel(StreamId(0), "late", {.duration = Duration(3)}));
+  const GroupRef channel = builder.AddGroup("channel", 0);
+  builder.Bind(builder.AddRank(0, sender), out, channel);
+  builder.Bind(builder.AddRank(1, receiver), in, channel);
+  const auto program = std::move(builder).Build();
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  Transfers transfers;
+  const TransferStep step{.latency = Duration(5)};
+  transfers.plan_of_call.Add(transfers.plans.AddChain({&step, 1}));
+  EXPECT_EQ(LongestPath(*program, transfers), Duration(18));
+}
+
+// Steps 0 and 1 at once, then 2: 7 + 2, not 3 + 7 + 2.
+TEST(ShortestTime, IsTheLongestWayThroughThePlan) {
+  Transfers transfers;
+  const TransferStep steps[] = {{.latency = Duration(3)},
+                                {.latency = Duration(7)},
+                                {.latency = Duration(2)}};
+  const StepOrder orders[] = {{0, 2}, {1, 2}};
+  const PlanId plan = transfers.plans.AddGraph(steps, orders);
+  EXPECT_EQ(ShortestTime(transfers, plan), Duration(9));
+  EXPECT_EQ(SerialTime(transfers, plan), Duration(12));
+}
+
+// Kernels without demand for the chip and calls of given length share nothing:
+// the engine takes exactly as long as the longest path.
+TEST(LongestPath, IsTheRunWhereNothingIsShared) {
+  const auto time = [](const Communication& what, size_t members) {
+    return Duration(5000 + 13 * static_cast<int64_t>(members) +
+                    what.bytes.value() / 4000);
+  };
+  for (const char* plan :
+       {"parallel { tensor: 4 pipeline: 4 sequence_parallel: true }",
+        "parallel { pipeline: 4 } schedule: DUAL_PIPE global_batch: 256",
+        "parallel { context: 4 pipeline: 2 } sharding: ZERO_3",
+        "parallel { pipeline: 4 } schedule: ZB_V virtual_stages: 2"}) {
+    SCOPED_TRACE(plan);
+    const TrainingCase c = MakeCase(plan, 8);
+    for (const bool fold : {true, false}) {
+      const StepRun run = RunStep(c, {.fold = fold}, time);
+      EXPECT_EQ(LongestPath(run.step.program, GivenTimes(run.step, time)),
+                run.result.end.time_since_epoch());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery

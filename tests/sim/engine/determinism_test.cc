@@ -1,0 +1,92 @@
+// The spans of a run depend on the program's content and on nothing else.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "sim/engine/engine.h"
+#include "sim/engine/span_sinks.h"
+#include "tests/sim/engine/random_program.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+uint64_t HashOf(const AssembledProgram& assembled) {
+  HashSink sink;
+  const absl::StatusOr<RunResult> result =
+      Simulate(assembled.program, assembled.transfers, {}, sink);
+  CHECK(result.ok()) << result.status().ToString();
+  CHECK_EQ(sink.count(), assembled.program.task_count());
+  return sink.hash();
+}
+
+TEST(Determinism, TwoRunsAreAlike) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const AssembledProgram assembled = Assemble(MakeRandomProgram(seed));
+    EXPECT_EQ(HashOf(assembled), HashOf(assembled)) << "seed " << seed;
+  }
+}
+
+TEST(Determinism, TheOrderOfBuildingDoesNotMatter) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomProgram description = MakeRandomProgram(seed);
+    const uint64_t expected = HashOf(Assemble(description));
+    for (uint64_t order = 0; order < 5; ++order) {
+      Rng shuffle(seed * 5 + order, "shuffled insertion");
+      EXPECT_EQ(HashOf(Assemble(description, &shuffle)), expected)
+          << "seed " << seed << ", order " << order;
+    }
+  }
+}
+
+// One number for every build: debug, release, sanitizers, either compiler.
+TEST(Determinism, EveryBuildComesToTheSameSpans) {
+  uint64_t hash = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    hash = hash * 31 + HashOf(Assemble(MakeRandomProgram(seed)));
+  }
+  EXPECT_EQ(hash, 3008782950515722774u);
+}
+
+// The engine itself uses one thread and no state of its own; so many runs can
+// go side by side.
+TEST(Determinism, RunsSideBySideDoNotMeet) {
+  constexpr uint64_t kSeeds = 40;
+  std::vector<uint64_t> alone(kSeeds);
+  std::vector<uint64_t> together(kSeeds);
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    alone[seed] = HashOf(Assemble(MakeRandomProgram(seed)));
+  }
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([t, &together] {
+      for (uint64_t seed = t; seed < kSeeds; seed += 4) {
+        together[seed] = HashOf(Assemble(MakeRandomProgram(seed)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(together, alone);
+}
+
+TEST(Determinism, TheHashSeesEveryField) {
+  const TaskSpan span;
+  const auto hash = [](const TaskSpan& s) {
+    HashSink sink;
+    sink.Add(s);
+    return sink.hash();
+  };
+  TaskSpan other = span;
+  other.ended += Duration(1);
+  EXPECT_NE(hash(other), hash(span));
+  other = span;
+  other.release.index = 1;
+  EXPECT_NE(hash(other), hash(span));
+  other = span;
+  other.rank = RankId(1);
+  EXPECT_NE(hash(other), hash(span));
+}
+
+}  // namespace
+}  // namespace orrery

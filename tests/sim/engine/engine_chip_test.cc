@@ -1,0 +1,129 @@
+// What tasks take of their chip: shares of compute and bandwidth, and memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/engine/span_sinks.h"
+#include "tests/sim/engine/replay.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using absl::StatusCode;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// A kernel of 10 that needs all compute units; from 2 on an all-reduce of 4
+// holds a fifth of them: 2 at full speed, 4 at 0.8 = 3.2, the remaining 4.8
+// alone.
+//   2 + 4 + 4.8 = 10.8
+TEST(EngineChip, CommunicationTakesItsShareOfTheChip) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  role.AddKernel(kCompute, "gemm",
+                 {.duration = 10us, .demand = {.compute = 1, .memory = 0.3}});
+  role.AddKernel(kTensor, "delay", {.duration = 2us, .demand = {0, 0}});
+  role.AddCollective(slot, "sum",
+                     {.bytes = Bytes(1), .share = {.compute = 0.2}});
+  builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
+  const Program program = BuildOrDie(std::move(builder));
+  const Replay run = ReplayOf(program, ClosedForm(program, 4us));
+  EXPECT_EQ(run.of(0, kCompute, 0).ended, At(10'800ns));
+  EXPECT_EQ(run.of(0, kTensor, 1).ended, At(6us));
+  EXPECT_EQ(run.result.kernel_rate_changes, 2);
+}
+
+// What it leaves is enough: 0.5 of the memory needed, 0.6 free.
+TEST(EngineChip, AKernelThatNeedsLittleIsNotSlowed) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  role.AddKernel(kCompute, "norm",
+                 {.duration = 10us, .demand = {.compute = 0.1, .memory = 0.5}});
+  role.AddCollective(
+      slot, "sum",
+      {.bytes = Bytes(1), .share = {.compute = 0.2, .memory = 0.4}});
+  builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
+  const Program program = BuildOrDie(std::move(builder));
+  const Replay run = ReplayOf(program, ClosedForm(program, 4us));
+  EXPECT_EQ(run.of(0, kCompute, 0).ended, At(10us));
+}
+
+// Two kernels that each need the whole chip: half speed until the short one has
+// done its 2 (at 4), then the other's remaining 4 alone: 8.
+TEST(EngineChip, TwoKernelsShareTheChip) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  role.AddKernel(kCompute, "long", {.duration = 6us});
+  role.AddKernel(kTensor, "short", {.duration = 2us});
+  builder.AddRank(0, role);
+  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  EXPECT_EQ(run.of(0, kTensor, 0).ended, At(4us));
+  EXPECT_EQ(run.of(0, kCompute, 0).ended, At(8us));
+}
+
+// Communication that holds everything stops a kernel, and lets it go on.
+TEST(EngineChip, AKernelWithoutAnyShareWaits) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  role.AddKernel(kCompute, "gemm", {.duration = 3us});
+  role.AddCollective(slot, "sum", {.bytes = Bytes(1), .share = {1, 1}});
+  builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
+  const Program program = BuildOrDie(std::move(builder));
+  const Replay run = ReplayOf(program, ClosedForm(program, 4us));
+  EXPECT_EQ(run.of(0, kCompute, 0).ended, At(7us));
+}
+
+// 10 of weights; 5 at the start of a, 7 more at the start of b, 12 back at its
+// end: the peak of 22 is at 2, when b starts.
+TEST(EngineChip, TracksMemoryPeakInstantAndKinds) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  role.SetInitialMemory(MemoryKind::kWeights, Bytes(10));
+  const TaskRef a = role.AddKernel(kCompute, "a", {.duration = 2us});
+  const TaskRef b = role.AddKernel(kCompute, "b", {.duration = 1us});
+  role.Allocate(a, MemoryEffect::When::kStart, MemoryKind::kActivations,
+                Bytes(5));
+  role.Allocate(b, MemoryEffect::When::kStart, MemoryKind::kActivations,
+                Bytes(7));
+  role.Release(b, MemoryEffect::When::kEnd, MemoryKind::kActivations,
+               Bytes(12));
+  builder.AddRank(0, role);
+  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  const MemoryPeak& peak = run.result.ranks[RankId(0)].memory;
+  EXPECT_EQ(peak.total, Bytes(22));
+  EXPECT_EQ(peak.at, At(2us));
+  EXPECT_EQ(peak.by_kind[static_cast<size_t>(MemoryKind::kActivations)],
+            Bytes(12));
+}
+
+// Freed and taken at the same instant: never both.
+TEST(EngineChip, WhatEndsGivesBackBeforeWhatStartsTakes) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  const TaskRef a = role.AddKernel(kCompute, "a", {.duration = 2us});
+  const TaskRef b = role.AddKernel(kCompute, "b", {.duration = 1us});
+  role.Allocate(a, MemoryEffect::When::kStart, MemoryKind::kBuffers, Bytes(9));
+  role.Release(a, MemoryEffect::When::kEnd, MemoryKind::kBuffers, Bytes(9));
+  role.Allocate(b, MemoryEffect::When::kStart, MemoryKind::kBuffers, Bytes(9));
+  builder.AddRank(0, role);
+  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  EXPECT_EQ(run.result.ranks[RankId(0)].memory.total, Bytes(9));
+}
+
+TEST(EngineChip, RefusesMemoryReleasedBeforeItIsHeld) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  const TaskRef a = role.AddKernel(kCompute, "a", {.duration = 2us});
+  role.Release(a, MemoryEffect::When::kStart, MemoryKind::kBuffers, Bytes(9));
+  role.Allocate(a, MemoryEffect::When::kEnd, MemoryKind::kBuffers, Bytes(9));
+  builder.AddRank(6, role);
+  NullSink sink;
+  EXPECT_THAT(Simulate(BuildOrDie(std::move(builder)), {}, {}, sink),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("rank 6")));
+}
+
+}  // namespace
+}  // namespace orrery

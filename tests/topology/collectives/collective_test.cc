@@ -1,0 +1,379 @@
+// Every algorithm moves every chunk to the right place, and no more bytes than
+// it says.
+#include "topology/collectives/collective.h"
+
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "tests/status_matchers.h"
+#include "tests/topology/collectives/symbolic_chunks.h"
+#include "topology/collectives/collective_moe.h"
+#include "topology/collectives/collective_traffic.h"
+
+namespace orrery {
+namespace {
+
+using Kind = CommunicationKind;
+using Algorithm = CollectiveAlgorithm;
+using ::testing::HasSubstr;
+
+Contributions Everyone(int32_t ranks) {
+  Contributions all;
+  for (int32_t r = 0; r < ranks; ++r) all.insert(r);
+  return all;
+}
+
+// What a rank starts with, and whether what it ends with is right.
+bool StartsWith(const Schedule& s, int32_t rank, int32_t chunk) {
+  switch (s.kind) {
+    case Kind::kAllReduce:
+    case Kind::kReduceScatter:
+    case Kind::kReduce:
+    case Kind::kBarrier:
+      return true;
+    case Kind::kAllGather:
+      return s.owner(chunk) == rank;
+    case Kind::kAllToAll:
+      return chunk / s.ranks == rank;
+    case Kind::kBroadcast:
+      return rank == 0;
+    case Kind::kPointToPoint:
+      return rank == chunk;
+  }
+  return false;
+}
+
+bool EndsRight(const Schedule& s, int32_t rank, int32_t chunk,
+               const Contributions& have) {
+  switch (s.kind) {
+    case Kind::kAllReduce:
+    case Kind::kBarrier:
+      return have == Everyone(s.ranks);
+    case Kind::kReduceScatter:
+      return s.owner(chunk) != rank || have == Everyone(s.ranks);
+    case Kind::kReduce:
+      return rank != 0 || have == Everyone(s.ranks);
+    case Kind::kAllGather:
+      return have == Contributions{s.owner(chunk)};
+    case Kind::kAllToAll:
+      return chunk % s.ranks != rank || have == Contributions{chunk / s.ranks};
+    case Kind::kBroadcast:
+      return have == Contributions{0};
+    case Kind::kPointToPoint:
+      return (chunk + 1) % s.ranks != rank || have == Contributions{chunk};
+  }
+  return false;
+}
+
+void ExpectMovesDataRight(const Schedule& s) {
+  SymbolicState state = EmptyState(s);
+  for (int32_t rank = 0; rank < s.ranks; ++rank) {
+    for (int32_t c = 0; c < s.chunks * s.segments; ++c) {
+      if (StartsWith(s, rank, c % s.chunks)) {
+        state[static_cast<size_t>(rank)][static_cast<size_t>(c)] = {rank};
+      }
+    }
+  }
+  ASSERT_TRUE(RunSymbolically(s, state)) << "added twice or sent nothing";
+  for (int32_t rank = 0; rank < s.ranks; ++rank) {
+    for (int32_t c = 0; c < s.chunks * s.segments; ++c) {
+      ASSERT_TRUE(
+          EndsRight(s, rank, c % s.chunks,
+                    state[static_cast<size_t>(rank)][static_cast<size_t>(c)]))
+          << "rank " << rank << " chunk " << c;
+    }
+  }
+}
+
+// The most that one rank sends, as a share of the call's bytes.
+double MostSent(const Schedule& s) {
+  std::vector<double> sent(static_cast<size_t>(s.participants()), 0);
+  for (const Phase& phase : s.phases) {
+    for (const Round& round : s.rounds_of(phase)) {
+      for (const Message& m : s.messages_of(round)) {
+        sent[static_cast<size_t>(m.source)] +=
+            s.ShareOf(m, round) * round.repeat * s.segments;
+      }
+    }
+  }
+  return *std::max_element(sent.begin(), sent.begin() + s.ranks);
+}
+
+int32_t StepsOf(const Schedule& s) {
+  int32_t steps = 0;
+  for (const Phase& phase : s.phases) {
+    int32_t longest = 0;
+    for (const Round& round : s.rounds_of(phase)) {
+      longest = std::max(longest, round.repeat);
+    }
+    steps += longest;
+  }
+  return steps;
+}
+
+// What any algorithm must send at least: the end-point bounds of the
+// literature, in units of the call's bytes.
+double EndPointBound(Kind kind, int32_t p, bool in_network) {
+  const double others = static_cast<double>(p - 1) / p;
+  switch (kind) {
+    case Kind::kAllReduce:
+      return in_network ? 1 : 2 * others;
+    case Kind::kReduceScatter:
+    case Kind::kAllToAll:
+      return others;
+    case Kind::kAllGather:
+      return 1.0 / p;  // its own shard, if the network multiplies it
+    case Kind::kBroadcast:
+    case Kind::kReduce:
+    case Kind::kPointToPoint:
+      return 1;
+    case Kind::kBarrier:
+      return 0;
+  }
+  return 0;
+}
+
+const std::vector<Kind> kKinds = {Kind::kAllReduce, Kind::kReduceScatter,
+                                  Kind::kAllGather, Kind::kAllToAll,
+                                  Kind::kBroadcast, Kind::kReduce,
+                                  Kind::kBarrier,   Kind::kPointToPoint};
+
+TEST(Collective, EveryAlgorithmMovesEveryChunkForEveryGroupSize) {
+  int checked = 0;
+  for (Kind kind : kKinds) {
+    for (int32_t p = 2; p <= 17; ++p) {
+      std::vector<GroupLayout> layouts = {{.ranks = p}, {p, 0, {p}}};
+      for (int32_t size = 2; size < p; ++size) {
+        if (p % size == 0) {
+          layouts.push_back({p, size, {}});
+          layouts.push_back({p, 0, {size, p / size}});
+        }
+      }
+      for (const GroupLayout& layout : layouts) {
+        for (Algorithm algorithm : Applicable(kind, layout)) {
+          for (int32_t segments : {1, 3}) {
+            SCOPED_TRACE(NameOf(algorithm));
+            SCOPED_TRACE(p);
+            ASSERT_OK_AND_ASSIGN(
+                const Schedule s,
+                MakeSchedule(kind, algorithm, layout, segments));
+            ExpectMovesDataRight(s);
+            const bool in_network = s.switches > 0;
+            EXPECT_GE(MostSent(s), EndPointBound(kind, p, in_network) - 1e-12);
+            ++checked;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(checked, 1000);
+}
+
+TEST(Collective, TorusAlgorithmsWorkInThreeDimensions) {
+  for (const std::vector<int32_t>& grid :
+       {std::vector<int32_t>{4, 4, 2}, {2, 3, 4}, {3, 3, 3}}) {
+    const int32_t p = grid[0] * grid[1] * grid[2];
+    ASSERT_OK_AND_ASSIGN(
+        const Schedule s,
+        MakeSchedule(Kind::kAllReduce, Algorithm::kTorusBucket, {p, 0, grid}));
+    ExpectMovesDataRight(s);
+    EXPECT_NEAR(MostSent(s), 2.0 * (p - 1) / p, 1e-12);
+  }
+  for (const std::vector<int32_t>& grid :
+       {std::vector<int32_t>{8, 8}, {4, 4, 4}, {32}}) {
+    int32_t p = 1;
+    for (int32_t side : grid) p *= side;
+    ASSERT_OK_AND_ASSIGN(
+        const Schedule s,
+        MakeSchedule(Kind::kAllReduce, Algorithm::kSwing, {p, 0, grid}));
+    ExpectMovesDataRight(s);
+    EXPECT_NEAR(MostSent(s), 2.0 * (p - 1) / p, 1e-12);
+    EXPECT_EQ(StepsOf(s), 2 * std::countr_zero(static_cast<uint32_t>(p)));
+  }
+}
+
+// The bandwidth-optimal ones send exactly the bound, and take the steps of
+// their closed forms.
+TEST(Collective, OptimalAlgorithmsMeetTheBound) {
+  for (int32_t p : {2, 3, 5, 8, 16, 17}) {
+    const auto make = [&](Kind kind, Algorithm algorithm) {
+      return *MakeSchedule(kind, algorithm, {.ranks = p});
+    };
+    const double others = static_cast<double>(p - 1) / p;
+    const int32_t log =
+        static_cast<int32_t>(std::bit_width(static_cast<uint32_t>(p - 1)));
+    const Schedule ring = make(Kind::kAllReduce, Algorithm::kRing);
+    EXPECT_NEAR(MostSent(ring), 2 * others, 1e-12);
+    EXPECT_EQ(StepsOf(ring), 2 * (p - 1));
+    EXPECT_NEAR(MostSent(make(Kind::kAllReduce, Algorithm::kBidirectionalRing)),
+                2 * others, 1e-12);
+    const Schedule gather = make(Kind::kAllGather, Algorithm::kBruck);
+    EXPECT_NEAR(MostSent(gather), others, 1e-12);
+    EXPECT_EQ(StepsOf(gather), log);
+    EXPECT_NEAR(MostSent(make(Kind::kReduceScatter, Algorithm::kBruck)), others,
+                1e-12);
+    EXPECT_EQ(StepsOf(make(Kind::kAllGather, Algorithm::kBidirectionalRing)),
+              p / 2);
+    EXPECT_NEAR(MostSent(make(Kind::kAllToAll, Algorithm::kDirect)), others,
+                1e-12);
+    EXPECT_EQ(StepsOf(make(Kind::kAllToAll, Algorithm::kPairwise)), p - 1);
+    // One switch level: every rank sends its vector once.
+    EXPECT_NEAR(MostSent(make(Kind::kAllReduce, Algorithm::kReductionTree)), 1,
+                1e-12);
+    EXPECT_NEAR(MostSent(make(Kind::kAllReduce, Algorithm::kSwitchMulticast)),
+                1 + 1.0 / p, 1e-12);
+    if (std::has_single_bit(static_cast<uint32_t>(p))) {
+      const Schedule hd = make(Kind::kAllReduce, Algorithm::kHalvingDoubling);
+      EXPECT_NEAR(MostSent(hd), 2 * others, 1e-12);
+      EXPECT_EQ(StepsOf(hd), 2 * log);
+    }
+  }
+}
+
+// Switches of a fabric: ranks of one place share `leaves` leaves, joined tier
+// by tier two at a time. Every rank sends m/G up, and 2(G-1)/G m in its island.
+TEST(Collective, ReductionTreesOfTheFabricMoveEveryChunk) {
+  for (int32_t islands = 2; islands <= 17; ++islands) {
+    for (int32_t size : {1, 2, 3}) {
+      for (int32_t leaves = 1; leaves <= std::min(islands, 5); ++leaves) {
+        const int32_t p = islands * size;
+        GroupLayout layout = {.ranks = p, .island_size = size};
+        layout.tree_parents.resize(static_cast<size_t>(p));
+        for (int32_t place = 0; place < size; ++place) {
+          std::vector<int32_t> tier;
+          for (int32_t leaf = 0; leaf < leaves; ++leaf) {
+            tier.push_back(static_cast<int32_t>(layout.tree_parents.size()));
+            layout.tree_parents.push_back(-1);
+          }
+          for (int32_t i = 0; i < islands; ++i) {
+            layout.tree_parents[static_cast<size_t>(i * size + place)] =
+                tier[static_cast<size_t>(i % leaves)];
+          }
+          while (tier.size() > 1) {
+            std::vector<int32_t> above;
+            for (size_t i = 0; i < tier.size(); i += 2) {
+              const auto parent =
+                  static_cast<int32_t>(layout.tree_parents.size());
+              layout.tree_parents.push_back(-1);
+              above.push_back(parent);
+              for (size_t j = i; j < std::min(i + 2, tier.size()); ++j) {
+                layout.tree_parents[static_cast<size_t>(tier[j])] = parent;
+              }
+            }
+            tier = above;
+          }
+        }
+        ASSERT_OK_AND_ASSIGN(
+            const Schedule s,
+            MakeSchedule(Kind::kAllReduce, Algorithm::kReductionTree, layout));
+        ExpectMovesDataRight(s);
+        EXPECT_NEAR(MostSent(s), (1 + 2.0 * (size - 1)) / size, 1e-12);
+        EXPECT_EQ(
+            StepsOf(s),
+            2 * (size - 1) + 2 * (1 + static_cast<int32_t>(std::bit_width(
+                                          static_cast<uint32_t>(leaves - 1)))));
+      }
+    }
+  }
+}
+
+TEST(Collective, AnAlgorithmThatDoesNotApplySaysWhy) {
+  EXPECT_THAT(
+      MakeSchedule(Kind::kAllReduce, Algorithm::kSwing, {6, 0, {6}}).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("powers of two")));
+  EXPECT_THAT(
+      MakeSchedule(Kind::kBroadcast, Algorithm::kRing, {.ranks = 4}).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("broadcast by ring over 4 ranks")));
+  EXPECT_THAT(
+      MakeSchedule(Kind::kAllReduce, Algorithm::kHierarchical, {8, 3, {}})
+          .status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("not equally filled")));
+}
+
+// A large ring is a few thousand messages, not 2 (p-1) p = 537 million.
+TEST(Collective, LargeRingsStaySmall) {
+  ASSERT_OK_AND_ASSIGN(
+      const Schedule s,
+      MakeSchedule(Kind::kAllReduce, Algorithm::kRing, {.ranks = 16384}));
+  EXPECT_EQ(s.messages.size(), 2u * 16384);
+}
+
+TEST(Collective, ATrafficMatrixMovesItsAmounts) {
+  // Rank 0 sends 3 units to 1 and 1 to 2; rank 2 sends 2 to 0.
+  const std::vector<double> amounts = {9, 3, 1, 0, 9, 0, 2, 0, 9};
+  const Schedule direct = TrafficSchedule(3, amounts, false);
+  EXPECT_EQ(direct.phases.size(), 1u);
+  EXPECT_EQ(direct.messages.size(), 3u);
+  EXPECT_DOUBLE_EQ(MostSent(direct), 4);
+  EXPECT_EQ(TrafficSchedule(3, amounts, true).phases.size(), 2u);
+}
+
+// Random routing of 60 tokens over 3 islands of 4: every expert gets its token,
+// every combine adds each expert's part exactly once.
+TEST(Collective, MixtureOfExpertsDeliversAndAddsUp) {
+  const GroupLayout layout = {12, 4, {}};
+  Rng rng(1, "experts");
+  std::vector<MoeToken> tokens;
+  for (int t = 0; t < 60; ++t) {
+    MoeToken token{static_cast<int32_t>(rng.Below(12)), {}};
+    std::vector<int32_t> ranks(12);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    rng.Shuffle(ranks);
+    token.destinations.assign(ranks.begin(), ranks.begin() + 4);
+    tokens.push_back(token);
+  }
+  for (MoeMode mode : {MoeMode::kDeduplicated, MoeMode::kLowLatency}) {
+    const Schedule dispatch = MoeDispatch(layout, mode, tokens);
+    SymbolicState state = EmptyState(dispatch);
+    for (size_t t = 0; t < tokens.size(); ++t) {
+      state[static_cast<size_t>(tokens[t].source)][t] = {tokens[t].source};
+    }
+    ASSERT_TRUE(RunSymbolically(dispatch, state));
+    for (size_t t = 0; t < tokens.size(); ++t) {
+      for (int32_t to : tokens[t].destinations) {
+        EXPECT_EQ(state[static_cast<size_t>(to)][t],
+                  Contributions{tokens[t].source});
+      }
+    }
+    const Schedule combine = MoeCombine(layout, mode, tokens);
+    SymbolicState back = EmptyState(combine);
+    for (size_t t = 0; t < tokens.size(); ++t) {
+      for (int32_t to : tokens[t].destinations) {
+        back[static_cast<size_t>(to)][t] = {to};
+      }
+    }
+    ASSERT_TRUE(RunSymbolically(combine, back));
+    for (size_t t = 0; t < tokens.size(); ++t) {
+      EXPECT_EQ(back[static_cast<size_t>(tokens[t].source)][t],
+                Contributions(tokens[t].destinations.begin(),
+                              tokens[t].destinations.end()));
+    }
+  }
+}
+
+// Each token crosses to an island once, however many experts it has there.
+TEST(Collective, DuplicatesDoNotCrossIslands) {
+  const GroupLayout layout = {8, 4, {}};
+  const std::vector<MoeToken> tokens = {{0, {4, 5, 6, 7}}};
+  const auto crossing = [&](const Schedule& s) {
+    double sum = 0;
+    for (const Phase& phase : s.phases) {
+      for (const Round& round : s.rounds_of(phase)) {
+        for (const Message& m : s.messages_of(round)) {
+          if (m.source / 4 != m.destination / 4) sum += s.ShareOf(m, round);
+        }
+      }
+    }
+    return sum;
+  };
+  EXPECT_EQ(crossing(MoeDispatch(layout, MoeMode::kDeduplicated, tokens)), 1);
+  EXPECT_EQ(crossing(MoeDispatch(layout, MoeMode::kLowLatency, tokens)), 4);
+  EXPECT_EQ(crossing(MoeCombine(layout, MoeMode::kDeduplicated, tokens)), 1);
+}
+
+}  // namespace
+}  // namespace orrery

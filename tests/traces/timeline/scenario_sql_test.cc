@@ -1,0 +1,433 @@
+// Timelines of scenarios of the catalogue as Perfetto reads them, held against
+// what the simulator itself recorded: a dense model, a mixture of experts with
+// all five kinds of parallelism, a deep pipeline.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/format.h"
+#include "catalog/resolve.h"
+#include "cli/scenario.h"
+#include "cli/trace_output.h"
+#include "sim/analysis/critical_path.h"
+#include "sim/analysis/time_shares.h"
+#include "tests/cli/run_orrery.h"
+#include "tests/status_matchers.h"
+#include "tests/traces/trace_processor.h"
+
+namespace orrery {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+int64_t Floor(Time at) { return at.time_since_epoch().count() / 1000; }
+
+// Everything is asked in one go, since loading the trace is what takes time;
+// each statement has a name.
+const std::map<std::string, std::string>& Statements() {
+  static const auto& statements = *new std::map<std::string, std::string>{
+      {"makespan",
+       "select count(*), min(ts), max(ts + dur), min(dur) from slice "
+       "where name = 'step'"},
+      {"slices", "select count(*) from slice"},
+      {"flows", "select count(*) from flow"},
+      {"ops",
+       "select name, count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
+       "sum(dur) from slice where category = 'kernel' group by name order by "
+       "name"},
+      {"collectives",
+       "select t.name, extract_arg(arg_set_id, 'debug.Collective name') as "
+       "kind, count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
+       "sum(extract_arg(arg_set_id, 'debug.bytes')) from slice s join track t "
+       "on t.id = s.track_id where category = 'communication' group by 1, 2 "
+       "order by 1, 2"},
+      {"groups",
+       "select distinct t.name, extract_arg(arg_set_id, 'debug.Collective "
+       "name'), cast(extract_arg(arg_set_id, 'debug.Group size') as text) "
+       "from slice s join "
+       "track t on t.id = s.track_id where category = 'communication' order by "
+       "1, 2, 3"},
+      {"path",
+       "select count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
+       "sum(dur) from slice where category = 'critical path'"},
+      {"waits",
+       "select count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')) "
+       "from slice where category = 'wait'"},
+      {"memory",
+       "select r.name, cast(max(c.value) as int), cast(min(c.value) as int) "
+       "from counter c join track t on t.id = c.track_id join track r on r.id "
+       "= t.parent_id where t.name = 'memory' group by r.id"},
+      {"memory at the end",
+       "select name, cast(value as int) from (select r.name, c.value, "
+       "max(c.ts) from counter c join track t on t.id = c.track_id join track "
+       "r on r.id = t.parent_id where t.name = 'memory' group by r.id)"},
+      {"activations at the end",
+       "select distinct value from (select c.value, max(c.ts) from counter c "
+       "join track t on t.id = c.track_id where t.name = 'memory activations' "
+       "group by t.id)"},
+      {"loads",
+       "select min(c.value) >= 0, max(c.value) <= 100 from counter c "
+       "join track t on t.id = c.track_id where t.name glob '* load'"},
+      {"loads at the end",
+       "select distinct value from (select c.value, max(c.ts) from counter c "
+       "join track t on t.id = c.track_id where t.name glob '* load' or "
+       "t.name = 'compute busy' group by t.id)"},
+      {"carried",
+       "select name, sum(value * dur), count(*) from (select t.id, t.name, "
+       "c.value, lead(c.ts) over (partition by t.id order by c.ts, c.id) - "
+       "c.ts as dur "
+       "from counter c join track t on t.id = c.track_id where t.name glob "
+       "'* load') where dur is not null group by id"},
+      {"busy",
+       "select name, sum(value * dur) from (select r.name, c.value, "
+       "lead(c.ts) over (partition by t.id order by c.ts, c.id) - c.ts as dur "
+       "from counter c join track t on t.id = c.track_id join track r on r.id "
+       "= t.parent_id where t.name = 'compute busy') where dur is not null "
+       "group by name"},
+      {"top",
+       "select t.name from track t join track p on p.id = t.parent_id "
+       "where p.name = 'cluster' order by "
+       "extract_arg(t.source_arg_set_id, 'sibling_order_rank')"},
+      {"rank",
+       "select t.name from track t join track p on p.id = t.parent_id "
+       "where p.name glob 'rank 0 *' order by "
+       "extract_arg(t.source_arg_set_id, 'sibling_order_rank')"},
+      {"shapes",
+       "select count(*) from slice where category = 'kernel' and "
+       "coalesce(extract_arg(arg_set_id, 'debug.dtype'), "
+       "extract_arg(arg_set_id, 'debug.read_bytes')) is null"},
+  };
+  return statements;
+}
+
+class ScenarioSql : public testing::TestWithParam<std::string> {
+ protected:
+  // One trace for all tests of a scenario.
+  struct Traced {
+    ResolvedScenario scenario;
+    TrainingRun run;
+    TimelineOptions options;
+    std::vector<PathStep> path;
+    std::map<std::string, SqlTable> answers;
+    std::vector<std::string> problems;
+  };
+
+  void SetUp() override {
+    if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+    if (!kept_.contains(GetParam())) kept_.emplace(GetParam(), Make());
+  }
+  static void TearDownTestSuite() { kept_.clear(); }
+
+  static Traced Make() {
+    auto scenario =
+        MakeScenario(ResolveScenario(Catalog(), GetParam(), {}).value());
+    TrainingOptions how;
+    RecordForTrace(how);
+    auto run = RunTrainingStep(scenario->model, scenario->system,
+                               *scenario->training, how);
+    Traced traced = {.scenario = *std::move(scenario),
+                     .run = *std::move(run),
+                     .options = {},
+                     .path = {},
+                     .answers = {},
+                     .problems = {}};
+    const Program& program = traced.run.step.program;
+    traced.options.ranks = OneRankPerRole(program);
+    traced.path = CriticalPath(SpanIndex(program, traced.run.spans));
+    const std::string file = TestFile(GetParam() + ".pftrace");
+    TraceRequest request;
+    request.path = file;
+    EXPECT_OK(WriteTrace(request, traced.scenario, traced.run));
+    std::vector<std::string> sql;
+    for (const auto& [name, statement] : Statements()) sql.push_back(statement);
+    TraceAnswers answers = Ask(file, sql);
+    size_t i = 0;
+    for (const auto& [name, statement] : Statements()) {
+      traced.answers[name] = answers.tables.at(i++);
+    }
+    traced.problems = std::move(answers.problems);
+    std::filesystem::remove(file);
+    return traced;
+  }
+
+  const Traced& traced() const { return kept_.at(GetParam()); }
+  const TrainingRun& run() const { return traced().run; }
+  const Program& program() const { return run().step.program; }
+  const SqlTable& Answer(const std::string& name) const {
+    return traced().answers.at(name);
+  }
+  // The spans of the ranks that are shown, without markers.
+  std::vector<TaskSpan> Shown() const {
+    const TimelineSelection selection(program(), traced().options);
+    std::vector<TaskSpan> shown;
+    for (const TaskSpan& span : run().spans) {
+      if (selection.Shows(span)) shown.push_back(span);
+    }
+    return shown;
+  }
+  std::string TrackOf(RankId rank) const {
+    return fmt::format("rank {} ({})", program().ranks()[rank].number,
+                       program().role_of(rank).name());
+  }
+
+ private:
+  static inline std::map<std::string, Traced> kept_;
+};
+
+TEST_P(ScenarioSql, PerfettoCountsNoError) {
+  EXPECT_THAT(traced().problems, IsEmpty());
+}
+
+TEST_P(ScenarioSql, EveryShownRankHasAStepAsLongAsTheReportSays) {
+  const std::string end = fmt::to_string(Floor(run().result.end));
+  EXPECT_THAT(
+      Answer("makespan"),
+      ElementsAre(ElementsAre(fmt::to_string(traced().options.ranks.size()),
+                              "0", end, end)));
+  EXPECT_THAT(
+      Answer("path"),
+      ElementsAre(ElementsAre(
+          fmt::to_string(traced().path.size()),
+          fmt::to_string(run().result.end.time_since_epoch().count()), end)));
+}
+
+TEST_P(ScenarioSql, SlicesAndArrowsAreAsManyAsThereAre) {
+  const int64_t slices =
+      CountSlices(program(), run().spans, traced().path, traced().options);
+  EXPECT_THAT(Answer("slices"),
+              ElementsAre(ElementsAre(fmt::to_string(slices))));
+  // From a dependency on another stream; from a send to its receive; from what
+  // held up the last rank at a collective.
+  const TimelineSelection selection(program(), traced().options);
+  const SpanIndex spans(program(), run().spans);
+  int64_t arrows = 0;
+  for (const TaskSpan& span : Shown()) {
+    const TaskSpan* from = nullptr;
+    if (span.release.by == Release::By::kDependency) {
+      from = spans.ReleaserOf(span);
+    } else if (span.release.by == Release::By::kPartner &&
+               span.kind == SpanKind::kCollective) {
+      from = spans.ReleaserOf(*spans.ReleaserOf(span));
+    }
+    if (from != nullptr && selection.Shows(*from)) ++arrows;
+    if (span.kind != SpanKind::kReceive) continue;
+    const auto slot =
+        static_cast<SlotId>(program().role_of(span.rank).task(span.task).slot);
+    const RankId sender =
+        program().members(program().group_of(span.rank, slot)).front().rank;
+    if (selection.Shows(sender)) ++arrows;
+  }
+  EXPECT_GT(arrows, 0);
+  EXPECT_THAT(Answer("flows"),
+              ElementsAre(ElementsAre(fmt::to_string(arrows))));
+}
+
+TEST_P(ScenarioSql, OpsTakeTheTimeTheEngineGaveThem) {
+  struct Sum {
+    int64_t count = 0;
+    Duration time{0};
+    int64_t nanoseconds = 0;
+  };
+  std::map<std::string, Sum> ops;
+  for (const TaskSpan& span : Shown()) {
+    if (span.kind != SpanKind::kKernel) continue;
+    Sum& sum = ops[program().name(span.name)];
+    ++sum.count;
+    sum.time += span.running();
+    sum.nanoseconds += Floor(span.ended) - Floor(span.started);
+  }
+  SqlTable expected;
+  for (const auto& [name, sum] : ops) {
+    expected.push_back({name, fmt::to_string(sum.count),
+                        fmt::to_string(sum.time.count()),
+                        fmt::to_string(sum.nanoseconds)});
+  }
+  EXPECT_EQ(Answer("ops"), expected);
+  EXPECT_THAT(Answer("shapes"), ElementsAre(ElementsAre("0")));
+}
+
+TEST_P(ScenarioSql, CollectivesTakeTheTimeTheExplanationSays) {
+  // Of every shown rank, what `orrery explain` sums up; bytes from the program.
+  std::map<std::pair<std::string, std::string>, std::array<int64_t, 3>> sums;
+  const SpanIndex spans(program(), run().spans);
+  for (const RankId rank : traced().options.ranks) {
+    for (const ExposedTime& time :
+         ExposedCommunication(program(), spans, rank)) {
+      EXPECT_EQ(time.exposed + time.hidden(), time.total);
+      auto& sum = sums[{"comm " + time.stream, std::string(NameOf(time.kind))}];
+      sum[0] += time.count;
+      sum[1] += time.total.count();
+    }
+    const Role& role = program().role_of(rank);
+    for (const RoleSlot& slot : role.slots()) {
+      for (const TaskId task : slot.sequence) {
+        const Communication& what = role.communication(role.task(task));
+        sums[{"comm " + program().streams()[slot.stream].name,
+              std::string(NameOf(what.kind))}][2] += what.bytes.value();
+      }
+    }
+  }
+  SqlTable expected;
+  for (const auto& [key, sum] : sums) {
+    expected.push_back({key.first, key.second, fmt::to_string(sum[0]),
+                        fmt::to_string(sum[1]), fmt::to_string(sum[2])});
+  }
+  EXPECT_EQ(Answer("collectives"), expected);
+}
+
+// As on the machine, though one rank is simulated for all of its stage.
+TEST_P(ScenarioSql, GroupsAreAsLargeAsOnTheMachine) {
+  std::set<std::vector<std::string>> expected;
+  for (const TaskSpan& span : Shown()) {
+    const Role& role = program().role_of(span.rank);
+    const Task& task = role.task(span.task);
+    if (!IsCommunication(task.kind)) continue;
+    const GroupId group =
+        program().group_of(span.rank, static_cast<SlotId>(task.slot));
+    expected.insert({"comm " + program().streams()[span.stream].name,
+                     std::string(NameOf(role.communication(task).kind)),
+                     fmt::to_string(run().step.groups[group].members.size())});
+  }
+  EXPECT_EQ(Answer("groups"), SqlTable(expected.begin(), expected.end()));
+  const auto& degrees = traced().scenario.training->degrees();
+  for (const auto& row : Answer("groups")) {
+    if (row[0] == "comm expert") {
+      EXPECT_EQ(row[2], fmt::to_string(degrees.expert));
+    }
+    if (row[0] == "comm context") {
+      EXPECT_EQ(row[2], fmt::to_string(degrees.context));
+    }
+  }
+}
+
+TEST_P(ScenarioSql, WaitsAreTheGapsOfTheEngine) {
+  int64_t count = 0;
+  Duration time{0};
+  for (const TaskSpan& span : Shown()) {
+    const Duration wait = span.kind == SpanKind::kKernel
+                              ? span.waiting_for_dependencies()
+                              : span.waiting_for_partners();
+    count += wait > Duration(0);
+    time += wait;
+  }
+  EXPECT_THAT(Answer("waits"),
+              ElementsAre(ElementsAre(fmt::to_string(count),
+                                      fmt::to_string(time.count()))));
+}
+
+TEST_P(ScenarioSql, MemoryPeaksWhereTheReportSaysAndEndsAsItBegan) {
+  std::map<std::string, std::array<int64_t, 2>> seen;  // peak, end
+  for (const auto& row : Answer("memory")) {
+    seen[row[0]][0] = std::stoll(row[1]);
+  }
+  for (const auto& row : Answer("memory at the end")) {
+    seen[row[0]][1] = std::stoll(row[1]);
+  }
+  EXPECT_EQ(seen.size(), traced().options.ranks.size());
+  int64_t most = 0;
+  for (const RankId rank : traced().options.ranks) {
+    Bytes fixed;
+    for (const Bytes kind : program().role_of(rank).initial_memory()) {
+      fixed += kind;
+    }
+    const auto& [peak, end] = seen[TrackOf(rank)];
+    EXPECT_EQ(peak, run().result.ranks[rank].memory.total.value());
+    EXPECT_EQ(end, fixed.value());
+    most = std::max(most, peak);
+  }
+  EXPECT_EQ(most, run().memory.peak.total.value());
+  EXPECT_THAT(Answer("activations at the end"), ElementsAre(ElementsAre("0")));
+}
+
+// Instants are rounded down to nanoseconds in the file: every change of a load
+// moves by less than that.
+constexpr double kFloored = 1e-9;
+
+TEST_P(ScenarioSql, LoadsAreWhatLinksCarriedAndNeverMoreThanTheyCan) {
+  EXPECT_THAT(Answer("loads"), ElementsAre(ElementsAre("1", "1")));
+  EXPECT_THAT(Answer("loads at the end"), ElementsAre(ElementsAre("0")));
+  std::map<std::string, double> seconds;  // of the link's capacity
+  for (const ResourceId id : run().result.carried.ids()) {
+    seconds[run().transfers.resource_names[id] + " load"] =
+        run().result.carried[id] / run().transfers.capacities[id];
+  }
+  ASSERT_FALSE(Answer("carried").empty());
+  for (const auto& row : Answer("carried")) {
+    ASSERT_TRUE(seconds.contains(row[0])) << row[0];
+    EXPECT_NEAR(std::stod(row[1]) / 100 * 1e-9, seconds[row[0]],
+                kFloored * std::stod(row[2]))
+        << row[0];
+  }
+}
+
+TEST_P(ScenarioSql, BusyIsTheTimeInWhichKernelsRan) {
+  std::map<std::string, Duration> kernels;
+  for (const TaskSpan& span : Shown()) {
+    if (span.kind != SpanKind::kKernel) continue;
+    kernels[TrackOf(span.rank)] += span.running();
+  }
+  EXPECT_EQ(Answer("busy").size(), kernels.size());
+  for (const auto& row : Answer("busy")) {
+    // 200 values, each over a part that is rounded down at both ends.
+    EXPECT_NEAR(std::stod(row[1]) / 100 * 1e-9, ToSeconds(kernels[row[0]]),
+                400 * kFloored)
+        << row[0];
+  }
+}
+
+TEST_P(ScenarioSql, TracksStandInTheOrderOfTheTree) {
+  SqlTable top = {{"critical path"}};
+  const int32_t per_node = traced().scenario.system.chips_per_node();
+  for (const RankId rank : traced().options.ranks) {
+    const std::string node =
+        fmt::format("node {}", program().ranks()[rank].number / per_node);
+    if (top.back()[0] != node) top.push_back({node});
+  }
+  top.push_back({"network"});
+  const auto& classes = run().transfers.resource_classes;
+  if (std::any_of(classes.begin(), classes.end(), [](const auto& of_resource) {
+        return of_resource.front().between_switches;
+      })) {
+    top.push_back({"fabric"});
+  }
+  EXPECT_EQ(Answer("top"), top);
+
+  const Role& role = program().role_of(RankId{0});
+  SqlTable rank = {{"steps"}};
+  for (const StreamId stream : program().streams().ids()) {
+    if (role.stream_begin(stream) == role.stream_end(stream)) continue;
+    const Stream& s = program().streams()[stream];
+    rank.push_back(
+        {s.kind == StreamKind::kCompute ? s.name : "comm " + s.name});
+  }
+  rank.push_back({"waiting for"});
+  rank.push_back({"memory"});
+  std::array<bool, kMemoryKinds> used{};
+  for (size_t k = 0; k < kMemoryKinds; ++k) {
+    used[k] = role.initial_memory()[k] != Bytes(0);
+  }
+  for (int32_t t = 0; t < role.task_count(); ++t) {
+    for (const MemoryEffect& e : role.memory_effects(static_cast<TaskId>(t))) {
+      used[static_cast<size_t>(e.kind)] = true;
+    }
+  }
+  for (size_t k = 0; k < kMemoryKinds; ++k) {
+    if (!used[k]) continue;
+    rank.push_back(
+        {fmt::format("memory {}", NameOf(static_cast<MemoryKind>(k)))});
+  }
+  rank.push_back({"compute busy"});
+  EXPECT_EQ(Answer("rank"), rank);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios, ScenarioSql,
+                         testing::Values("quickstart", "mixtral_8x7b_5d",
+                                         "deep_pipeline"),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace orrery

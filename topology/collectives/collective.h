@@ -1,0 +1,147 @@
+#pragma once
+// Schedule: a collective algorithm as steps of messages.
+//
+// Participants are the ranks 0 .. ranks-1 of a group, followed by switches that
+// reduce or multicast in the network. The data is `segments` segments of
+// `chunks` chunks each; a message moves some chunks of one segment from one
+// participant to another and either overwrites what is there or adds to it.
+//
+// Order. A segment goes through all phases. A phase is a set of rounds that run
+// at the same time; a round repeats its messages, each time with the chunks
+// shifted, as a ring does. A participant starts its messages of a phase when
+// its own messages, sent and received, of the phases before are done; of a
+// repetition, when those of the repetition before are done; of a segment, when
+// those of the same phase of the segment before are done. A phase that
+// `streams` runs along with the phase before it, byte by byte.
+//
+// The same schedule gives all fidelities of the network model, and a test moves
+// symbolic chunks through every one of them to prove that each rank ends with
+// the right data. Who ends with what, for chunk c of a segment:
+//
+//   all-reduce      every rank has the sum of every chunk
+//   reduce-scatter  owner(c) has the sum of chunk c
+//   all-gather      every rank has every chunk; owner(c) had chunk c
+//   all-to-all      chunk s * ranks + d moves from rank s to rank d
+//   broadcast       every rank has every chunk of rank 0; reduce is its reverse
+//   point-to-point  rank 1 has what rank 0 had; with more than two ranks, each
+//                   has what the one before it had
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "topology/traffic/collective_algorithm.h"
+#include "topology/traffic/communication_kind.h"
+
+namespace orrery {
+
+// (begin + i stride) for i in [0, count), modulo the round's modulus.
+struct ChunkRange {
+  int32_t begin = 0;
+  int32_t count = 1;
+  int32_t stride = 1;
+};
+
+struct Message {
+  int32_t source;
+  int32_t destination;
+  int32_t ranges_begin;  // in Schedule::ranges
+  int32_t ranges_end;
+  bool reduces;
+};
+
+struct Round {
+  int32_t messages_begin;  // in Schedule::messages
+  int32_t messages_end;
+  // In repetition r, chunk x of a range stands for
+  // chunk_base + (x + r shift) mod chunk_modulus.
+  int32_t repeat = 1;
+  int32_t shift = 0;
+  int32_t chunk_base = 0;
+  int32_t chunk_modulus = 1;
+};
+
+struct Phase {
+  int32_t rounds_begin;  // in Schedule::rounds
+  int32_t rounds_end;
+  bool streams = false;
+};
+
+struct Schedule {
+  CommunicationKind kind;
+  int32_t ranks = 0;
+  int32_t switches = 0;
+  int32_t chunks = 1;
+  int32_t segments = 1;
+  // Bytes of one chunk as a share of the bytes of the call; one value, or one
+  // per chunk where they differ.
+  std::vector<double> chunk_share = {};
+  // Which rank a chunk belongs to (reduce-scatter, all-gather); empty: chunk c
+  // to rank c.
+  std::vector<int32_t> owners = {};
+
+  std::vector<ChunkRange> ranges = {};
+  std::vector<Message> messages = {};
+  std::vector<Round> rounds = {};
+  std::vector<Phase> phases = {};  // each after the one before
+
+  int32_t participants() const { return ranks + switches; }
+  int32_t owner(int32_t chunk) const {
+    return owners.empty() ? chunk : owners[static_cast<size_t>(chunk)];
+  }
+  absl::Span<const Round> rounds_of(const Phase& phase) const;
+  absl::Span<const Message> messages_of(const Round& round) const;
+  // Share of the call's bytes that one sending of the message carries; the mean
+  // over the repetitions of its round where chunks differ.
+  double ShareOf(const Message& message, const Round& round) const;
+};
+
+// Writes a schedule in order: phases of rounds of messages.
+class ScheduleBuilder {
+ public:
+  // Every chunk is as large as any other and all together are the call's bytes.
+  ScheduleBuilder(CommunicationKind kind, int32_t ranks, int32_t chunks,
+                  int32_t segments = 1);
+
+  Schedule& schedule() { return schedule_; }
+  void BeginPhase(bool streams = false);
+  // Requires: a phase has begun. `modulus` 0 stands for all chunks.
+  void BeginRound(int32_t repeat = 1, int32_t shift = 0, int32_t base = 0,
+                  int32_t modulus = 0);
+  // Requires: a round has begun; source != destination; ranges are not empty.
+  void Send(int32_t source, int32_t destination,
+            absl::Span<const ChunkRange> ranges, bool reduces);
+
+  Schedule Build() && { return std::move(schedule_); }
+
+ private:
+  Schedule schedule_;
+};
+
+// How a group lies on the machine, as far as algorithms care.
+struct GroupLayout {
+  int32_t ranks = 1;
+  // Ranks per island, island after island, the same number on each; rank r of
+  // the layout is place r % island_size of island r / island_size. 0: none.
+  int32_t island_size = 0;
+  // Sides of the grid the group fills, first side fastest; empty: none.
+  std::vector<int32_t> grid = {};
+  // Switches of the fabric that reduce: of every rank, then of every switch,
+  // the switch it sends to, or -1 for a root (reduction_tree.h). Empty: one
+  // switch for all ranks, as far as the group is one island or none.
+  std::vector<int32_t> tree_parents = {};
+};
+
+// The schedule of one algorithm, or why it does not apply: to the kind, to the
+// number of ranks, to the layout. `segments` is for the pipelined ones.
+absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
+                                      CollectiveAlgorithm algorithm,
+                                      const GroupLayout& layout,
+                                      int32_t segments = 1);
+
+// Every algorithm that MakeSchedule accepts for these, in the enum's order.
+std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
+                                            const GroupLayout& layout);
+
+}  // namespace orrery

@@ -1,0 +1,151 @@
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "topology/collectives/collective_schedules.h"
+
+namespace orrery {
+namespace {
+
+using Kind = CommunicationKind;
+
+// The order in which a ring visits the ranks.
+using RingOrder = std::vector<int32_t>;
+
+// Without islands one ring in rank order. With islands one ring per place, each
+// for its share of the data: ring c enters an island at place c and leaves it
+// at the place before, and the next island is walked backwards, so that every
+// crossing stays on one rail and all rails carry the same.
+std::vector<RingOrder> RingOrders(const GroupLayout& layout) {
+  const int32_t size = layout.island_size;
+  if (size < 2 || size == layout.ranks) {
+    RingOrder order(static_cast<size_t>(layout.ranks));
+    std::iota(order.begin(), order.end(), 0);
+    return {order};
+  }
+  std::vector<RingOrder> orders;
+  for (int32_t ring = 0; ring < size; ++ring) {
+    RingOrder order;
+    for (int32_t island = 0; island < layout.ranks / size; ++island) {
+      for (int32_t step = 0; step < size; ++step) {
+        const int32_t place =
+            island % 2 == 0 ? ring + step : ring + size - 1 - step;
+        order.push_back(island * size + place % size);
+      }
+    }
+    orders.push_back(std::move(order));
+  }
+  return orders;
+}
+
+// One pass around a ring in `direction`: in repetition r every rank sends on
+// what it received before, starting `ahead` chunks ahead of its own. Chunks are
+// numbered along the ring from `base` on.
+void AddPass(ScheduleBuilder& builder, const RingOrder& order,
+             int32_t direction, int32_t ahead, bool reduces, int32_t base) {
+  const int32_t p = static_cast<int32_t>(order.size());
+  builder.BeginRound(p - 1, -direction, base, p);
+  for (int32_t at = 0; at < p; ++at) {
+    const ChunkRange own = {.begin = (at + ahead + 2 * p) % p};
+    const int32_t next = (at + direction + p) % p;
+    builder.Send(order[static_cast<size_t>(at)],
+                 order[static_cast<size_t>(next)], {&own, 1}, reduces);
+  }
+}
+
+// Shards of an all-gather go both ways at once, each half of the way round; an
+// even number of ranks splits the shard of the opposite rank. Chunks are pairs
+// of half shards, 2r and 2r+1.
+Schedule GatherBothWays(int32_t p) {
+  ScheduleBuilder builder(Kind::kAllGather, p, 2 * p);
+  for (int32_t c = 0; c < 2 * p; ++c) {
+    builder.schedule().owners.push_back(c / 2);
+  }
+  const int32_t whole_steps = (p - 1) / 2;
+  const auto add = [&](int32_t repeat, int32_t distance, bool half) {
+    builder.BeginPhase();
+    for (int32_t direction : {1, -1}) {
+      builder.BeginRound(repeat, -2 * direction);
+      for (int32_t rank = 0; rank < p; ++rank) {
+        const int32_t shard = (rank - direction * distance + p) % p;
+        const ChunkRange range = {.begin = 2 * shard + (half && direction < 0),
+                                  .count = half ? 1 : 2};
+        builder.Send(rank, (rank + direction + p) % p, {&range, 1}, false);
+      }
+    }
+  };
+  if (whole_steps > 0) add(whole_steps, 0, false);
+  if (p % 2 == 0) add(1, whole_steps, true);
+  return std::move(builder).Build();
+}
+
+// The mirror image in time: sums travel towards the owner.
+Schedule ReduceBothWays(int32_t p) {
+  ScheduleBuilder builder(Kind::kReduceScatter, p, 2 * p);
+  for (int32_t c = 0; c < 2 * p; ++c) {
+    builder.schedule().owners.push_back(c / 2);
+  }
+  const int32_t whole_steps = (p - 1) / 2;
+  // In repetition r a rank passes on the shard `distance - r` ranks away.
+  const auto add = [&](int32_t repeat, int32_t distance, bool half) {
+    builder.BeginPhase();
+    for (int32_t direction : {1, -1}) {
+      builder.BeginRound(repeat, -2 * direction);
+      for (int32_t rank = 0; rank < p; ++rank) {
+        const int32_t shard = (rank + direction * distance + p) % p;
+        const ChunkRange range = {.begin = 2 * shard + (half && direction < 0),
+                                  .count = half ? 1 : 2};
+        builder.Send(rank, (rank + direction + p) % p, {&range, 1}, true);
+      }
+    }
+  };
+  if (p % 2 == 0) add(1, p / 2, true);
+  if (whole_steps > 0) add(whole_steps, whole_steps, false);
+  return std::move(builder).Build();
+}
+
+}  // namespace
+
+absl::StatusOr<Schedule> RingSchedule(const ScheduleRequest& request) {
+  RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kRing, request));
+  const int32_t p = request.layout.ranks;
+  const std::vector<RingOrder> orders = RingOrders(request.layout);
+  ScheduleBuilder builder(request.kind, p,
+                          static_cast<int32_t>(orders.size()) * p);
+  for (const RingOrder& order : orders) {
+    builder.schedule().owners.insert(builder.schedule().owners.end(),
+                                     order.begin(), order.end());
+  }
+  // Chunk at-1 is reduced first, so that chunk `at` ends at its own rank.
+  const auto pass = [&](bool reduces) {
+    builder.BeginPhase();
+    for (size_t ring = 0; ring < orders.size(); ++ring) {
+      AddPass(builder, orders[ring], 1, reduces ? -1 : 0, reduces,
+              static_cast<int32_t>(ring) * p);
+    }
+  };
+  if (request.kind != Kind::kAllGather) pass(true);
+  if (request.kind != Kind::kReduceScatter) pass(false);
+  return std::move(builder).Build();
+}
+
+absl::StatusOr<Schedule> BidirectionalRingSchedule(
+    const ScheduleRequest& request) {
+  RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kBidirectionalRing, request));
+  const int32_t p = request.layout.ranks;
+  if (request.kind == Kind::kAllGather) return GatherBothWays(p);
+  if (request.kind == Kind::kReduceScatter) return ReduceBothWays(p);
+  // Half of the data each way around.
+  const RingOrder order = RingOrders({.ranks = p})[0];
+  ScheduleBuilder builder(request.kind, p, 2 * p);
+  builder.BeginPhase();
+  AddPass(builder, order, 1, -1, true, 0);
+  AddPass(builder, order, -1, 1, true, p);
+  builder.BeginPhase();
+  AddPass(builder, order, 1, 0, false, 0);
+  AddPass(builder, order, -1, 0, false, p);
+  return std::move(builder).Build();
+}
+
+}  // namespace orrery

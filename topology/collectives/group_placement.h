@@ -1,0 +1,33 @@
+#pragma once
+// GroupPlacement: where the members of a group sit, and what an algorithm can
+// make of it.
+//
+// Members are put in an order that collectives like: island after island, and
+// on a grid first side fastest. A group with the same number of chips on each
+// of several islands is laid out in islands; one that fills a box of a torus or
+// mesh has its sides as a grid, if the box closes to rings there or the whole
+// side is used. Other groups, however scattered, are just ranks.
+#include <absl/types/span.h>
+
+#include <vector>
+
+#include "topology/collectives/collective.h"
+#include "topology/graph/graph.h"
+
+namespace orrery {
+
+struct GroupPlacement {
+  GroupLayout layout;
+  // Rank r of the layout is this chip.
+  std::vector<VertexId> chips;
+  // The switches of the island that holds the whole group; empty if none does.
+  std::vector<VertexId> island_switches;
+  // The vertices of each switch of `layout.tree_parents`; PlaceGroup leaves
+  // both empty, see reduction_tree.h.
+  std::vector<std::vector<VertexId>> tree_switches = {};
+};
+
+// Requires: at least one chip, no chip twice.
+GroupPlacement PlaceGroup(const Graph& graph, absl::Span<const VertexId> chips);
+
+}  // namespace orrery

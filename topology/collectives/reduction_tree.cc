@@ -1,0 +1,157 @@
+#include "topology/collectives/reduction_tree.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+// Hops from the nearest end point, of every vertex: the tier of a switch.
+std::vector<int32_t> Tiers(const Graph& graph) {
+  std::vector<int32_t> tiers(graph.vertex_count(), -1);
+  std::vector<VertexId> order;
+  for (VertexId v : graph.vertices()) {
+    if (graph.kind(v) != VertexKind::kChip) continue;
+    tiers[Index(v)] = 0;
+    order.push_back(v);
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (LinkId id : graph.leaving(order[i])) {
+      const VertexId to = graph.link(id).to;
+      if (tiers[Index(to)] >= 0) continue;
+      tiers[Index(to)] = tiers[Index(order[i])] + 1;
+      order.push_back(to);
+    }
+  }
+  return tiers;
+}
+
+// A switch of the tree whose parent is not known yet.
+struct Open {
+  int32_t participant = 0;
+  std::vector<VertexId> vertices;  // in the order of ids
+  std::vector<int32_t> children = {};
+};
+
+class TreeFinder {
+ public:
+  TreeFinder(const Graph& graph, Stems& stems, int32_t ranks, bool spread)
+      : graph_(graph),
+        stems_(stems),
+        tiers_(Tiers(graph)),
+        ranks_(ranks),
+        spread_(spread) {
+    tree_.parents.resize(static_cast<size_t>(ranks), -1);
+  }
+
+  // Adds the tree over some of the ranks; false if there is none.
+  bool Add(absl::Span<const VertexId> chips, int32_t first, int32_t stride) {
+    // One of equals: neighbours take them in turn.
+    turn_ = Index(chips[static_cast<size_t>(first)]);
+    std::map<VertexId, int32_t> leaves;
+    std::vector<Open> open;
+    for (int32_t r = first; r < ranks_; r += stride) {
+      const VertexId chip = chips[static_cast<size_t>(r)];
+      const Stem& up = stems_.Leaving(chip);
+      if (up.count == 0 || stems_.Entering(chip).end != up.end ||
+          graph_.kind(up.end) != VertexKind::kSwitch) {
+        return false;
+      }
+      const auto [leaf, is_new] = leaves.try_emplace(up.end, 0);
+      if (is_new) {
+        leaf->second = NewSwitch({up.end});
+        open.push_back({leaf->second, {up.end}});
+      }
+      tree_.parents[static_cast<size_t>(r)] = leaf->second;
+    }
+    while (open.size() > 1) {
+      if (!Climb(open)) return false;
+    }
+    return true;
+  }
+
+  ReductionTree Take() && { return std::move(tree_); }
+
+ private:
+  int32_t NewSwitch(std::vector<VertexId> vertices) {
+    tree_.switches.push_back(std::move(vertices));
+    tree_.parents.push_back(-1);
+    return ranks_ + static_cast<int32_t>(tree_.switches.size()) - 1;
+  }
+
+  // Switches one tier above any of `vertices`.
+  std::vector<VertexId> Above(absl::Span<const VertexId> vertices) const {
+    std::vector<VertexId> above;
+    for (VertexId v : vertices) {
+      for (LinkId id : graph_.leaving(v)) {
+        const VertexId to = graph_.link(id).to;
+        if (graph_.kind(to) == VertexKind::kSwitch &&
+            tiers_[Index(to)] > tiers_[Index(v)]) {
+          above.push_back(to);
+        }
+      }
+    }
+    std::sort(above.begin(), above.end());
+    above.erase(std::unique(above.begin(), above.end()), above.end());
+    return above;
+  }
+
+  // Joins those that have switches above them in common.
+  bool Climb(std::vector<Open>& open) {
+    std::vector<Open> next;
+    for (const Open& o : open) {
+      std::vector<VertexId> above = Above(o.vertices);
+      bool joined = false;
+      for (Open& n : next) {
+        std::vector<VertexId> common;
+        std::set_intersection(above.begin(), above.end(), n.vertices.begin(),
+                              n.vertices.end(), std::back_inserter(common));
+        if (common.empty()) continue;
+        n.vertices = std::move(common);
+        n.children.push_back(o.participant);
+        joined = true;
+        break;
+      }
+      if (joined) continue;
+      if (above.empty()) return false;
+      next.push_back({0, std::move(above), {o.participant}});
+    }
+    for (Open& n : next) {
+      if (!spread_) n.vertices = {n.vertices[turn_ % n.vertices.size()]};
+      n.participant = NewSwitch(n.vertices);
+      for (int32_t child : n.children) {
+        tree_.parents[static_cast<size_t>(child)] = n.participant;
+      }
+    }
+    open = std::move(next);
+    return true;
+  }
+
+  const Graph& graph_;
+  Stems& stems_;
+  std::vector<int32_t> tiers_;
+  int32_t ranks_;
+  bool spread_;
+  size_t turn_ = 0;
+  ReductionTree tree_;
+};
+
+}  // namespace
+
+std::optional<ReductionTree> FindReductionTree(const Graph& graph, Stems& stems,
+                                               absl::Span<const VertexId> chips,
+                                               int32_t island_size,
+                                               bool spread) {
+  const auto ranks = static_cast<int32_t>(chips.size());
+  const int32_t places = std::max(1, island_size);
+  if (ranks < 2 || places >= ranks) return std::nullopt;
+  TreeFinder finder(graph, stems, ranks, spread);
+  for (int32_t place = 0; place < places; ++place) {
+    if (!finder.Add(chips, place, places)) return std::nullopt;
+  }
+  return std::move(finder).Take();
+}
+
+}  // namespace orrery

@@ -1,0 +1,109 @@
+#include "topology/machine/chip.h"
+
+#include <fmt/format.h>
+
+#include "base/status.h"
+#include "base/units_text.h"
+#include "proto/chip.pb.h"
+#include "topology/machine/field_reader.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kMaxComputeUnits = 100'000;
+constexpr int kMaxLinks = 10'000;
+constexpr int kMaxDies = 1'000;
+
+CacheLevel ReadCacheLevel(const FieldReader& fields, int compute_units) {
+  CacheLevel level{.name = fields.Text("name"),
+                   .per_unit = fields.Flag("per_unit"),
+                   .size = fields.Positive<Bytes>("size"),
+                   .total_size = Bytes(0),
+                   .bandwidth = fields.Positive<BytesPerSecond>("bandwidth")};
+  if (level.size > Bytes(int64_t{1} << 40)) {
+    fields.Refuse("size",
+                  fmt::format("{} is more than 1 TiB", ToText(level.size)));
+    return level;
+  }
+  level.total_size = level.per_unit ? level.size * compute_units : level.size;
+  return level;
+}
+
+LinkPort ReadLinkPort(const FieldReader& fields) {
+  return {.name = fields.Text("name"),
+          .count = fields.Count("count", 1, kMaxLinks),
+          .bandwidth = fields.Positive<BytesPerSecond>("bandwidth")};
+}
+
+Die ReadDie(const FieldReader& fields) {
+  return {.node = fields.Text("node"),
+          .area = fields.Positive<SquareMillimetres>("area"),
+          .compute_dies = fields.Count("compute_dies", 1, kMaxDies),
+          .transistors = fields.OptionalReal("transistors", 1e6, 1e15)};
+}
+
+}  // namespace
+
+absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
+                                     std::string_view path) {
+  Violations violations;
+  const FieldReader fields(proto, std::string(path), &violations);
+  Chip chip;
+  chip.name_ = fields.Text("name");
+  chip.description_ = fields.OptionalText("description");
+
+  const std::vector<FieldReader> peaks = fields.Each("peak");
+  if (peaks.empty()) {
+    fields.Refuse("peak",
+                  "not set; write for example { dtype: BF16 rate: "
+                  "\"989.4 TFLOP/s\" }");
+  }
+  for (const FieldReader& peak : peaks) {
+    const auto dtype = peak.Enum<pb::DType>("dtype");
+    const auto rate = peak.Positive<FlopsPerSecond>("rate");
+    if (dtype == pb::DTYPE_UNSPECIFIED) continue;
+    auto& slot = chip.peaks_[static_cast<size_t>(orrery::FromProto(dtype))];
+    if (slot.has_value()) {
+      peak.Refuse("dtype", fmt::format("{} is given twice",
+                                       Name(orrery::FromProto(dtype))));
+    }
+    slot = rate;
+  }
+  chip.vector_rate_ = fields.Positive<FlopsPerSecond>("vector_rate");
+  chip.sfu_rate_ = fields.Positive<OpsPerSecond>("sfu_rate");
+
+  chip.compute_units_ = fields.Count("compute_units", 1, kMaxComputeUnits);
+  chip.clock_ = fields.Positive<Hertz>("clock");
+  chip.sustained_clock_ =
+      fields.OptionalPositive<Hertz>("sustained_clock").value_or(chip.clock_);
+  chip.burst_clock_ = fields.OptionalPositive<Hertz>("burst_clock")
+                          .value_or(chip.sustained_clock_);
+
+  chip.memory_ = fields.Positive<Bytes>("memory");
+  chip.memory_bandwidth_ = fields.Positive<BytesPerSecond>("memory_bandwidth");
+  chip.memory_latency_ = fields.Positive<Duration>("memory_latency");
+  chip.memory_kind_ = fields.OptionalText("memory_kind");
+  for (const FieldReader& level : fields.Each("cache")) {
+    chip.caches_.push_back(ReadCacheLevel(level, chip.compute_units_));
+  }
+  for (const FieldReader& port : fields.Each("port")) {
+    chip.ports_.push_back(ReadLinkPort(port));
+  }
+
+  chip.power_ = fields.OptionalPositive<Watts>("power");
+  if (const auto die = fields.Optional("die")) chip.die_ = ReadDie(*die);
+  if (const auto calibration = fields.Required("calibration")) {
+    chip.calibration_ = ReadChipCalibration(*calibration);
+    if (chip.calibration_.reserved_memory >= chip.memory_ &&
+        chip.memory_ > Bytes(0)) {
+      calibration->Refuse("reserved_memory",
+                          fmt::format("{} leaves nothing of the memory of {}",
+                                      ToText(chip.calibration_.reserved_memory),
+                                      ToText(chip.memory_)));
+    }
+  }
+  RETURN_IF_ERROR(violations.ToStatus());
+  return chip;
+}
+
+}  // namespace orrery

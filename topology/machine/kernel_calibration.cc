@@ -1,0 +1,96 @@
+#include "topology/machine/kernel_calibration.h"
+
+#include "proto/source.pb.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kMaxTile = 4096;
+constexpr int kMaxResident = 64;
+constexpr int kMaxRow = 1 << 30;
+constexpr double kMaxCycles = 1e6;
+
+MatrixTile ReadTile(const FieldReader& fields) {
+  return {.rows = fields.Count("rows", 1, kMaxTile),
+          .columns = fields.Count("columns", 1, kMaxTile),
+          .step_bytes = fields.Count("step_bytes", 1, kMaxTile),
+          .resident = fields.Count("resident", 1, kMaxResident)};
+}
+
+PrecisionCalibration ReadPrecision(const FieldReader& fields) {
+  const auto dtype = fields.Enum<pb::DType>("dtype");
+  return {
+      .dtype = dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype),
+      .efficiency = fields.Efficiency("efficiency"),
+      .max_split = fields.OptionalCount("max_split", 1, kMaxTile)};
+}
+
+ProductTable ReadProductTable(const FieldReader& fields) {
+  const auto dtype = fields.Enum<pb::DType>("dtype");
+  ProductTable table{
+      .dtype = dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype),
+      .columns = fields.Count("columns", 1, kMaxRow),
+      .reduction = fields.Count("reduction", 1, kMaxRow),
+      .points = {}};
+  for (const FieldReader& point : fields.Each("point")) {
+    const int64_t rows = point.Count("rows", 1, kMaxRow);
+    if (!table.points.empty() && rows <= table.points.back().rows) {
+      point.Refuse("rows", "points must stand in ascending order of rows");
+    }
+    table.points.push_back(
+        {.rows = rows, .time = point.Positive<Duration>("time")});
+  }
+  return table;
+}
+
+}  // namespace
+
+KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
+  KernelCalibration kernels{
+      .tiles = {},
+      .precisions = {},
+      .tile_overhead_cycles =
+          fields.Real("tile_overhead_cycles", 0, kMaxCycles),
+      .epilogue_bytes_per_cycle =
+          fields.OptionalReal("epilogue_bytes_per_cycle", 1, 1024),
+      .step_cycles = fields.Real("step_cycles", 0, kMaxCycles),
+      .overlap_exponent = fields.Real("overlap_exponent", 1, 100),
+      .cache_efficiency = fields.Efficiency("cache_efficiency"),
+      .multicast = fields.Count("multicast", 1, kMaxResident),
+      .raster_rows = fields.Count("raster_rows", 1, kMaxTile),
+      .cache_reach = fields.Real("cache_reach", 0.01, 100),
+      .attention_rows = fields.Count("attention_rows", 1, kMaxTile),
+      .attention_columns = fields.Count("attention_columns", 1, kMaxTile),
+      .attention_min_rows = fields.Count("attention_min_rows", 1, kMaxTile),
+      .attention_efficiency = fields.Efficiency("attention_efficiency"),
+      .softmax_operations = fields.Real("softmax_operations", 0, 100),
+      .softmax_exposed = fields.Share("softmax_exposed"),
+      .attention_combine = fields.NonNegative<Duration>("attention_combine"),
+      .grouped_launch = fields.NonNegative<Duration>("grouped_launch"),
+      .grouped_efficiency = fields.Efficiency("grouped_efficiency"),
+      .norm_row_limit = fields.Count("norm_row_limit", 1, kMaxRow),
+      .softmax_row_limit = fields.Count("softmax_row_limit", 1, kMaxRow),
+      .quantize_efficiency = fields.Efficiency("quantize_efficiency"),
+      .quantize_launch = fields.NonNegative<Duration>("quantize_launch"),
+      .taken_over = fields.Flag("taken_over"),
+      .fitted_rows = fields.Texts("fitted_row"),
+      .measured = {},
+      .use_measured = fields.Flag("use_measured")};
+  for (const FieldReader& tile : fields.Each("tile")) {
+    kernels.tiles.push_back(ReadTile(tile));
+  }
+  if (kernels.tiles.empty()) {
+    fields.Refuse("tile",
+                  "not set; write for example { rows: 128 columns: 128 "
+                  "step_bytes: 64 resident: 2 }");
+  }
+  for (const FieldReader& table : fields.Each("measured")) {
+    kernels.measured.push_back(ReadProductTable(table));
+  }
+  for (const FieldReader& precision : fields.Each("precision")) {
+    kernels.precisions.push_back(ReadPrecision(precision));
+  }
+  return kernels;
+}
+
+}  // namespace orrery

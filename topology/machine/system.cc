@@ -1,0 +1,148 @@
+#include "topology/machine/system.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/status.h"
+#include "base/units_text.h"
+#include "proto/system.pb.h"
+#include "topology/machine/fabric_proto.h"
+#include "topology/machine/field_reader.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kMaxPerNode = 100'000;
+// Sums of links are rounded; a cap may stand this much above them.
+constexpr double kRounding = 1e-6;
+
+std::optional<ScaleUp> ReadScaleUp(const FieldReader& fields,
+                                   int chips_per_node, int chips) {
+  const bool spans_nodes = fields.Flag("spans_nodes");
+  const auto fabric_fields = fields.Required("fabric");
+  if (!fabric_fields) return std::nullopt;
+  std::optional<Fabric> fabric =
+      ReadFabric(*fabric_fields, spans_nodes ? chips : chips_per_node);
+  const auto cap = fields.OptionalPositive<BytesPerSecond>("chip_bandwidth");
+  if (!fabric) return std::nullopt;
+  const BytesPerSecond all_links = EndpointBandwidth(*fabric);
+  if (cap && cap->value() > all_links.value() * (1 + kRounding)) {
+    fields.Refuse("chip_bandwidth",
+                  fmt::format("{} is more than the {} of a chip's links",
+                              ToText(*cap), ToText(all_links)));
+  }
+  return ScaleUp{.fabric = *std::move(fabric),
+                 .chip_bandwidth = cap.value_or(all_links),
+                 .spans_nodes = spans_nodes};
+}
+
+std::optional<ScaleOut> ReadScaleOut(const FieldReader& fields, int nodes,
+                                     int chips_per_node) {
+  const int nics_per_node = fields.Count("nics_per_node", 1, kMaxPerNode);
+  const auto bandwidth = fields.Positive<BytesPerSecond>("nic_bandwidth");
+  const auto latency = fields.NonNegative<Duration>("nic_latency");
+  const int64_t nics = int64_t{nodes} * nics_per_node;
+  if (nics > kMaxChips) {
+    fields.Refuse("nics_per_node",
+                  fmt::format("{} on {} nodes make more than {} NICs",
+                              nics_per_node, nodes, kMaxChips));
+    return std::nullopt;
+  }
+  if (nics_per_node % chips_per_node != 0 &&
+      chips_per_node % nics_per_node != 0) {
+    fields.Refuse("nics_per_node",
+                  fmt::format("{} NICs cannot be shared evenly by {} chips; {} "
+                              "can",
+                              nics_per_node, chips_per_node, chips_per_node));
+  }
+  const auto fabric_fields = fields.Required("fabric");
+  if (!fabric_fields) return std::nullopt;
+  std::optional<Fabric> fabric = ReadFabric(*fabric_fields, nics);
+  if (!fabric) return std::nullopt;
+  return ScaleOut{.fabric = *std::move(fabric),
+                  .nics_per_node = nics_per_node,
+                  .nic_bandwidth = bandwidth,
+                  .nic_latency = latency};
+}
+
+Host ReadHost(const FieldReader& fields) {
+  return {.cpu = fields.OptionalText("cpu"),
+          .cpus_per_node = fields.Count("cpus_per_node", 1, kMaxPerNode),
+          .memory = fields.Positive<Bytes>("memory"),
+          .chip_bandwidth = fields.Positive<BytesPerSecond>("chip_bandwidth"),
+          .power = fields.Positive<Watts>("power")};
+}
+
+LinkFault ReadFault(const FieldReader& fields, int chips) {
+  return {.chip = fields.Count("from", 0, chips - 1),
+          .peer = fields.OptionalCount("to", 0, 2 * kMaxChips),
+          .remaining = fields.Share("remaining")};
+}
+
+}  // namespace
+
+absl::StatusOr<System> System::FromProto(const pb::System& proto,
+                                         std::string_view path) {
+  Violations violations;
+  const FieldReader fields(proto, std::string(path), &violations);
+  System system;
+  system.name_ = fields.Text("name");
+  system.description_ = fields.OptionalText("description");
+  if (const auto chip_fields = fields.Required("chip")) {
+    auto chip = Chip::FromProto(proto.chip(), chip_fields->path());
+    violations.Add(chip.status());
+    if (chip.ok()) system.chip_ = *std::move(chip);
+  }
+
+  // Nothing below makes sense, or is safe to size, before the counts do.
+  Violations counts;
+  const FieldReader count_fields(proto, std::string(path), &counts);
+  system.nodes_ = count_fields.Count("nodes", 1, kMaxChips);
+  system.chips_per_node_ = count_fields.Count("chips_per_node", 1, kMaxPerNode);
+  if (counts.empty() &&
+      int64_t{system.nodes_} * system.chips_per_node_ > kMaxChips) {
+    count_fields.Refuse(
+        "nodes", fmt::format("{} nodes of {} chips are more than {} "
+                             "chips; at most {} nodes",
+                             system.nodes_, system.chips_per_node_, kMaxChips,
+                             kMaxChips / system.chips_per_node_));
+  }
+  violations.Add(counts.ToStatus());
+  if (!counts.empty()) return violations.ToStatus();
+
+  if (const auto f = fields.Optional("scale_up")) {
+    system.scale_up_ = ReadScaleUp(*f, system.chips_per_node_, system.chips());
+  } else if (system.chips_per_node_ > 1) {
+    fields.Refuse("scale_up", fmt::format("not set, but a node has {} chips",
+                                          system.chips_per_node_));
+  }
+  const bool spans_nodes = proto.scale_up().spans_nodes();
+  if (const auto f = fields.Optional("scale_out")) {
+    if (spans_nodes) {
+      fields.Refuse("scale_out",
+                    "set, but scale_up.spans_nodes joins all nodes already");
+    }
+    system.scale_out_ = ReadScaleOut(*f, system.nodes_, system.chips_per_node_);
+  } else if (system.nodes_ > 1 && !spans_nodes) {
+    fields.Refuse("scale_out", fmt::format("not set, but there are {} nodes",
+                                           system.nodes_));
+  }
+  if (const auto f = fields.Optional("host")) system.host_ = ReadHost(*f);
+  if (const auto f = fields.Required("collectives")) {
+    system.collectives_ = ReadNetworkCalibration(*f);
+    if (system.scale_up_ && !system.collectives_.Covers(Tier::kScaleUp)) {
+      f->Refuse("protocol", "none for tier SCALE_UP");
+    }
+    if (system.scale_out_ && !system.collectives_.Covers(Tier::kScaleOut)) {
+      f->Refuse("protocol", "none for tier SCALE_OUT");
+    }
+  }
+  for (const FieldReader& fault : fields.Each("fault")) {
+    system.faults_.push_back(ReadFault(fault, system.chips()));
+  }
+  RETURN_IF_ERROR(violations.ToStatus());
+  return system;
+}
+
+}  // namespace orrery

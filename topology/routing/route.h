@@ -1,0 +1,107 @@
+#pragma once
+// Router: the links that traffic between two vertices takes.
+//
+// Routes are deterministic: the same graph, pair and flow number give the same
+// route. A route is a set of links with the share of the traffic that crosses
+// each, so that one path and a spray over many look the same to who uses it.
+//
+//   kMinimal           one shortest path, lowest link ids first
+//   kDimensionOrdered  grids: one dimension after the other, the shorter way
+//                      around, half each way on a tie; elsewhere, and where a
+//                      fault is in the way, minimal
+//   kSpray             all shortest paths, each with the same share
+//   kEcmp              one shortest path per flow, next hop by a fixed hash of
+//                      the pair, the flow and the place
+//   kValiant           by way of an intermediate chip, fixed by the same hash
+//                      (Valiant, 1982), both legs sprayed
+//   kAdaptive          of every flow the same share sprayed minimally, the rest
+//                      Valiant; the split that minimises the largest load over
+//                      a set of demands (UGAL in a fluid model). A single flow
+//                      has nothing to avoid and is sprayed
+//
+// A pair that faults have cut off is an error that names it.
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
+#include <string_view>
+
+#include "topology/graph/graph.h"
+#include "topology/machine/fabric.h"
+#include "topology/routing/shortest_paths.h"
+#include "topology/routing/stems.h"
+
+namespace orrery {
+
+std::string_view RoutingName(Routing routing);
+
+struct Route {
+  // No link twice.
+  std::vector<LinkShare> links;
+  // Of the links passed, averaged over the shares.
+  Duration latency{};
+};
+
+// So many bytes from one vertex to another.
+struct Demand {
+  VertexId from;
+  VertexId to;
+  double bytes = 0;
+  uint64_t flow = 0;
+};
+
+// The ways of many flows, with what they have in common kept once: a way is its
+// own links, each with all of its traffic, and a middle part that others may
+// have as well.
+struct RouteSet {
+  struct Way {
+    int32_t own_begin;  // in `own`
+    int32_t own_end;
+    int32_t middle;  // in `middles`, or -1
+    Duration latency{};
+  };
+  std::vector<Way> ways;
+  std::vector<LinkId> own;
+  std::vector<std::vector<LinkShare>> middles;
+
+  // All links of a way; no link twice.
+  std::vector<LinkShare> LinksOf(const Way& way) const;
+};
+
+class Router {
+ public:
+  // `graph` must outlive the router.
+  Router(const Graph& graph, Routing routing);
+
+  const Graph& graph() const { return graph_; }
+
+  // The way of one flow by itself. Requires: from != to.
+  absl::StatusOr<Route> Find(VertexId from, VertexId to, uint64_t flow = 0);
+
+  // The ways of many flows, in their order.
+  absl::StatusOr<std::vector<Route>> FindAll(absl::Span<const Demand> demands);
+
+  // The same, with common parts kept once. Cost of sprayed flows: a search per
+  // pair of leaves, not per pair of chips.
+  absl::StatusOr<RouteSet> FindSet(absl::Span<const Demand> demands);
+
+  Stems& stems() { return stems_; }
+
+  // Bytes on every link when all demands are carried.
+  absl::StatusOr<std::vector<double>> Loads(absl::Span<const Demand> demands);
+
+ private:
+  absl::StatusOr<Route> FindWith(Routing routing, VertexId from, VertexId to,
+                                 uint64_t flow);
+  absl::StatusOr<Route> Valiant(VertexId from, VertexId to, uint64_t flow);
+  std::vector<LinkShare> OnePath(absl::Span<const LinkShare> all, VertexId from,
+                                 VertexId to, bool hashed, uint64_t flow);
+  Route Finish(std::vector<LinkShare> links) const;
+
+  const Graph& graph_;
+  Routing routing_;
+  ShortestPaths paths_;
+  Stems stems_;
+  std::vector<VertexId> chips_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,174 @@
+#include "topology/routing/shortest_paths.h"
+
+#include <algorithm>
+
+namespace orrery {
+
+ShortestPaths::ShortestPaths(const Graph& graph) : graph_(graph) {
+  for (Side* side : {&forward_, &backward_}) {
+    side->stamp.assign(graph.vertex_count(), 0);
+    side->depth.assign(graph.vertex_count(), 0);
+    side->paths.assign(graph.vertex_count(), 0);
+  }
+  flow_.assign(graph.vertex_count(), 0);
+}
+
+void ShortestPaths::Start(Side& side, VertexId at) {
+  side.order.assign(1, at);
+  side.level_begin = 0;
+  side.stamp[Index(at)] = search_;
+  side.depth[Index(at)] = 0;
+  side.paths[Index(at)] = 1;
+}
+
+bool ShortestPaths::Allows(const Domain& domain, VertexId v) const {
+  if (domain.island && graph_.island(v) != domain.island) return false;
+  return !domain.groups || graph_.group(v) < 0 ||
+         graph_.group(v) == domain.groups->first ||
+         graph_.group(v) == domain.groups->second;
+}
+
+// Reaches everything one link beyond the deepest level.
+template <bool kForward>
+void ShortestPaths::Advance(Side& side, VertexId origin, const Domain& domain) {
+  const size_t level_end = side.order.size();
+  const int32_t next_depth = side.depth[Index(side.order.back())] + 1;
+  for (size_t i = side.level_begin; i < level_end; ++i) {
+    const VertexId at = side.order[i];
+    if (at != origin && !graph_.forwards(at)) continue;
+    for (LinkId id : kForward ? graph_.leaving(at) : graph_.entering(at)) {
+      const VertexId next =
+          kForward ? graph_.link(id).to : graph_.link(id).from;
+      if (!Allows(domain, next)) continue;
+      const size_t n = Index(next);
+      if (side.stamp[n] != search_) {
+        side.stamp[n] = search_;
+        side.depth[n] = next_depth;
+        side.paths[n] = 0;
+        side.order.push_back(next);
+      }
+      if (side.depth[n] == next_depth) {
+        side.paths[n] += side.paths[Index(at)];
+      }
+    }
+  }
+  side.level_begin = level_end;
+}
+
+bool ShortestPaths::Search(VertexId from, VertexId to, const Domain& domain) {
+  ++search_;
+  Start(forward_, from);
+  Start(backward_, to);
+  // Every shortest path has exactly one vertex on the deepest forward level,
+  // and that vertex is on the deepest backward level when the two first meet.
+  while (true) {
+    meeting_.clear();
+    for (size_t i = forward_.level_begin; i < forward_.order.size(); ++i) {
+      const VertexId v = forward_.order[i];
+      if (!Reached(backward_, v)) continue;
+      if (v != from && v != to && !graph_.forwards(v)) continue;
+      meeting_.push_back(v);
+    }
+    if (!meeting_.empty()) return true;
+    const size_t ahead = forward_.order.size() - forward_.level_begin;
+    const size_t behind = backward_.order.size() - backward_.level_begin;
+    if (ahead == 0 || behind == 0) return false;
+    if (ahead <= behind) {
+      Advance<true>(forward_, from, domain);
+    } else {
+      Advance<false>(backward_, to, domain);
+    }
+  }
+}
+
+// Sends one unit through the meeting vertices in proportion to the number of
+// paths through each, and follows it to both ends.
+void ShortestPaths::Collect() {
+  result_.clear();
+  double total = 0;
+  for (VertexId v : meeting_) {
+    total += forward_.paths[Index(v)] * backward_.paths[Index(v)];
+  }
+  const auto spread = [&](const Side& side, bool is_forward) {
+    for (VertexId v : meeting_) {
+      flow_[Index(v)] =
+          forward_.paths[Index(v)] * backward_.paths[Index(v)] / total;
+    }
+    const size_t begin = result_.size();
+    // Deepest first: what reaches a vertex is known before it is passed on.
+    for (size_t i = side.order.size(); i-- > 0;) {
+      const VertexId at = side.order[i];
+      const double flow = flow_[Index(at)];
+      flow_[Index(at)] = 0;
+      if (flow == 0 || side.depth[Index(at)] == 0) continue;
+      for (LinkId id : is_forward ? graph_.entering(at) : graph_.leaving(at)) {
+        const VertexId before =
+            is_forward ? graph_.link(id).from : graph_.link(id).to;
+        if (!Reached(side, before) ||
+            side.depth[Index(before)] + 1 != side.depth[Index(at)]) {
+          continue;
+        }
+        if (side.depth[Index(before)] > 0 && !graph_.forwards(before)) continue;
+        const double share =
+            flow * side.paths[Index(before)] / side.paths[Index(at)];
+        flow_[Index(before)] += share;
+        result_.push_back({id, share});
+      }
+    }
+    if (is_forward) {
+      std::reverse(result_.begin() + static_cast<std::ptrdiff_t>(begin),
+                   result_.end());
+    }
+  };
+  spread(forward_, true);
+  spread(backward_, false);
+}
+
+absl::Span<const LinkShare> ShortestPaths::Between(VertexId from, VertexId to) {
+  CHECK(from != to);
+  result_.clear();
+  Domain domain;
+  if (graph_.island(from) && graph_.island(from) == graph_.island(to)) {
+    domain.island = graph_.island(from);
+  } else if (graph_.group(from) >= 0 && graph_.group(to) >= 0) {
+    domain.groups = {graph_.group(from), graph_.group(to)};
+  }
+  const bool narrowed = domain.island || domain.groups;
+  if ((narrowed && Search(from, to, domain)) || Search(from, to, {})) Collect();
+  return result_;
+}
+
+std::optional<VertexId> ShortestPaths::AddLoads(
+    VertexId from, absl::Span<const double> amounts, absl::Span<double> loads) {
+  ++search_;
+  Start(forward_, from);
+  while (forward_.level_begin < forward_.order.size()) {
+    Advance<true>(forward_, from, {});
+  }
+  for (VertexId v : graph_.vertices()) {
+    if (amounts[Index(v)] > 0 && !Reached(forward_, v)) return v;
+  }
+  for (VertexId v : forward_.order) flow_[Index(v)] = amounts[Index(v)];
+  for (size_t i = forward_.order.size(); i-- > 1;) {
+    const VertexId at = forward_.order[i];
+    const double flow = flow_[Index(at)];
+    flow_[Index(at)] = 0;
+    if (flow == 0) continue;
+    for (LinkId id : graph_.entering(at)) {
+      const VertexId before = graph_.link(id).from;
+      if (!Reached(forward_, before) ||
+          forward_.depth[Index(before)] + 1 != forward_.depth[Index(at)] ||
+          (before != from && !graph_.forwards(before))) {
+        continue;
+      }
+      const double share =
+          flow * forward_.paths[Index(before)] / forward_.paths[Index(at)];
+      flow_[Index(before)] += share;
+      loads[Index(id)] += share;
+    }
+  }
+  flow_[Index(from)] = 0;
+  return std::nullopt;
+}
+
+}  // namespace orrery

@@ -1,0 +1,83 @@
+#include "traces/timeline/timeline_kineto.h"
+
+#include "base/format.h"
+
+namespace orrery {
+namespace {
+
+// NCCL's spelling of a kernel, and PyTorch's of a collective.
+struct Spelling {
+  std::string_view kernel;
+  std::string_view collective;
+};
+
+Spelling SpellingOf(CommunicationKind kind) {
+  switch (kind) {
+    case CommunicationKind::kAllReduce:
+      return {"AllReduce_Sum", "allreduce"};
+    case CommunicationKind::kReduceScatter:
+      return {"ReduceScatter_Sum", "_reduce_scatter_base"};
+    case CommunicationKind::kAllGather:
+      return {"AllGather", "_allgather_base"};
+    case CommunicationKind::kAllToAll:
+      return {"SendRecv", "all_to_allv"};
+    case CommunicationKind::kBroadcast:
+      return {"Broadcast", "broadcast"};
+    case CommunicationKind::kReduce:
+      return {"Reduce_Sum", "reduce"};
+    case CommunicationKind::kBarrier:
+      return {"AllReduce_Sum", "barrier"};
+    case CommunicationKind::kPointToPoint:
+      return {"SendRecv", "send"};
+  }
+  return {"Unknown", "unknown"};
+}
+
+}  // namespace
+
+std::string NcclKernelName(CommunicationKind kind) {
+  return fmt::format("ncclDevKernel_{}", SpellingOf(kind).kernel);
+}
+
+void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
+                 const GroupSizes& group_sizes, RankId rank,
+                 const TimelineOptions& options, KinetoWriter& writer) {
+  TimelineOptions one = options;
+  one.ranks = {rank};
+  const TimelineSelection selection(program, one);
+  const Role& role = program.role_of(rank);
+  for (const StreamId stream : program.streams().ids()) {
+    if (role.stream_begin(stream) == role.stream_end(stream)) continue;
+    writer.NameStream(static_cast<int>(stream), program.streams()[stream].name);
+  }
+  for (const TaskSpan& span : spans) {
+    if (!selection.Shows(span)) continue;
+    KinetoEvent event = {.name = program.name(span.name),
+                         .stream = static_cast<int>(span.stream),
+                         .start = span.started,
+                         .end = span.ended};
+    const Task& task = role.task(span.task);
+    if (IsCommunication(task.kind)) {
+      const Communication& what = role.communication(task);
+      const GroupId group =
+          program.group_of(rank, static_cast<SlotId>(task.slot));
+      std::string collective(SpellingOf(what.kind).collective);
+      if (span.kind == SpanKind::kReceive) collective = "recv";
+      event.name = NcclKernelName(what.kind);
+      event.start = span.ready;
+      const int32_t size = group_sizes[group];
+      const Bytes part(what.bytes.value() / size);
+      const bool gathers = what.kind == CommunicationKind::kAllGather;
+      const bool scatters = what.kind == CommunicationKind::kReduceScatter;
+      event.collective = {.name = std::move(collective),
+                          .group = program.Describe(group),
+                          .group_size = size,
+                          .in = gathers ? part : what.bytes,
+                          .out = scatters ? part : what.bytes};
+    }
+    writer.Add(event);
+    if (!writer.status().ok()) return;
+  }
+}
+
+}  // namespace orrery

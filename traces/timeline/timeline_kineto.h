@@ -1,0 +1,27 @@
+#pragma once
+// The timeline of one rank for PyTorch's tools (see
+// traces/format/kineto_writer.h).
+#include <absl/types/span.h>
+
+#include <string>
+#include <string_view>
+
+#include "topology/traffic/communication_kind.h"
+#include "traces/format/kineto_writer.h"
+#include "traces/format/span.h"
+#include "traces/timeline/timeline_selection.h"
+#include "workload/program/program.h"
+
+namespace orrery {
+
+// As NCCL names its kernels: by this prefix tools tell communication from work.
+std::string NcclKernelName(CommunicationKind kind);
+
+// Kernels and communication of `rank` that lie in the options' window; the
+// other options do not matter. A wait for partners is part of the
+// communication, as it is on the device.
+void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
+                 const GroupSizes& group_sizes, RankId rank,
+                 const TimelineOptions& options, KinetoWriter& writer);
+
+}  // namespace orrery

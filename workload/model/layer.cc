@@ -1,0 +1,143 @@
+#include "workload/model/layer.h"
+
+#include "base/check.h"
+#include "workload/model/layer_builder.h"
+
+namespace orrery {
+
+LayerOps BuildLayer(const Model& model, int layer, const LayerShape& shape) {
+  CHECK(shape.sequence_parallel || !model.IsMoe(layer) ||
+        shape.expert_tensor == shape.tensor)
+      << "experts without sequence parallelism need expert_tensor == tensor";
+  LayerBuilder builder(model, shape);
+  const bool post_norm = model.norms_per_layer() >= 4;
+  AddAttention(builder, layer);
+  if (!model.parallel_block()) AddResidual(builder, post_norm);
+  if (model.IsMoe(layer)) {
+    AddMixture(builder);
+  } else {
+    AddMlp(builder);
+  }
+  AddResidual(builder, post_norm);
+  return std::move(builder).Build();
+}
+
+void AddResidual(LayerBuilder& builder, bool post_norm) {
+  const Model& model = builder.model();
+  const int64_t elements = builder.resident_tokens() * model.hidden();
+  const DType activation = builder.shape().activation;
+  if (post_norm) {
+    builder.Slot(kNormModule);
+    builder.Norm(builder.resident_tokens(), model.hidden(), /*residual=*/false);
+    builder.Keep("post_norm_input", elements, activation);
+  }
+  builder.Slot();
+  const Bytes mask = StorageBytes(DType::kInt8, elements);
+  Pointwise dropout = builder.Elementwise(elements, 1, 1, 1);
+  dropout.written += mask;
+  switch (builder.shape().fusion) {
+    case Fusion::kNone:
+      if (model.dropout()) builder.Forward(OpName::kDropout, dropout);
+      builder.Forward(OpName::kResidual,
+                      builder.Elementwise(elements, 2, 1, 1));
+      break;
+    case Fusion::kPointwise: {
+      Pointwise sum = builder.Elementwise(elements, 2, 1, 2);
+      if (model.dropout()) sum.written += mask;
+      builder.Forward(OpName::kResidual, sum);
+      break;
+    }
+    case Fusion::kResidualNorm:
+      // The next norm adds the residual.
+      if (model.dropout()) builder.Forward(OpName::kDropout, dropout);
+      break;
+  }
+  if (!model.dropout()) return;
+  builder.Keep("dropout_mask", elements, DType::kInt8);
+  Pointwise gradient = builder.Elementwise(elements, 1, 1, 1);
+  gradient.read += mask;
+  builder.InputGradient(OpName::kDropout, gradient);
+}
+
+Bytes KeptBytes(const LayerOps& ops, ModuleSet recomputed) {
+  Bytes sum;
+  for (const KeptTensor& tensor : ops.kept) {
+    if ((tensor.modules & recomputed) == 0) sum += tensor.bytes;
+  }
+  return sum;
+}
+
+Bytes KeptInputBytes(const LayerOps& ops) {
+  Bytes sum;
+  for (const KeptTensor& tensor : ops.kept) {
+    if (tensor.layer_input) sum += tensor.bytes;
+  }
+  return sum;
+}
+
+Flops SumMatrixFlops(const std::vector<Step>& steps) {
+  Flops sum;
+  for (const Step& step : steps) {
+    if (step.op() != nullptr) sum += MatrixFlops(*step.op());
+  }
+  return sum;
+}
+
+Flops SumModelFlops(const std::vector<Step>& steps) {
+  Flops sum;
+  for (const Step& step : steps) {
+    if (step.op() != nullptr) sum += ModelFlops(*step.op());
+  }
+  return sum;
+}
+
+std::string_view Name(ExchangeKind kind) {
+  switch (kind) {
+    case ExchangeKind::kAllReduce:
+      return "all_reduce";
+    case ExchangeKind::kAllGather:
+      return "all_gather";
+    case ExchangeKind::kReduceScatter:
+      return "reduce_scatter";
+    case ExchangeKind::kAllToAll:
+      return "all_to_all";
+    case ExchangeKind::kRing:
+      return "ring";
+  }
+  CHECK(false) << "no such exchange";
+  return {};
+}
+
+CommunicationKind CommunicationKindOf(ExchangeKind kind) {
+  switch (kind) {
+    case ExchangeKind::kAllReduce:
+      return CommunicationKind::kAllReduce;
+    case ExchangeKind::kAllGather:
+      return CommunicationKind::kAllGather;
+    case ExchangeKind::kReduceScatter:
+      return CommunicationKind::kReduceScatter;
+    case ExchangeKind::kAllToAll:
+      return CommunicationKind::kAllToAll;
+    case ExchangeKind::kRing:
+      return CommunicationKind::kPointToPoint;
+  }
+  CHECK(false) << "no such exchange";
+  return {};
+}
+
+std::string_view Name(ExchangeGroup group) {
+  switch (group) {
+    case ExchangeGroup::kTensor:
+      return "tensor";
+    case ExchangeGroup::kContext:
+      return "context";
+    case ExchangeGroup::kExpert:
+      return "expert";
+    case ExchangeGroup::kExpertTensor:
+      return "expert_tensor";
+  }
+  CHECK(false) << "no such group";
+  return {};
+}
+
+}  // namespace orrery

@@ -1,0 +1,189 @@
+// The attention block around its core: norm, projections, rotary, output.
+#include <algorithm>
+
+#include "workload/model/layer_builder.h"
+
+namespace orrery {
+namespace {
+
+// Operations per element of a rotation: two products and a sum.
+constexpr double kRotaryFlops = 3;
+
+void AddQueryKeyValue(LayerBuilder& b) {
+  const Model& model = b.model();
+  const Attention& a = model.attention();
+  const int tensor = b.shape().tensor;
+  const int64_t kv_heads = std::max(1, a.kv_heads / tensor);
+  const LayerBuilder::LinearShape linear{
+      .name = OpName::kQueryKeyValue,
+      .rows = b.tokens(),
+      .outputs = a.query_width() / tensor +
+                 kv_heads * (a.score_head_dimension() + a.value_head_dimension),
+      .inputs = model.hidden(),
+      .bias = a.qkv_bias};
+  b.Slot();
+  b.GatherTokensForward(model.hidden());
+  b.LinearForward(linear);
+  b.LinearInputGradient(linear);
+  b.ReduceTokensInputGradient(model.hidden());
+  b.GatherTokensWeightGradient(model.hidden());
+  b.LinearWeightGradient(linear);
+  b.KeepLinearInput("query_key_value_input", b.resident_tokens(),
+                    model.hidden(), kNormModule);
+}
+
+// Rotation of queries and keys in place, and the new keys and values on their
+// way to the cache.
+void AddRotary(LayerBuilder& b) {
+  const Attention& a = b.model().attention();
+  const LayerShape& shape = b.shape();
+  const int64_t heads = a.heads / shape.tensor;
+  const int64_t kv_heads = std::max(1, a.kv_heads / shape.tensor);
+  b.Slot();
+  if (a.qk_norm) {
+    const int64_t rows = b.tokens() * (heads + kv_heads);
+    b.Norm(rows, a.head_dimension, /*residual=*/false);
+    b.Keep("head_norm_input", rows * a.head_dimension, shape.activation);
+  }
+  if (b.model().position() == PositionEncoding::kRotary) {
+    // Latent attention rotates a part of each head and one key for all.
+    const int64_t width = a.is_latent() ? (heads + 1) * a.rope_dimension
+                                        : (heads + kv_heads) * a.head_dimension;
+    const Pointwise rotation =
+        b.Elementwise(b.tokens() * width, 1, 1, kRotaryFlops);
+    b.Forward(OpName::kRotary, rotation);
+    b.InputGradient(OpName::kRotary, rotation);
+  }
+  if (shape.write_cache) {
+    const int64_t width =
+        a.is_latent() ? a.kv_rank + a.rope_dimension
+                      : kv_heads * (a.head_dimension + a.value_head_dimension);
+    Pointwise write = b.Elementwise(b.tokens() * width, 1, 0, 0);
+    write.written = StorageBytes(shape.cache, b.tokens() * width);
+    b.Forward(OpName::kCacheWrite, write);
+  }
+}
+
+void AddOutput(LayerBuilder& b) {
+  const Model& model = b.model();
+  const Attention& a = model.attention();
+  const int64_t inputs = a.output_width() / b.shape().tensor;
+  const LayerBuilder::LinearShape linear{.name = OpName::kAttentionOutput,
+                                         .rows = b.tokens(),
+                                         .outputs = model.hidden(),
+                                         .inputs = inputs,
+                                         .bias = a.output_bias};
+  // In a parallel block the MLP's output is added before ranks are summed.
+  const bool alone = !model.parallel_block();
+  b.Slot();
+  b.LinearForward(linear);
+  if (alone) b.ReduceTokensForward(model.hidden());
+  if (alone) b.GatherTokensInputGradient(model.hidden());
+  b.LinearInputGradient(linear);
+  b.LinearWeightGradient(linear);
+  // The attention core needs its output again, and so does the projection.
+  const int64_t elements = b.tokens() * inputs;
+  if (b.shape().kept.attention_output) {
+    b.KeepAs("attention_output", elements, *b.shape().kept.attention_output);
+    return;
+  }
+  b.Keep("attention_output", elements, b.shape().activation);
+  if (b.Narrow()) {
+    b.KeepLinearInput("attention_output_operand", b.tokens(), inputs);
+  }
+}
+
+// Compressed products of all heads with a weight of their own each.
+Gemm PerHead(const LayerBuilder& b, int64_t n, int64_t k) {
+  const Attention& a = b.model().attention();
+  return Gemm{.m = b.tokens(),
+              .n = n,
+              .k = k,
+              .batch = a.heads / b.shape().tensor,
+              .operand = b.shape().activation,
+              .output = b.shape().activation};
+}
+
+}  // namespace
+
+// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): the
+// down-projections are on every tensor rank, so with sequence parallelism the
+// narrow latents are gathered instead of the tokens.
+void AddLatentProjections(LayerBuilder& b) {
+  const Model& model = b.model();
+  const Attention& a = model.attention();
+  const int64_t hidden = model.hidden();
+  const int64_t heads = a.heads / b.shape().tensor;
+  const int64_t rows = b.resident_tokens();
+  const int64_t latent = a.kv_rank + a.rope_dimension;
+  const bool compressed_query = a.query_rank > 0;
+
+  b.Slot();
+  const LayerBuilder::LinearShape kv_down{OpName::kKeyValueDown, rows, latent,
+                                          hidden, a.qkv_bias};
+  const LayerBuilder::LinearShape query_down{OpName::kQueryDown, rows,
+                                             a.query_rank, hidden, a.qkv_bias};
+  b.LinearForward(kv_down);
+  if (compressed_query) b.LinearForward(query_down);
+  if (compressed_query) b.LinearInputGradient(query_down);
+  b.LinearInputGradient(kv_down);
+  if (compressed_query) b.LinearWeightGradient(query_down);
+  b.LinearWeightGradient(kv_down);
+  b.KeepLinearInput("latent_down_input", rows, hidden, kNormModule);
+
+  b.Slot(kNormModule);
+  b.Norm(rows, a.kv_rank, /*residual=*/false);
+  if (compressed_query) b.Norm(rows, a.query_rank, /*residual=*/false);
+  b.Keep("latent_norm_input", rows * (a.kv_rank + a.query_rank),
+         b.shape().activation);
+
+  b.Slot(kLatentUpModule);
+  const int64_t gathered = latent + (compressed_query ? a.query_rank : hidden);
+  const int64_t query_inputs = compressed_query ? a.query_rank : hidden;
+  const LayerBuilder::LinearShape query_up{OpName::kQueryUp, b.tokens(),
+                                           heads * a.score_head_dimension(),
+                                           query_inputs, a.qkv_bias};
+  const LayerBuilder::LinearShape kv_up{
+      OpName::kKeyValueUp, b.tokens(),
+      heads * (a.head_dimension + a.value_head_dimension), a.kv_rank,
+      a.qkv_bias};
+  b.GatherTokensForward(gathered);
+  b.LinearForward(query_up);
+  if (b.shape().absorb_latent) {
+    b.Forward(OpName::kQueryAbsorb, PerHead(b, a.kv_rank, a.head_dimension));
+  } else {
+    b.LinearForward(kv_up);
+  }
+  b.LinearInputGradient(kv_up);
+  b.LinearInputGradient(query_up);
+  b.ReduceTokensInputGradient(gathered);
+  b.GatherTokensWeightGradient(gathered);
+  b.LinearWeightGradient(kv_up);
+  b.LinearWeightGradient(query_up);
+  b.KeepLinearInput("latent_up_input", rows, a.kv_rank + a.query_rank,
+                    kNormModule);
+}
+
+void AddAttention(LayerBuilder& b, int layer) {
+  const Model& model = b.model();
+  const Attention& a = model.attention();
+  b.Slot(kNormModule);
+  b.Norm(b.resident_tokens(), model.hidden(), /*residual=*/true);
+  b.Keep("norm_input", b.resident_tokens() * model.hidden(),
+         b.shape().activation, kNoModule, /*layer_input=*/true);
+  if (a.is_latent()) {
+    AddLatentProjections(b);
+  } else {
+    AddQueryKeyValue(b);
+  }
+  AddRotary(b);
+  AddAttentionCore(b, layer);
+  if (a.is_latent() && b.shape().absorb_latent) {
+    b.Slot();
+    b.Forward(OpName::kValueAbsorb,
+              PerHead(b, a.value_head_dimension, a.kv_rank));
+  }
+  AddOutput(b);
+}
+
+}  // namespace orrery

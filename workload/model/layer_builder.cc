@@ -1,0 +1,234 @@
+#include "workload/model/layer_builder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace orrery {
+namespace {
+
+// Operations per element, forward and backward, of the pointwise kernels
+// (gkarfakis19/Rapid-LLM counts).
+constexpr double kNormFlops = 7;
+constexpr double kNormGradientFlops = 14;
+constexpr double kCastFlops = 2;
+
+// Steps of most layers, so that lists seldom grow.
+constexpr size_t kUsualSteps = 24;
+
+// From slots upwards to slots downwards; steps of one slot keep their order.
+void TurnAround(std::vector<Step>& steps) {
+  std::reverse(steps.begin(), steps.end());
+  for (auto first = steps.begin(); first != steps.end();) {
+    const auto last = std::find_if(first, steps.end(), [&](const Step& step) {
+      return step.slot != first->slot;
+    });
+    std::reverse(first, last);
+    first = last;
+  }
+}
+
+}  // namespace
+
+LayerBuilder::LayerBuilder(const Model& model, const LayerShape& shape)
+    : model_(model), shape_(shape) {
+  for (auto* list :
+       {&ops_.forward, &ops_.input_gradient, &ops_.weight_gradient}) {
+    list->reserve(kUsualSteps);
+  }
+  ops_.kept.reserve(kUsualSteps);
+}
+
+void LayerBuilder::Slot(ModuleSet modules) {
+  ++slot_;
+  modules_ = modules;
+}
+
+void LayerBuilder::Forward(OpName name, const Work& work) {
+  Add(ops_.forward, Op{name, Pass::kForward, work}, modules_);
+}
+void LayerBuilder::InputGradient(OpName name, const Work& work) {
+  Add(ops_.input_gradient, Op{name, Pass::kInputGradient, work}, kNoModule);
+}
+void LayerBuilder::WeightGradient(OpName name, const Work& work) {
+  Add(ops_.weight_gradient, Op{name, Pass::kWeightGradient, work}, kNoModule);
+}
+void LayerBuilder::ForwardExchange(const Exchange& exchange) {
+  Add(ops_.forward, exchange, modules_);
+}
+void LayerBuilder::InputGradientExchange(const Exchange& exchange) {
+  Add(ops_.input_gradient, exchange, kNoModule);
+}
+void LayerBuilder::WeightGradientExchange(const Exchange& exchange) {
+  Add(ops_.weight_gradient, exchange, kNoModule);
+}
+
+void LayerBuilder::Keep(std::string_view name, int64_t elements, DType dtype,
+                        ModuleSet modules, bool layer_input) {
+  ops_.kept.push_back(KeptTensor{name, StorageBytes(dtype, elements), slot_,
+                                 modules, layer_input});
+}
+
+Pointwise LayerBuilder::Elementwise(int64_t elements, double reads,
+                                    double writes,
+                                    double flops_per_element) const {
+  const auto bytes = [&](double tensors) {
+    return Bytes(std::llround(tensors * static_cast<double>(elements) *
+                              BytesPerElement(shape_.activation)));
+  };
+  return Pointwise{.read = bytes(reads),
+                   .written = bytes(writes),
+                   .flops = flops_per_element * static_cast<double>(elements)};
+}
+
+bool LayerBuilder::Narrow() const {
+  return Bits(shape_.precision) < Bits(shape_.activation);
+}
+
+Pointwise LayerBuilder::Cast(int64_t elements, DType to, int copies) const {
+  Pointwise cast = Elementwise(elements, 1, 0, kCastFlops);
+  cast.kind = Pointwise::Kind::kQuantize;
+  cast.written = StorageBytes(to, elements) * copies;
+  return cast;
+}
+
+// The forward cast also writes the transposed copy that the weight gradient
+// reads, if there will be one: a run that writes a cache has none.
+void LayerBuilder::CastForward(int64_t elements) {
+  if (!Narrow()) return;
+  Forward(OpName::kQuantize,
+          Cast(elements, shape_.precision, shape_.write_cache ? 1 : 2));
+}
+
+// Once for the input's gradient and, transposed, once for the weights'.
+void LayerBuilder::CastInputGradient(int64_t elements) {
+  if (!Narrow()) return;
+  InputGradient(OpName::kQuantize, Cast(elements, shape_.precision, 2));
+}
+
+void LayerBuilder::LinearForward(const LinearShape& l) {
+  CastForward(l.rows * l.inputs);
+  Forward(l.name, Gemm{.m = l.rows,
+                       .n = l.outputs,
+                       .k = l.inputs,
+                       .operand = shape_.precision,
+                       .output = shape_.activation});
+  if (l.bias && shape_.fusion == Fusion::kNone) {
+    Forward(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 1, 1));
+  }
+}
+
+void LayerBuilder::LinearInputGradient(const LinearShape& l) {
+  CastInputGradient(l.rows * l.outputs);
+  InputGradient(l.name, Gemm{.m = l.rows,
+                             .n = l.inputs,
+                             .k = l.outputs,
+                             .operand = shape_.precision,
+                             .output = shape_.activation});
+}
+
+void LayerBuilder::LinearWeightGradient(const LinearShape& l) {
+  const bool fused = shape_.fuse_accumulation;
+  WeightGradient(l.name,
+                 Gemm{.m = l.outputs,
+                      .n = l.inputs,
+                      .k = l.rows,
+                      .operand = shape_.precision,
+                      .output = fused ? shape_.gradient : shape_.activation,
+                      .accumulate = fused});
+  if (!fused) Accumulate(l.outputs * l.inputs);
+  // The sum over tokens reads the output's gradient once more, whatever the
+  // bias was fused with forward.
+  if (l.bias && shape_.fusion != Fusion::kResidualNorm) {
+    WeightGradient(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 0, 1));
+  }
+}
+
+// Reads a fresh gradient and the sum, writes the sum.
+void LayerBuilder::Accumulate(int64_t elements) {
+  Pointwise add = Elementwise(elements, 1, 0, 1);
+  add.read += StorageBytes(shape_.gradient, elements);
+  add.written += StorageBytes(shape_.gradient, elements);
+  WeightGradient(OpName::kAccumulate, add);
+}
+
+void LayerBuilder::KeepLinearInput(std::string_view name, int64_t rows,
+                                   int64_t width, ModuleSet modules) {
+  const DType operand = Narrow() ? shape_.precision : shape_.activation;
+  KeepAs(name, rows * width, shape_.kept.linear_input.value_or(operand),
+         modules);
+}
+
+void LayerBuilder::KeepAs(std::string_view name, int64_t elements, DType kept,
+                          ModuleSet modules) {
+  const bool exists =
+      kept == shape_.activation || (Narrow() && kept == shape_.precision);
+  if (!exists) Forward(OpName::kQuantize, Cast(elements, kept, 1));
+  Keep(name, elements, kept, modules);
+}
+
+void LayerBuilder::Norm(int64_t rows, int64_t width, bool residual) {
+  const bool fused = residual && shape_.fusion == Fusion::kResidualNorm;
+  // The sum of the residual branch that a fused norm takes over is one more
+  // tensor read and written forward.
+  Pointwise forward =
+      Elementwise(rows * width, fused ? 2 : 1, fused ? 2 : 1, kNormFlops);
+  forward.kind = Pointwise::Kind::kNorm;
+  forward.row = width;
+  Forward(OpName::kNorm, forward);
+  Pointwise backward =
+      Elementwise(rows * width, fused ? 3 : 2, 1, kNormGradientFlops);
+  backward.kind = Pointwise::Kind::kNorm;
+  backward.row = width;
+  InputGradient(OpName::kNorm, backward);
+  if (residual && !fused) {
+    InputGradient(OpName::kResidual, Elementwise(rows * width, 2, 1, 1));
+  }
+}
+
+Exchange LayerBuilder::TokenExchange(ExchangeKind kind, int64_t width) const {
+  return Exchange{.kind = kind,
+                  .group = ExchangeGroup::kTensor,
+                  .bytes = StorageBytes(shape_.activation, tokens() * width)};
+}
+
+void LayerBuilder::GatherTokensForward(int64_t width) {
+  if (shape_.tensor == 1 || !shape_.sequence_parallel) return;
+  ForwardExchange(TokenExchange(ExchangeKind::kAllGather, width));
+}
+
+void LayerBuilder::ReduceTokensForward(int64_t width) {
+  if (shape_.tensor == 1) return;
+  ForwardExchange(TokenExchange(shape_.sequence_parallel
+                                    ? ExchangeKind::kReduceScatter
+                                    : ExchangeKind::kAllReduce,
+                                width));
+}
+
+void LayerBuilder::GatherTokensInputGradient(int64_t width) {
+  if (shape_.tensor == 1 || !shape_.sequence_parallel) return;
+  InputGradientExchange(TokenExchange(ExchangeKind::kAllGather, width));
+}
+
+void LayerBuilder::ReduceTokensInputGradient(int64_t width) {
+  if (shape_.tensor == 1) return;
+  InputGradientExchange(TokenExchange(shape_.sequence_parallel
+                                          ? ExchangeKind::kReduceScatter
+                                          : ExchangeKind::kAllReduce,
+                                      width));
+}
+
+void LayerBuilder::GatherTokensWeightGradient(int64_t width) {
+  if (shape_.tensor == 1 || !shape_.sequence_parallel) return;
+  WeightGradientExchange(TokenExchange(ExchangeKind::kAllGather, width));
+}
+
+LayerOps LayerBuilder::Build() && {
+  // Slots are opened one after the other.
+  TurnAround(ops_.input_gradient);
+  TurnAround(ops_.weight_gradient);
+  return std::move(ops_);
+}
+
+}  // namespace orrery

@@ -1,0 +1,129 @@
+#pragma once
+// LayerBuilder: collects the steps and kept tensors of a layer, slot by slot.
+//
+// The files layer_*.cc describe the parts of a transformer with it; nobody else
+// needs it. A part opens a slot, says what runs forward and backward there, and
+// what is kept. Build() puts the gradient lists into the order of execution.
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "workload/model/layer.h"
+
+namespace orrery {
+
+class LayerBuilder {
+ public:
+  LayerBuilder(const Model& model, const LayerShape& shape);
+
+  const Model& model() const { return model_; }
+  const LayerShape& shape() const { return shape_; }
+  // Tokens of this rank, and those it normalises: with sequence parallelism a
+  // tensor rank has its share of them between the matrix products.
+  int64_t tokens() const { return shape_.tokens(); }
+  int64_t resident_tokens() const {
+    return shape_.sequence_parallel ? tokens() / shape_.tensor : tokens();
+  }
+
+  // Opens the next module. `modules` are the recomputable sets its forward
+  // steps belong to.
+  void Slot(ModuleSet modules = kNoModule);
+  // Whether steps added from now on may run beside the exchange before them.
+  void BesideExchange(bool beside) { beside_ = beside; }
+
+  void Forward(OpName name, const Work& work);
+  void InputGradient(OpName name, const Work& work);
+  void WeightGradient(OpName name, const Work& work);
+  void ForwardExchange(const Exchange& exchange);
+  void InputGradientExchange(const Exchange& exchange);
+  void WeightGradientExchange(const Exchange& exchange);
+  void Keep(std::string_view name, int64_t elements, DType dtype,
+            ModuleSet modules = kNoModule, bool layer_input = false);
+
+  // A pointwise kernel over `elements` of the activations' format: so many
+  // tensors read and written, so many operations per element.
+  Pointwise Elementwise(int64_t elements, double reads, double writes,
+                        double flops_per_element) const;
+
+  // The three products of a linear layer, with casts where the precision asks
+  // for them.
+  struct LinearShape {
+    OpName name;
+    int64_t rows;
+    int64_t outputs;
+    int64_t inputs;
+    bool bias = false;
+  };
+  void LinearForward(const LinearShape& linear);
+  void LinearInputGradient(const LinearShape& linear);
+  void LinearWeightGradient(const LinearShape& linear);
+  // Of a weight gradient whose product does not do it.
+  void Accumulate(int64_t elements);
+  // Casts of `elements` to the operands' format, where that is narrower than
+  // the activations': of an input, and of an output's gradient.
+  void CastForward(int64_t elements);
+  void CastInputGradient(int64_t elements);
+  // The input of a linear layer, in the format of its operands unless the shape
+  // says otherwise.
+  void KeepLinearInput(std::string_view name, int64_t rows, int64_t width,
+                       ModuleSet modules = kNoModule);
+
+  // Keeps a tensor in `kept`, which takes a cast of its own unless it is
+  // computed or multiplied in that format anyway.
+  void KeepAs(std::string_view name, int64_t elements, DType kept,
+              ModuleSet modules = kNoModule);
+  // Whether operands are narrower than what passes between kernels.
+  bool Narrow() const;
+
+  // Norm over rows of `width`; the gradient also sums the branch that went
+  // around it if `residual`.
+  void Norm(int64_t rows, int64_t width, bool residual);
+
+  // Exchanges of the tensor group around column- and row-parallel layers; they
+  // do nothing on one rank. Before a column-parallel layer: gather the tokens
+  // (sequence parallel). After its input gradient: sum it. And so on.
+  void GatherTokensForward(int64_t width);
+  void ReduceTokensForward(int64_t width);
+  void GatherTokensInputGradient(int64_t width);
+  void ReduceTokensInputGradient(int64_t width);
+  void GatherTokensWeightGradient(int64_t width);
+
+  LayerOps Build() &&;
+
+ private:
+  template <class What>
+  void Add(std::vector<Step>& list, const What& what, ModuleSet modules) {
+    // In place: a step is large, and there are many.
+    Step& step = list.emplace_back();
+    step.what = what;
+    step.slot = slot_;
+    step.modules = modules;
+    step.beside_exchange = beside_;
+  }
+  Exchange TokenExchange(ExchangeKind kind, int64_t width) const;
+  Pointwise Cast(int64_t elements, DType to, int copies) const;
+
+  const Model& model_;
+  const LayerShape& shape_;
+  int16_t slot_ = -1;
+  ModuleSet modules_ = kNoModule;
+  bool beside_ = false;
+  LayerOps ops_;
+};
+
+// The parts of a layer, in their order.
+void AddAttention(LayerBuilder& builder, int layer);
+void AddLatentProjections(LayerBuilder& builder);
+void AddAttentionCore(LayerBuilder& builder, int layer);
+void AddMlp(LayerBuilder& builder);
+void AddBlockNorm(LayerBuilder& builder);
+// The activation between two linear layers, over rows of `width`, in a slot of
+// its own.
+void AddActivation(LayerBuilder& builder, OpName name, int64_t rows,
+                   int64_t width, bool gated, ModuleSet modules);
+void AddMixture(LayerBuilder& builder);
+// Dropout and the residual sum after a block, with a post-norm if `post_norm`.
+void AddResidual(LayerBuilder& builder, bool post_norm);
+
+}  // namespace orrery

@@ -1,0 +1,128 @@
+// What stands before the first and after the last layer.
+#include "workload/model/layer_builder.h"
+
+namespace orrery {
+namespace {
+
+// Operations per logit of a softmax cross-entropy, forward and backward.
+constexpr double kLossFlops = 7;
+constexpr double kLossGradientFlops = 2;
+// Vocabulary-parallel cross-entropy exchanges the maximum, the logit of the
+// target and the sum of exponentials of each position (Megatron-LM).
+constexpr int kLossExchanges = 3;
+
+void AddNorm(LayerBuilder& b, int64_t rows, ModuleSet modules) {
+  b.Slot(modules);
+  b.Norm(rows, b.model().hidden(), /*residual=*/false);
+  b.Keep("norm_input", rows * b.model().hidden(), b.shape().activation,
+         kNoModule, /*layer_input=*/true);
+}
+
+}  // namespace
+
+LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
+  LayerBuilder b(model, shape);
+  const int64_t elements = b.tokens() * model.hidden();
+  const bool learned = model.position() == PositionEncoding::kLearned;
+  b.Slot();
+  // A row is read and written per token, not the whole table.
+  b.Forward(OpName::kEmbedding,
+            b.Elementwise(elements, learned ? 2 : 1, 1, learned ? 1 : 0));
+  b.ReduceTokensForward(model.hidden());
+  b.GatherTokensInputGradient(model.hidden());
+  // Every token adds its gradient to a row.
+  Pointwise scatter = b.Elementwise(elements, 1, 0, 1);
+  scatter.read += StorageBytes(shape.gradient, elements);
+  scatter.written += StorageBytes(shape.gradient, elements);
+  b.WeightGradient(OpName::kEmbedding, scatter);
+  if (model.embedding_norm()) AddNorm(b, b.resident_tokens(), kNormModule);
+  if (model.dropout()) {
+    const int64_t resident = b.resident_tokens() * model.hidden();
+    b.Slot();
+    Pointwise dropout = b.Elementwise(resident, 1, 1, 1);
+    dropout.written += StorageBytes(DType::kInt8, resident);
+    b.Forward(OpName::kDropout, dropout);
+    Pointwise gradient = b.Elementwise(resident, 1, 1, 1);
+    gradient.read += StorageBytes(DType::kInt8, resident);
+    b.InputGradient(OpName::kDropout, gradient);
+    b.Keep("dropout_mask", resident, DType::kInt8, kNoModule,
+           /*layer_input=*/true);
+  }
+  return std::move(b).Build();
+}
+
+LayerOps BuildHead(const Model& model, const LayerShape& shape,
+                   const HeadShape& head) {
+  // The head sees only the positions asked for.
+  LayerShape positions = shape;
+  if (head.positions > 0) {
+    positions.queries = head.positions;
+    positions.context = 1;
+  }
+  LayerBuilder b(model, positions);
+  const int64_t vocabulary =
+      (model.vocabulary() + shape.tensor - 1) / shape.tensor;
+  const int64_t hidden = model.hidden();
+  const LayerBuilder::LinearShape linear{OpName::kHead, b.tokens(), vocabulary,
+                                         hidden, model.head_bias()};
+  if (model.final_norm()) AddNorm(b, b.resident_tokens(), kNormModule);
+  b.Slot();
+  b.GatherTokensForward(hidden);
+  b.LinearForward(linear);
+  b.LinearInputGradient(linear);
+  b.ReduceTokensInputGradient(hidden);
+  b.GatherTokensWeightGradient(hidden);
+  b.LinearWeightGradient(linear);
+  b.KeepLinearInput("head_input", b.resident_tokens(), hidden, kNormModule);
+  if (!head.loss) return std::move(b).Build();
+
+  b.Slot();
+  const int64_t logits = b.tokens() * vocabulary;
+  Pointwise loss = b.Elementwise(logits, 1, 0, kLossFlops);
+  loss.kind = Pointwise::Kind::kSoftmax;
+  loss.row = vocabulary;
+  loss.written = StorageBytes(DType::kFp32, logits);
+  b.Forward(OpName::kLoss, loss);
+  if (shape.tensor > 1) {
+    for (int i = 0; i < kLossExchanges; ++i) {
+      b.ForwardExchange(
+          Exchange{.kind = ExchangeKind::kAllReduce,
+                   .group = ExchangeGroup::kTensor,
+                   .bytes = StorageBytes(DType::kFp32, b.tokens())});
+    }
+  }
+  Pointwise gradient = b.Elementwise(logits, 0, 1, kLossGradientFlops);
+  gradient.read = StorageBytes(DType::kFp32, logits);
+  b.InputGradient(OpName::kLoss, gradient);
+  b.Keep("logits", logits, DType::kFp32);
+  return std::move(b).Build();
+}
+
+LayerOps BuildPredictionInput(const Model& model, const LayerShape& shape) {
+  LayerBuilder b(model, shape);
+  const int64_t hidden = model.hidden();
+  const int64_t rows = b.resident_tokens();
+  const LayerBuilder::LinearShape linear{OpName::kPredictionProjection,
+                                         b.tokens(), hidden / shape.tensor,
+                                         2 * hidden};
+  AddNorm(b, rows, kNormModule);
+  AddNorm(b, rows, kNormModule);
+  b.Slot();
+  b.GatherTokensForward(2 * hidden);
+  b.LinearForward(linear);
+  if (shape.tensor > 1) {
+    // The projection's columns lie on different ranks.
+    b.ForwardExchange(
+        Exchange{.kind = ExchangeKind::kAllGather,
+                 .group = ExchangeGroup::kTensor,
+                 .bytes = StorageBytes(shape.activation, b.tokens() * hidden)});
+  }
+  b.LinearInputGradient(linear);
+  b.ReduceTokensInputGradient(2 * hidden);
+  b.GatherTokensWeightGradient(2 * hidden);
+  b.LinearWeightGradient(linear);
+  b.KeepLinearInput("projection_input", rows, 2 * hidden, kNormModule);
+  return std::move(b).Build();
+}
+
+}  // namespace orrery

@@ -1,0 +1,81 @@
+// The dense MLP of a layer, and what it shares with the experts.
+#include "workload/model/layer_builder.h"
+
+namespace orrery {
+namespace {
+
+// Operations per element of the inner width, forward and backward: SiLU or GELU
+// with the product of a gated MLP, GELU alone (gkarfakis19/Rapid-LLM counts).
+struct ActivationCost {
+  double flops;
+  double gradient_flops;
+};
+constexpr ActivationCost kGatedCost{11, 22};
+constexpr ActivationCost kPlainCost{10, 20};
+
+}  // namespace
+
+void AddActivation(LayerBuilder& b, OpName name, int64_t rows, int64_t width,
+                   bool gated, ModuleSet modules) {
+  const ActivationCost cost = gated ? kGatedCost : kPlainCost;
+  const double inputs = gated ? 2 : 1;
+  b.Slot(static_cast<ModuleSet>(modules | kMlpActivationModule));
+  const int64_t kept = rows * width * (gated ? 2 : 1);
+  const DType computed = b.shape().activation;
+  const DType format = b.shape().kept.activation_input.value_or(computed);
+  Pointwise forward = b.Elementwise(rows * width, inputs, 1, cost.flops);
+  Pointwise backward =
+      b.Elementwise(rows * width, inputs + 1, inputs, cost.gradient_flops);
+  if (format != computed) {
+    // The kernel writes the narrow copy, and reads it in the backward pass.
+    forward.written += StorageBytes(format, kept);
+    backward.read -= StorageBytes(computed, kept) - StorageBytes(format, kept);
+  }
+  b.Forward(name, forward);
+  b.InputGradient(name, backward);
+  b.Keep("activation_input", kept, format, modules);
+}
+
+void AddBlockNorm(LayerBuilder& b) {
+  b.Slot(kNormModule);
+  b.Norm(b.resident_tokens(), b.model().hidden(), /*residual=*/true);
+  b.Keep("norm_input", b.resident_tokens() * b.model().hidden(),
+         b.shape().activation);
+}
+
+void AddMlp(LayerBuilder& b) {
+  const Model& model = b.model();
+  const Mlp& mlp = *model.mlp();
+  const int64_t hidden = model.hidden();
+  const int64_t width = mlp.width / b.shape().tensor;
+  const bool parallel = model.parallel_block();
+  const LayerBuilder::LinearShape up{OpName::kMlpUp, b.tokens(),
+                                     width * (mlp.gated() ? 2 : 1), hidden,
+                                     model.mlp_bias()};
+  const LayerBuilder::LinearShape down{OpName::kMlpDown, b.tokens(), hidden,
+                                       width, model.mlp_bias()};
+  // A parallel block has gathered its tokens and kept them for attention.
+  if (!parallel) AddBlockNorm(b);
+  b.Slot(kMlpModule);
+  if (!parallel) b.GatherTokensForward(hidden);
+  b.LinearForward(up);
+  b.LinearInputGradient(up);
+  if (!parallel) {
+    b.ReduceTokensInputGradient(hidden);
+    b.GatherTokensWeightGradient(hidden);
+    b.KeepLinearInput("mlp_up_input", b.resident_tokens(), hidden, kNormModule);
+  }
+  b.LinearWeightGradient(up);
+  AddActivation(b, OpName::kMlpActivation, b.tokens(), width, mlp.gated(),
+                kMlpModule);
+  b.Slot();
+  b.LinearForward(down);
+  b.ReduceTokensForward(hidden);
+  b.GatherTokensInputGradient(hidden);
+  b.LinearInputGradient(down);
+  b.LinearWeightGradient(down);
+  b.KeepLinearInput("mlp_down_input", b.tokens(), width,
+                    kMlpModule | kMlpActivationModule);
+}
+
+}  // namespace orrery

@@ -1,0 +1,421 @@
+#include "workload/plan/plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "base/format.h"
+#include "proto/training.pb.h"
+#include "topology/machine/field_reader.h"
+#include "workload/plan/divisors.h"
+#include "workload/plan/plan_rules.h"
+
+namespace orrery {
+namespace {
+
+// Batches and sequences beyond these are slips of the keyboard; within them
+// every count of a step fits an int.
+constexpr int kLargestBatch = 1 << 24;
+constexpr int kLargestSequence = 1 << 24;
+constexpr int kMostMicroBatches = 1 << 16;
+constexpr int kMostVirtualStages = 1024;
+constexpr double kMostRunTokens = 1e18;
+
+PipelineSchedule ToSchedule(pb::Training::Schedule schedule) {
+  switch (schedule) {
+    case pb::Training::GPIPE:
+      return PipelineSchedule::kGPipe;
+    case pb::Training::INTERLEAVED_1F1B:
+      return PipelineSchedule::kInterleaved;
+    case pb::Training::ZB_H1:
+      return PipelineSchedule::kZeroBubbleH1;
+    case pb::Training::ZB_V:
+      return PipelineSchedule::kZeroBubbleV;
+    case pb::Training::DUAL_PIPE:
+      return PipelineSchedule::kDualPipe;
+    case pb::Training::ONE_F_ONE_B:
+    case pb::Training::SCHEDULE_UNSPECIFIED:
+      break;
+  }
+  return PipelineSchedule::kOneForwardOneBackward;
+}
+
+// The enums below stand in the schema's order, after UNSPECIFIED.
+template <class To, class From>
+To Ordinal(From from) {
+  return static_cast<To>(std::max(0, static_cast<int>(from) - 1));
+}
+
+}  // namespace
+
+// Reads a pb::Training field by field and then checks rule by rule; goes on
+// after a violation, so that all of them are reported.
+class PlanReader {
+ public:
+  PlanReader(const pb::Training& proto, const Model& model,
+             const System& system)
+      : proto_(proto),
+        model_(model),
+        system_(system),
+        fields_(proto, "training", &violations_) {}
+
+  absl::StatusOr<Plan> Read() {
+    ReadSizes();
+    const FieldReader parallel(proto_.parallel(), "training.parallel",
+                               &violations_);
+    plan_.degrees_ = ReadDegrees(proto_.parallel(), parallel);
+    CheckDegrees(plan_.degrees_, model_, system_.chips(), plan_.sequence_,
+                 parallel);
+    ReadMicroBatches();
+    ReadPrecision();
+    ReadPipeline();
+    ReadSharding();
+    ReadRecompute();
+    ReadContext();
+    ReadRest();
+    RETURN_IF_ERROR(violations_.ToStatus());
+    return std::move(plan_);
+  }
+
+ private:
+  void ReadSizes() {
+    plan_.global_batch_ = fields_.Count("global_batch", 1, kLargestBatch);
+    plan_.micro_batch_ = fields_.Count("micro_batch", 1, kLargestBatch);
+    plan_.sequence_ = fields_.Count("sequence", 1, kLargestSequence);
+    if (model_.position() == PositionEncoding::kLearned &&
+        plan_.sequence_ > model_.learned_positions()) {
+      fields_.Refuse("sequence",
+                     fmt::format("{} tokens, but {} has learned positions for "
+                                 "{}",
+                                 plan_.sequence_, model_.name(),
+                                 model_.learned_positions()));
+    }
+  }
+
+  void ReadMicroBatches() {
+    const int64_t per_round =
+        int64_t{plan_.micro_batch_} * std::max(1, plan_.degrees_.data);
+    plan_.micro_batches_ = 1;
+    if (plan_.global_batch_ % per_round != 0) {
+      fields_.Refuse(
+          "global_batch",
+          fmt::format("{} must be a multiple of micro_batch x data = {} x {}; "
+                      "nearest: {}",
+                      plan_.global_batch_, plan_.micro_batch_,
+                      plan_.degrees_.data,
+                      NearestMultiples(per_round, plan_.global_batch_)));
+      return;
+    }
+    const int64_t count = plan_.global_batch_ / per_round;
+    if (count > kMostMicroBatches) {
+      fields_.Refuse(
+          "global_batch",
+          fmt::format("{} makes {} micro-batches per replica; at "
+                      "most {} can be simulated",
+                      plan_.global_batch_, count, kMostMicroBatches));
+      return;
+    }
+    plan_.micro_batches_ = static_cast<int>(count);
+  }
+
+  void ReadPrecision() {
+    plan_.precision_ = ReadDType("precision", /*has_peak=*/true);
+    plan_.gradient_precision_ =
+        ReadDType("gradient_precision", /*has_peak=*/false);
+    plan_.dispatch_precision_ = proto_.has_dispatch_precision()
+                                    ? ReadDType("dispatch_precision", false)
+                                    : plan_.precision_;
+    if (proto_.has_moment_precision()) {
+      plan_.moment_precision_ = ReadDType("moment_precision", false);
+    }
+    for (const FieldReader& format : fields_.Each("keep_as")) {
+      ReadKeptFormat(format);
+    }
+    if (proto_.has_routing_weight()) {
+      plan_.routing_weight_ = Ordinal<RoutingWeight>(
+          fields_.Enum<pb::Training::RoutingWeight>("routing_weight"));
+      if (!model_.moe()) {
+        fields_.Refuse("routing_weight",
+                       fmt::format("{} has no experts", model_.name()));
+      }
+    }
+  }
+
+  void ReadKeptFormat(const FieldReader& format) {
+    const auto tensor = format.Enum<pb::KeptFormat::Tensor>("tensor");
+    const auto dtype = format.Enum<pb::DType>("precision");
+    if (dtype == pb::DTYPE_UNSPECIFIED) return;
+    const DType kept = FromProto(dtype);
+    const int computed = std::max(16, Bits(plan_.precision_));
+    if (Bits(kept) > computed) {
+      format.Refuse("precision",
+                    fmt::format("{} has more than the {} bits it is computed "
+                                "in",
+                                Name(kept), computed));
+    }
+    const auto set = [&](std::optional<DType>& value) {
+      if (value) format.Refuse("tensor", "is listed twice");
+      value = kept;
+    };
+    switch (tensor) {
+      case pb::KeptFormat::LINEAR_INPUT:
+        return set(plan_.kept_formats_.linear_input);
+      case pb::KeptFormat::ATTENTION_OUTPUT:
+        return set(plan_.kept_formats_.attention_output);
+      case pb::KeptFormat::ACTIVATION_INPUT:
+        return set(plan_.kept_formats_.activation_input);
+      case pb::KeptFormat::TENSOR_UNSPECIFIED:
+        return;
+    }
+  }
+
+  DType ReadDType(const char* name, bool has_peak) {
+    const auto dtype = fields_.Enum<pb::DType>(name);
+    if (dtype == pb::DTYPE_UNSPECIFIED) return DType::kBf16;
+    const DType value = FromProto(dtype);
+    if (has_peak && !system_.chip().peak(value)) {
+      std::string names;
+      for (const DType other : kAllDTypes) {
+        if (!system_.chip().peak(other)) continue;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", Name(other));
+      }
+      fields_.Refuse(name,
+                     fmt::format("{} has no {} units; it has {}",
+                                 system_.chip().name(), Name(value), names));
+    }
+    return value;
+  }
+
+  void ReadPipeline() {
+    plan_.schedule_ =
+        ToSchedule(fields_.Enum<pb::Training::Schedule>("schedule"));
+    plan_.virtual_stages_ =
+        fields_.Count("virtual_stages", 1, kMostVirtualStages);
+    CheckSchedule();
+    ReadStages();
+  }
+
+  void CheckSchedule() {
+    const int pipeline = plan_.degrees_.pipeline;
+    const int virtual_stages = plan_.virtual_stages_;
+    const int micro_batches = plan_.micro_batches_;
+    const auto pieces = [&](int wanted, const char* schedule) {
+      if (virtual_stages == wanted) return;
+      fields_.Refuse("virtual_stages",
+                     fmt::format("{}, but {} has {} per rank", virtual_stages,
+                                 schedule, wanted));
+    };
+    switch (plan_.schedule_) {
+      case PipelineSchedule::kGPipe:
+        return pieces(1, "GPIPE");
+      case PipelineSchedule::kOneForwardOneBackward:
+        if (virtual_stages != 1) {
+          fields_.Refuse("virtual_stages",
+                         fmt::format("{}, but ONE_F_ONE_B has 1 per rank; for "
+                                     "more use INTERLEAVED_1F1B",
+                                     virtual_stages));
+        }
+        return;
+      case PipelineSchedule::kZeroBubbleH1:
+        return pieces(1, "ZB_H1");
+      case PipelineSchedule::kZeroBubbleV:
+        return pieces(2, "ZB_V");
+      case PipelineSchedule::kInterleaved:
+        if (virtual_stages < 2) {
+          fields_.Refuse("virtual_stages",
+                         "1, but INTERLEAVED_1F1B needs 2 or more; for 1 use "
+                         "ONE_F_ONE_B");
+        }
+        if (pipeline < 2) {
+          fields_.Refuse("schedule",
+                         "INTERLEAVED_1F1B needs a pipeline degree of 2 or "
+                         "more; for 1 use ONE_F_ONE_B");
+        }
+        if (micro_batches % pipeline != 0) {
+          fields_.Refuse(
+              "schedule",
+              fmt::format("INTERLEAVED_1F1B needs micro-batches in multiples "
+                          "of the {} stages, and a replica has {}; nearest: {}",
+                          pipeline, micro_batches,
+                          NearestMultiples(pipeline, micro_batches)));
+        }
+        return;
+      case PipelineSchedule::kDualPipe:
+        pieces(1, "DUAL_PIPE");
+        if (pipeline % 2 != 0) {
+          fields_.Refuse("schedule",
+                         fmt::format("DUAL_PIPE needs an even pipeline degree, "
+                                     "not {}",
+                                     pipeline));
+        }
+        if (micro_batches % 2 != 0 || micro_batches < 2 * pipeline) {
+          fields_.Refuse(
+              "schedule",
+              fmt::format("DUAL_PIPE needs an even number of micro-batches, at "
+                          "least twice the {} stages; a replica has {}",
+                          pipeline, micro_batches));
+        }
+        return;
+    }
+  }
+
+  void ReadStages() {
+    const int64_t pieces =
+        int64_t{plan_.degrees_.pipeline} * plan_.virtual_stages_;
+    const int layers = model_.layers();
+    if (proto_.layers_per_stage_size() == 0) {
+      if (layers % pieces != 0) {
+        fields_.Refuse(
+            "parallel.pipeline",
+            fmt::format("pipeline {} x virtual_stages {} must divide the {} "
+                        "layers, or layers_per_stage must say how they are "
+                        "spread; the product could be {}",
+                        plan_.degrees_.pipeline, plan_.virtual_stages_, layers,
+                        NearestDivisors(layers, pieces)));
+        return;
+      }
+      plan_.layers_per_stage_.assign(static_cast<size_t>(pieces),
+                                     static_cast<int>(layers / pieces));
+      return;
+    }
+    plan_.layers_per_stage_ = fields_.Counts("layers_per_stage", 0, layers);
+    if (proto_.layers_per_stage_size() != pieces) {
+      fields_.Refuse("layers_per_stage",
+                     fmt::format("has {} entries; pipeline x virtual_stages = "
+                                 "{} are needed",
+                                 proto_.layers_per_stage_size(), pieces));
+      return;
+    }
+    const int64_t sum =
+        std::accumulate(plan_.layers_per_stage_.begin(),
+                        plan_.layers_per_stage_.end(), int64_t{0});
+    if (sum != layers) {
+      fields_.Refuse(
+          "layers_per_stage",
+          fmt::format("sums to {}; the model has {} layers", sum, layers));
+    }
+    // The embedding or the head may have a piece to themselves.
+    for (size_t i = 1; i + 1 < plan_.layers_per_stage_.size(); ++i) {
+      if (plan_.layers_per_stage_[i] > 0) continue;
+      fields_.Refuse(
+          fmt::format("layers_per_stage[{}]", i),
+          "0: only the first piece, which has the embedding, and the last, "
+          "which has the head, may be without layers");
+    }
+  }
+
+  void ReadSharding() {
+    plan_.sharding_ =
+        Ordinal<Sharding>(fields_.Enum<pb::Training::Sharding>("sharding"));
+    // Context ranks hold the same weights, so they share the state too.
+    const int64_t copies =
+        int64_t{std::max(1, plan_.degrees_.data)} * plan_.degrees_.context;
+    plan_.sharding_group_ = static_cast<int>(
+        std::min<int64_t>(copies, std::numeric_limits<int>::max()));
+    plan_.accumulate_locally_ = proto_.accumulate_locally();
+    if (plan_.accumulate_locally_ && plan_.sharding_ < Sharding::kGradients) {
+      fields_.Refuse("accumulate_locally",
+                     "is about sharded gradients; needs sharding: ZERO_2 or "
+                     "ZERO_3");
+    }
+    plan_.reshard_after_forward_ =
+        !proto_.has_reshard_after_forward() || proto_.reshard_after_forward();
+    if (!plan_.reshard_after_forward_ &&
+        plan_.sharding_ != Sharding::kWeights) {
+      fields_.Refuse("reshard_after_forward",
+                     "is about sharded weights; needs sharding: ZERO_3");
+    }
+    if (!proto_.has_sharding_group()) return;
+    plan_.sharding_group_ = fields_.Count("sharding_group", 1, kLargestBatch);
+    if (copies % plan_.sharding_group_ != 0) {
+      fields_.Refuse(
+          "sharding_group",
+          fmt::format("{} must divide data x context = {}; nearest: "
+                      "{}",
+                      plan_.sharding_group_, copies,
+                      NearestDivisors(copies, plan_.sharding_group_)));
+    }
+  }
+
+  void ReadRecompute() {
+    plan_.recompute_ =
+        Ordinal<Recompute>(fields_.Enum<pb::Training::Recompute>("recompute"));
+    if (plan_.recompute_ == Recompute::kSelective) {
+      plan_.recompute_modules_[static_cast<size_t>(Module::kAttentionCore)] =
+          true;
+    }
+    for (const int module : proto_.recompute_module()) {
+      if (module != pb::Training::MODULE_UNSPECIFIED) {
+        plan_.recompute_modules_[static_cast<size_t>(module) - 1] = true;
+      }
+    }
+    const auto missing = [&](Module module, bool has, const char* what) {
+      if (!plan_.Recomputes(module) || has) return;
+      fields_.Refuse("recompute_module",
+                     fmt::format("{} has no {}", model_.name(), what));
+    };
+    missing(Module::kMoe, model_.moe().has_value(), "experts");
+    missing(Module::kMlaUpProjection, model_.attention().is_latent(),
+            "latent attention");
+    const bool listed = proto_.recompute_module_size() > 0;
+    if (listed != (plan_.recompute_ == Recompute::kPerModule)) {
+      fields_.Refuse("recompute_module",
+                     listed ? "needs recompute: RECOMPUTE_PER_MODULE"
+                            : "RECOMPUTE_PER_MODULE needs at least one module");
+    }
+  }
+
+  void ReadContext() {
+    plan_.attention_kernel_ = Ordinal<AttentionKernel>(
+        fields_.Enum<pb::Training::AttentionKernel>("attention_kernel"));
+    if (plan_.degrees_.context == 1) return;
+    plan_.context_method_ = Ordinal<ContextMethod>(
+        fields_.Enum<pb::Training::ContextMethod>("context_method"));
+    const int heads = model_.attention().heads / plan_.degrees_.tensor;
+    if (plan_.context_method_ == ContextMethod::kUlysses && heads > 0 &&
+        heads % plan_.degrees_.context != 0) {
+      fields_.Refuse(
+          "context_method",
+          fmt::format("CONTEXT_ULYSSES splits the {} heads of a tensor rank "
+                      "over context {}; nearest: {}",
+                      heads, plan_.degrees_.context,
+                      NearestDivisors(heads, plan_.degrees_.context)));
+    }
+  }
+
+  void ReadRest() {
+    plan_.bucket_ = fields_.Positive<Bytes>("bucket");
+    plan_.overlap_gradient_ = proto_.overlap_gradient_reduction();
+    plan_.overlap_parameter_ = proto_.overlap_parameter_gather();
+    plan_.overlap_tensor_ = proto_.overlap_tensor();
+    plan_.overlap_weight_ = proto_.overlap_weight_gradient();
+    plan_.overlap_pipeline_ = proto_.overlap_pipeline();
+    plan_.scatter_pipeline_ = proto_.scatter_pipeline() &&
+                              plan_.degrees_.tensor > 1 &&
+                              !plan_.degrees_.sequence_parallel;
+    plan_.fuse_accumulation_ = proto_.fuse_gradient_accumulation();
+    plan_.run_tokens_ = fields_.OptionalReal("run_tokens", 1, kMostRunTokens);
+    if (proto_.has_dispatch_method() && model_.moe()) {
+      plan_.dispatch_method_ = Ordinal<DispatchMethod>(
+          fields_.Enum<pb::Training::DispatchMethod>("dispatch_method"));
+    }
+    plan_.routing_ = ReadRouting(proto_, model_, fields_);
+    plan_.rank_map_ = ReadRankMap(proto_, system_.chips(), fields_);
+  }
+
+  const pb::Training& proto_;
+  const Model& model_;
+  const System& system_;
+  Violations violations_;
+  FieldReader fields_;
+  Plan plan_;
+};
+
+absl::StatusOr<Plan> Plan::FromProto(const pb::Training& proto,
+                                     const Model& model, const System& system) {
+  return PlanReader(proto, model, system).Read();
+}
+
+}  // namespace orrery

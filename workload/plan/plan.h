@@ -1,0 +1,163 @@
+#pragma once
+// Plan: one optimizer step of training, split over a machine.
+//
+// Immutable and valid for the model and the system it was made with: degrees
+// multiply to the chips, and everything that must divide does. Every rule that
+// a plan breaks is reported, not only the first, with the field's path, its
+// value and, where there is one, the nearest legal value.
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "topology/machine/dtype.h"
+#include "topology/machine/system.h"
+#include "workload/model/layer_shape.h"
+#include "workload/model/model.h"
+#include "workload/plan/degrees.h"
+#include "workload/plan/expert_routing.h"
+
+namespace orrery {
+
+namespace pb {
+class Training;
+}  // namespace pb
+
+enum class PipelineSchedule {
+  kGPipe,
+  kOneForwardOneBackward,
+  kInterleaved,
+  kZeroBubbleH1,
+  kZeroBubbleV,
+  kDualPipe
+};
+// What a data-parallel rank does not keep in full: ZeRO stages 0 to 3, each
+// including the ones before it.
+enum class Sharding { kNone, kOptimizer, kGradients, kWeights };
+enum class Recompute { kNone, kSelective, kFull, kPerModule };
+// Parts of a layer that can be recomputed by themselves.
+enum class Module {
+  kAttentionCore,
+  kNorm,
+  kMlpActivation,
+  kMlp,
+  kMoe,
+  kMlaUpProjection
+};
+inline constexpr size_t kModules = 6;
+// Every copy of a token by itself, or once to each island that needs it.
+enum class DispatchMethod { kDirect, kByIsland };
+
+class Plan {
+ public:
+  static absl::StatusOr<Plan> FromProto(const pb::Training& proto,
+                                        const Model& model,
+                                        const System& system);
+
+  // In sequences.
+  int global_batch() const { return global_batch_; }
+  int micro_batch() const { return micro_batch_; }
+  // Tokens of one sequence.
+  int sequence() const { return sequence_; }
+  const Degrees& degrees() const { return degrees_; }
+  // Micro-batches that one replica runs per step.
+  int micro_batches() const { return micro_batches_; }
+
+  PipelineSchedule schedule() const { return schedule_; }
+  // Pieces of the model on one rank, 1 without interleaving.
+  int virtual_stages() const { return virtual_stages_; }
+  // Layers of each of the pipeline x virtual_stages pieces, in model order.
+  absl::Span<const int> layers_per_stage() const { return layers_per_stage_; }
+
+  Sharding sharding() const { return sharding_; }
+  // Ranks over which a copy of the state is spread.
+  int sharding_group() const { return sharding_group_; }
+  // Sharded gradients are summed over micro-batches before they are reduced.
+  bool accumulates_locally() const { return accumulate_locally_; }
+  // Whether gradients are reduced after every micro-batch.
+  bool reduces_every_micro_batch() const {
+    return sharding_ >= Sharding::kGradients && !accumulate_locally_;
+  }
+  // Sharded weights are gathered for every pass, not once per step.
+  bool reshards_after_forward() const { return reshard_after_forward_; }
+  Recompute recompute() const { return recompute_; }
+  bool Recomputes(Module module) const {
+    return recompute_modules_[static_cast<size_t>(module)];
+  }
+  AttentionKernel attention_kernel() const { return attention_kernel_; }
+  ContextMethod context_method() const { return context_method_; }
+  DType precision() const { return precision_; }
+  // Of gradients as they are kept and reduced.
+  DType gradient_precision() const { return gradient_precision_; }
+  // Of the optimizer's two moments.
+  DType moment_precision() const { return moment_precision_; }
+  // Of tensors that wait for the backward pass in a format of their own.
+  const KeptFormats& kept_formats() const { return kept_formats_; }
+  RoutingWeight routing_weight() const { return routing_weight_; }
+  // Of tokens on their way to the experts.
+  DType dispatch_precision() const { return dispatch_precision_; }
+  // Gradients that are reduced at once, at the most.
+  Bytes bucket() const { return bucket_; }
+  bool overlap_gradient_reduction() const { return overlap_gradient_; }
+  bool overlap_parameter_gather() const { return overlap_parameter_; }
+  bool overlap_tensor() const { return overlap_tensor_; }
+  const ExpertRouting& routing() const { return routing_; }
+  DispatchMethod dispatch_method() const { return dispatch_method_; }
+  // The chip of each rank; empty: rank r on chip r.
+  absl::Span<const int> rank_map() const { return rank_map_; }
+  // Weight gradients run beside the exchange of their module's input gradient.
+  bool overlap_weight_gradient() const { return overlap_weight_; }
+  // A rank goes on while what it sends to another stage is under way.
+  bool overlap_pipeline() const { return overlap_pipeline_; }
+  // Tensor ranks send a share each to the next stage, which gathers them.
+  bool scatter_pipeline() const { return scatter_pipeline_; }
+  // The product of a weight gradient adds it to the sum by itself.
+  bool fuse_gradient_accumulation() const { return fuse_accumulation_; }
+  // Tokens of the whole run, if it is known.
+  std::optional<double> run_tokens() const { return run_tokens_; }
+
+ private:
+  Plan() = default;
+  friend class PlanReader;
+
+  int global_batch_ = 0;
+  int micro_batch_ = 0;
+  int sequence_ = 0;
+  int micro_batches_ = 0;
+  Degrees degrees_;
+  PipelineSchedule schedule_ = PipelineSchedule::kOneForwardOneBackward;
+  int virtual_stages_ = 1;
+  std::vector<int> layers_per_stage_;
+  Sharding sharding_ = Sharding::kNone;
+  int sharding_group_ = 1;
+  Recompute recompute_ = Recompute::kNone;
+  std::array<bool, kModules> recompute_modules_{};
+  AttentionKernel attention_kernel_ = AttentionKernel::kFlash;
+  ContextMethod context_method_ = ContextMethod::kRing;
+  DType precision_{};
+  DType gradient_precision_{};
+  DType dispatch_precision_{};
+  DType moment_precision_ = DType::kFp32;
+  KeptFormats kept_formats_;
+  RoutingWeight routing_weight_ = RoutingWeight::kOnOutput;
+  bool accumulate_locally_ = false;
+  bool reshard_after_forward_ = true;
+  Bytes bucket_;
+  bool overlap_gradient_ = false;
+  bool overlap_parameter_ = false;
+  bool overlap_tensor_ = false;
+  ExpertRouting routing_;
+  DispatchMethod dispatch_method_ = DispatchMethod::kDirect;
+  std::vector<int> rank_map_;
+  bool overlap_weight_ = true;
+  bool overlap_pipeline_ = true;
+  bool scatter_pipeline_ = false;
+  bool fuse_accumulation_ = true;
+  std::optional<double> run_tokens_;
+};
+
+}  // namespace orrery

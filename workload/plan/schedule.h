@@ -1,0 +1,74 @@
+#pragma once
+// Pipeline schedules as explicit orders: what each pipeline rank runs, one
+// after the other, in one optimizer step.
+//
+// Nothing here knows about time. With uniform stages and free communication the
+// orders give exactly the bubbles of their papers (tests/workload):
+//
+//   GPipe        Huang et al., arXiv 1811.06965
+//   1F1B         Narayanan et al., arXiv 2006.09503
+//   interleaved  Narayanan et al., arXiv 2104.04473
+//   ZB-H1        Qi et al., arXiv 2401.10241
+//   ZB-V         Qi et al., arXiv 2405.15362
+//   DualPipe     DeepSeek-AI, arXiv 2412.19437
+//
+//   const PipelineOrders orders =
+//       MakeOrders(PipelineSchedule::kOneForwardOneBackward, 4, 1, 8);
+//   for (const PipelineAction& action : orders.of_rank[0]) ...
+#include <cstdint>
+#include <vector>
+
+#include "workload/plan/plan.h"
+#include "workload/plan/stage_layout.h"
+
+namespace orrery {
+
+enum class PipelinePass : uint8_t {
+  kForward,
+  // Input and weight gradients together.
+  kBackward,
+  kInputGradient,
+  kWeightGradient,
+};
+
+struct PipelineAction {
+  PipelinePass pass = PipelinePass::kForward;
+  int16_t piece = 0;
+  int32_t micro_batch = 0;
+  // Runs interleaved with the next action, so that each hides the other's
+  // communication (DualPipe's forward and backward pairs).
+  bool with_next = false;
+  friend bool operator==(const PipelineAction&,
+                         const PipelineAction&) = default;
+};
+
+struct PipelineOrders {
+  StageLayout layout;
+  int micro_batches;
+  std::vector<std::vector<PipelineAction>> of_rank;
+
+  // Whether the micro-batch enters at the last rank.
+  bool IsSecondHalf(int micro_batch) const {
+    return layout.bidirectional() && micro_batch >= micro_batches / 2;
+  }
+};
+
+// Requires: what Plan checks of schedule, pipeline, virtual_stages and
+// micro_batches.
+PipelineOrders MakeOrders(PipelineSchedule schedule, int pipeline,
+                          int virtual_stages, int micro_batches);
+
+// The most micro-batches of one piece whose activations a rank holds at once,
+// counted from forward to the end of the backward (or weight-gradient) pass.
+int PeakInFlight(const std::vector<PipelineAction>& order);
+
+// The builders, one per schedule; of_rank of the result.
+using RankOrders = std::vector<std::vector<PipelineAction>>;
+RankOrders GPipeOrders(int ranks, int micro_batches);
+RankOrders OneForwardOneBackwardOrders(int ranks, int micro_batches);
+RankOrders InterleavedOrders(int ranks, int pieces, int micro_batches);
+RankOrders ZeroBubbleH1Orders(int ranks, int micro_batches);
+RankOrders ZeroBubbleVOrders(int ranks, int micro_batches);
+RankOrders DualPipeOrders(int ranks, int micro_batches);
+
+}  // namespace orrery

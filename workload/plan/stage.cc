@@ -1,0 +1,147 @@
+#include "workload/plan/stage.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "workload/model/parameters.h"
+#include "workload/plan/stage_layout.h"
+
+namespace orrery {
+namespace {
+
+// Whether the first and the last stage lie on different ranks.
+bool EndsApart(const Plan& plan) {
+  const StageLayout layout(plan.schedule(), plan.degrees().pipeline,
+                           plan.virtual_stages());
+  return layout.PlaceOf(0).rank != layout.PlaceOf(layout.stages() - 1).rank &&
+         !layout.bidirectional();
+}
+
+// Attention parameters that every tensor rank has in full: the
+// down-projections of latent attention with their norms, and key and value
+// heads of which there are fewer than ranks.
+int64_t AttentionOnRank(const Model& model, const Degrees& degrees,
+                        int64_t attention) {
+  const Attention& a = model.attention();
+  const int64_t hidden = model.hidden();
+  int64_t replicated = 0;
+  if (a.is_latent()) {
+    const int64_t latent = a.query_rank + a.kv_rank + a.rope_dimension;
+    replicated = hidden * latent + a.query_rank + a.kv_rank;
+    return replicated + (attention - replicated) / degrees.tensor;
+  }
+  const int64_t kv = hidden * (a.key_width() + a.value_width());
+  if (degrees.tensor <= a.kv_heads) return attention / degrees.tensor;
+  return (attention - kv) / degrees.tensor + kv / a.kv_heads;
+}
+
+}  // namespace
+
+std::vector<Stage> CutStages(const Model& model, const Plan& plan) {
+  std::vector<Stage> stages;
+  int first = 0;
+  for (const int layers : plan.layers_per_stage()) {
+    stages.push_back({.first_layer = first, .layers = layers});
+    first += layers;
+  }
+  CHECK(!stages.empty());
+  stages.front().embedding = true;
+  stages.back().head = true;
+  stages.back().embedding_copy = model.tied_embedding() && EndsApart(plan);
+  return stages;
+}
+
+RankParameters LayerParametersOf(const Model& model, const Degrees& degrees,
+                                 int layer) {
+  const ParameterCount count = LayerParameters(model, layer);
+  const int t = degrees.tensor;
+  return {.dense = AttentionOnRank(model, degrees, count.attention) +
+                   (count.mlp + count.shared_experts) / t + count.router +
+                   count.norms,
+          .experts = count.experts / degrees.expert / degrees.expert_tensor};
+}
+
+int64_t EmbeddingParametersOf(const Model& model, const Degrees& degrees) {
+  const int64_t vocabulary =
+      (int64_t{model.vocabulary()} + degrees.tensor - 1) / degrees.tensor;
+  return vocabulary * model.hidden();
+}
+
+RankParameters ParametersOf(const Model& model, const Degrees& degrees,
+                            const Stage& stage) {
+  RankParameters sum;
+  for (int i = 0; i < stage.layers; ++i) {
+    sum += LayerParametersOf(model, degrees, stage.first_layer + i);
+  }
+  if (stage.embedding) {
+    const ParameterCount count = EmbeddingParameters(model);
+    sum.dense +=
+        EmbeddingParametersOf(model, degrees) + count.positions + count.norms;
+  }
+  if (!stage.head) return sum;
+  const ParameterCount count = HeadParameters(model);
+  sum.dense += count.norms + (count.head + degrees.tensor - 1) / degrees.tensor;
+  if (stage.embedding_copy) sum.dense += EmbeddingParametersOf(model, degrees);
+  for (int module = 0; module < model.mtp_modules(); ++module) {
+    const int layer = model.layers() + module;
+    const ParameterCount block = LayerParameters(model, layer);
+    const RankParameters held = LayerParametersOf(model, degrees, layer);
+    // Besides its block: norms and a projection that tensor ranks share.
+    const int64_t rest = MtpModuleParameters(model, module) - block.total();
+    sum += held;
+    sum.dense += rest / degrees.tensor;
+  }
+  return sum;
+}
+
+LayerShape ShapeOf(const Plan& plan, int expert_place) {
+  const Degrees& degrees = plan.degrees();
+  const DType precision = plan.precision();
+  // Narrow formats are for operands; what passes between kernels has 16 bits.
+  const DType activation = Bits(precision) < 16 ? DType::kBf16 : precision;
+  return {.sequences = plan.micro_batch(),
+          .queries = plan.sequence(),
+          .tensor = degrees.tensor,
+          .context = degrees.context,
+          .expert = degrees.expert,
+          .expert_tensor = degrees.expert_tensor,
+          .sequence_parallel = degrees.sequence_parallel,
+          .context_method = plan.context_method(),
+          .attention = plan.attention_kernel(),
+          .precision = precision,
+          .activation = activation,
+          .gradient = plan.gradient_precision(),
+          .fuse_accumulation = plan.fuse_gradient_accumulation(),
+          .dispatch = plan.dispatch_precision(),
+          .kept = plan.kept_formats(),
+          .routing_weight = plan.routing_weight(),
+          .expert_load = plan.routing().LoadOf(expert_place, degrees.expert),
+          .expert_peak = plan.routing().PeakOf(expert_place, degrees.expert),
+          .routed = !plan.routing().balanced() ||
+                    plan.dispatch_method() != DispatchMethod::kDirect};
+}
+
+ModuleSet RecomputedModules(const Plan& plan) {
+  constexpr std::pair<Module, ModuleSet> kBits[] = {
+      {Module::kAttentionCore, kAttentionCoreModule},
+      {Module::kNorm, kNormModule},
+      {Module::kMlpActivation, kMlpActivationModule},
+      {Module::kMlp, kMlpModule},
+      {Module::kMoe, kMoeModule},
+      {Module::kMlaUpProjection, kLatentUpModule}};
+  static_assert(std::size(kBits) == kModules);
+  ModuleSet set = kNoModule;
+  if (plan.recompute() == Recompute::kFull) return set;
+  for (const auto& [module, bit] : kBits) {
+    if (plan.Recomputes(module)) set = static_cast<ModuleSet>(set | bit);
+  }
+  return set;
+}
+
+Bytes KeptBytes(const LayerOps& ops, const Plan& plan) {
+  return plan.recompute() == Recompute::kFull
+             ? KeptInputBytes(ops)
+             : KeptBytes(ops, RecomputedModules(plan));
+}
+
+}  // namespace orrery

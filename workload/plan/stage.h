@@ -1,0 +1,65 @@
+#pragma once
+// Stage: what one pipeline stage holds of a model, and on one rank of it.
+//
+//   const std::vector<Stage> stages = CutStages(model, plan);
+//   const RankParameters held = ParametersOf(model, plan.degrees(), stages[0]);
+//
+// The embedding stands before the first layer, final norm, LM head, loss and
+// multi-token-prediction modules after the last. A tied embedding is held by
+// both ends where they lie on different ranks.
+#include <cstdint>
+#include <vector>
+
+#include "workload/model/layer.h"
+#include "workload/model/layer_shape.h"
+#include "workload/model/model.h"
+#include "workload/plan/plan.h"
+
+namespace orrery {
+
+struct Stage {
+  int first_layer = 0;
+  int layers = 0;
+  bool embedding = false;
+  bool head = false;
+  // The head's weights are a copy of an embedding that lives elsewhere.
+  bool embedding_copy = false;
+  friend bool operator==(const Stage&, const Stage&) = default;
+};
+
+// Stages in model order.
+std::vector<Stage> CutStages(const Model& model, const Plan& plan);
+
+// Parameters of one rank. Experts are apart because their copies are elsewhere.
+struct RankParameters {
+  int64_t dense = 0;
+  int64_t experts = 0;
+  int64_t total() const { return dense + experts; }
+  RankParameters& operator+=(const RankParameters& other) {
+    dense += other.dense;
+    experts += other.experts;
+    return *this;
+  }
+  friend bool operator==(const RankParameters&,
+                         const RankParameters&) = default;
+};
+
+RankParameters LayerParametersOf(const Model& model, const Degrees& degrees,
+                                 int layer);
+// The tensor rank's share of the vocabulary, both ways of it.
+int64_t EmbeddingParametersOf(const Model& model, const Degrees& degrees);
+RankParameters ParametersOf(const Model& model, const Degrees& degrees,
+                            const Stage& stage);
+
+// One micro-batch of the plan, as its layers see it on a rank at the given
+// place of its expert group.
+LayerShape ShapeOf(const Plan& plan, int expert_place = 0);
+
+// What the plan recomputes, as the layers name it; none under full
+// recomputation, which is not a matter of modules.
+ModuleSet RecomputedModules(const Plan& plan);
+
+// Bytes of `ops` that live from forward to backward under the plan.
+Bytes KeptBytes(const LayerOps& ops, const Plan& plan);
+
+}  // namespace orrery

@@ -1,0 +1,187 @@
+#pragma once
+// Program: what every rank does, in a form that scales to tens of thousands of
+// ranks. Immutable; made by ProgramBuilder, which has checked everything here.
+//
+// A Role is a task-graph template: tasks lie stream by stream, in the order in
+// which the stream runs them (a TaskId is a place in that list), with
+// dependencies between streams in CSR form. Because a stream is FIFO, a
+// dependency on a task implies all the tasks before it in its stream; a task
+// keeps at most one dependency per stream, and none that follows from others.
+// The engine therefore needs one counter per stream of a rank, and nothing per
+// task: 16 384 ranks of 6 000 tasks cost as much as the roles they share.
+//
+// A rank plays a role. Where the role says "all-reduce in my slot 2", the
+// rank's slot table says which group that is. Members of a group run its calls
+// in the same order, so a call needs no tag: the n-th of one member meets the
+// n-th of the others.
+//
+// A rank may stand for several (`multiplicity`, folding): groups then hold only
+// the simulated members.
+#include <absl/types/span.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/simulation_ids.h"
+#include "workload/program/task.h"
+
+namespace orrery {
+
+enum class StreamKind : uint8_t { kCompute, kCommunication, kCopy };
+
+struct Stream {
+  std::string name;
+  StreamKind kind = StreamKind::kCompute;
+};
+inline constexpr int kMaxStreams = 16;
+
+// Streams' sets as bits.
+using StreamMask = uint16_t;
+static_assert(sizeof(StreamMask) * 8 >= kMaxStreams);
+
+// A role's communication with one group: which stream it runs on, the distinct
+// calls, and the order in which they are made.
+struct RoleSlot {
+  enum class Side : uint8_t { kMember, kSender, kReceiver };
+  std::string name;
+  StreamId stream{};
+  Side side = Side::kMember;
+  std::vector<Communication> calls = {};
+  std::vector<TaskId> sequence = {};
+};
+
+class Role {
+ public:
+  const std::string& name() const { return name_; }
+  int32_t task_count() const { return static_cast<int32_t>(tasks_.size()); }
+  TaskId stream_begin(StreamId s) const { return stream_begin_[Index(s)]; }
+  TaskId stream_end(StreamId s) const { return stream_begin_[Index(s) + 1]; }
+  StreamId stream_of(TaskId task) const;
+
+  const Task& task(TaskId t) const { return tasks_[t]; }
+  const KernelWork& kernel(const Task& task) const {
+    return kernels_[static_cast<size_t>(task.payload)];
+  }
+  const Communication& communication(const Task& task) const {
+    return slots_[static_cast<SlotId>(task.slot)]
+        .calls[static_cast<size_t>(task.payload)];
+  }
+  absl::Span<const Dependency> dependencies(TaskId t) const {
+    return Row(dependencies_, dependencies_begin_, t);
+  }
+  absl::Span<const MemoryEffect> memory_effects(TaskId t) const {
+    return Row(memory_effects_, memory_effects_begin_, t);
+  }
+  NameId name_of(TaskId t) const { return task_names_[t]; }
+  // Found by search.
+  const Mark& mark(TaskId t) const;
+  const IdVector<SlotId, RoleSlot>& slots() const { return slots_; }
+  const MemoryByKind& initial_memory() const { return initial_memory_; }
+
+ private:
+  friend class RoleCompiler;
+  Role() = default;
+
+  template <class T>
+  static absl::Span<const T> Row(const std::vector<T>& items,
+                                 const std::vector<int32_t>& begin, TaskId t) {
+    const auto first = static_cast<size_t>(begin[Index(t)]);
+    const auto last = static_cast<size_t>(begin[Index(t) + 1]);
+    return absl::MakeConstSpan(items.data() + first, last - first);
+  }
+
+  std::string name_;
+  std::vector<TaskId> stream_begin_;  // one more than streams
+  IdVector<TaskId, Task> tasks_;
+  std::vector<KernelWork> kernels_;
+  std::vector<int32_t> dependencies_begin_;  // one more than tasks
+  std::vector<Dependency> dependencies_;
+  std::vector<int32_t> memory_effects_begin_;  // one more than tasks
+  std::vector<MemoryEffect> memory_effects_;
+  IdVector<TaskId, NameId> task_names_;
+  // Tasks from `first` up to that of the next entry are marked alike.
+  struct MarkedRun {
+    TaskId first;
+    Mark mark;
+  };
+  std::vector<MarkedRun> marks_;
+  IdVector<SlotId, RoleSlot> slots_;
+  MemoryByKind initial_memory_{};
+};
+
+struct ProgramRank {
+  int32_t number = 0;  // the user's: global rank, or the representative's
+  RoleId role{};
+  int64_t multiplicity = 1;  // ranks it stands for, itself included
+  double slowness = 1;       // factor on the duration of its kernels
+  int64_t slots_begin = 0;   // into the program's slot table
+};
+
+struct GroupMember {
+  RankId rank;
+  StreamId stream;
+};
+
+// A group is known by its family ("tensor", "pipeline forward") and an index.
+// `members` of a point-to-point group: the sender, then the receiver.
+struct ProgramGroup {
+  NameId family{};
+  int64_t index = 0;
+  CallId first_call{};
+  int32_t call_count = 0;
+  int64_t members_begin = 0;
+  int32_t member_count = 0;
+};
+
+class Program {
+ public:
+  const IdVector<StreamId, Stream>& streams() const { return streams_; }
+  const IdVector<RoleId, Role>& roles() const { return roles_; }
+  const IdVector<RankId, ProgramRank>& ranks() const { return ranks_; }
+  const IdVector<GroupId, ProgramGroup>& groups() const { return groups_; }
+  const IdVector<CallId, Call>& calls() const { return calls_; }
+  const std::string& name(NameId id) const { return names_[id]; }
+
+  const Role& role_of(RankId rank) const { return roles_[ranks_[rank].role]; }
+  GroupId group_of(RankId rank, SlotId slot) const {
+    return slot_groups_[static_cast<size_t>(ranks_[rank].slots_begin) +
+                        Index(slot)];
+  }
+  // Requires: `task` is communication of `rank`'s role.
+  CallId call_of(RankId rank, const Task& task) const {
+    const GroupId group = group_of(rank, static_cast<SlotId>(task.slot));
+    return static_cast<CallId>(static_cast<int32_t>(groups_[group].first_call) +
+                               task.payload);
+  }
+  absl::Span<const GroupMember> members(GroupId id) const {
+    const ProgramGroup& group = groups_[id];
+    return absl::MakeConstSpan(members_.data() + group.members_begin,
+                               static_cast<size_t>(group.member_count));
+  }
+
+  // Over all simulated ranks.
+  int64_t task_count() const { return task_count_; }
+
+  // "rank 3 compute: 'qkv' (task 12)", for errors.
+  std::string Describe(RankId rank, TaskId task) const;
+  // "group tensor[4]"
+  std::string Describe(GroupId group) const;
+
+ private:
+  friend class ProgramBuilder;
+  Program() = default;
+
+  IdVector<StreamId, Stream> streams_;
+  IdVector<RoleId, Role> roles_;
+  IdVector<RankId, ProgramRank> ranks_;
+  std::vector<GroupId> slot_groups_;
+  IdVector<GroupId, ProgramGroup> groups_;
+  std::vector<GroupMember> members_;
+  IdVector<CallId, Call> calls_;
+  IdVector<NameId, std::string> names_;
+  int64_t task_count_ = 0;
+};
+
+}  // namespace orrery
