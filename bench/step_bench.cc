@@ -136,7 +136,7 @@ BENCHMARK_CAPTURE(BM_FirstEstimate, deepseek_v3, "deepseek_v3_2k");
 // ranks, micro-batch and recomputation that is a plan, by a new estimator.
 void BM_EstimateSweep(benchmark::State& state, const char* name) {
   const ResolvedScenario s = Load(name, {});
-  std::vector<Plan> plans;
+  std::vector<TrainingPlan> plans;
   for (const int tensor : {1, 2, 4, 8, 16}) {
     for (const int pipeline : {1, 2, 4, 8, 16, 32}) {
       for (const int micro_batch : {1, 2, 4, 8}) {
@@ -153,7 +153,7 @@ void BM_EstimateSweep(benchmark::State& state, const char* name) {
           training.mutable_parallel()->set_tensor(tensor);
           training.mutable_parallel()->set_pipeline(pipeline);
           training.mutable_parallel()->set_data(ranks / tensor / pipeline);
-          auto plan = Plan::FromProto(training, s.model, s.system);
+          auto plan = TrainingPlan::FromProto(training, s.model, s.system);
           if (plan.ok()) plans.push_back(*std::move(plan));
         }
       }
@@ -161,7 +161,7 @@ void BM_EstimateSweep(benchmark::State& state, const char* name) {
   }
   for (auto _ : state) {
     auto estimator = StepEstimator::Create(s.model, s.system);
-    for (const Plan& plan : plans) {
+    for (const TrainingPlan& plan : plans) {
       benchmark::DoNotOptimize(estimator->Estimate(plan).step_s());
     }
   }

@@ -90,8 +90,8 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
     progress.Tell("trying what would fit",
                   static_cast<double>(i) / static_cast<double>(changes.size()));
     // A change that breaks another rule of the plan is no advice.
-    const auto plan =
-        Plan::FromProto(changes[i].plan, scenario.model, scenario.system);
+    const auto plan = TrainingPlan::FromProto(changes[i].plan, scenario.model,
+                                              scenario.system);
     if (!plan.ok()) continue;
     const auto estimate =
         static_cast<double>(estimator->Estimate(*plan).peak.value());

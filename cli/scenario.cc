@@ -37,8 +37,8 @@ absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
                             .inference = {}};
   if (scenario.proto.has_training()) {
     ASSIGN_OR_RETURN(scenario.training,
-                     Plan::FromProto(scenario.proto.training(), scenario.model,
-                                     scenario.system));
+                     TrainingPlan::FromProto(scenario.proto.training(),
+                                             scenario.model, scenario.system));
   } else {
     ASSIGN_OR_RETURN(scenario.inference,
                      InferencePlan::FromProto(scenario.proto.inference(),

@@ -9,7 +9,7 @@
 #include "topology/machine/system.h"
 #include "workload/model/model.h"
 #include "workload/plan/inference_plan.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -18,7 +18,7 @@ struct ResolvedScenario {
   Model model;
   System system;
   // Exactly one of the two.
-  std::optional<Plan> training;
+  std::optional<TrainingPlan> training;
   std::optional<InferencePlan> inference;
 };
 

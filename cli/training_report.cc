@@ -85,7 +85,7 @@ Bytes MemoryCapacity(const System& system) { return system.chip().memory(); }
 
 void FillThroughput(const ResolvedScenario& scenario, double step_s,
                     Flops recomputed, pb::Report& report) {
-  const Plan& plan = *scenario.training;
+  const TrainingPlan& plan = *scenario.training;
   const double tokens =
       static_cast<double>(plan.global_batch()) * plan.sequence();
   const double chips = static_cast<double>(plan.degrees().ranks());
@@ -104,7 +104,7 @@ void FillThroughput(const ResolvedScenario& scenario, double step_s,
 
 std::vector<std::string> TrainingWarnings(const ResolvedScenario& scenario) {
   std::vector<std::string> warnings;
-  const Plan& plan = *scenario.training;
+  const TrainingPlan& plan = *scenario.training;
   const Degrees& degrees = plan.degrees();
   const int node = scenario.system.chips_per_node();
   if (degrees.tensor > node && !scenario.system.scale_up()->spans_nodes) {

@@ -107,7 +107,7 @@ StepMemory MemoryOf(const LoweredStep& step, const RunResult& result) {
 absl::StatusOr<Duration> CriticalPath(const LoweredStep& step,
                                       const Transfers& transfers,
                                       bool symmetric, const Model& model,
-                                      const Plan& plan, OpTimer timer,
+                                      const TrainingPlan& plan, OpTimer timer,
                                       LowerOptions options, Network& network) {
   if (step.folded || !symmetric) return LongestPath(step.program, transfers);
   options.fold = true;
@@ -134,7 +134,7 @@ struct RecordingBreakdownSink {
 
 absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
                                             const System& system,
-                                            const Plan& plan,
+                                            const TrainingPlan& plan,
                                             const TrainingOptions& options) {
   const Chip& chip = system.chip();
   ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));

@@ -25,7 +25,7 @@
 #include "traces/format/span.h"
 #include "workload/lowering/lower.h"
 #include "workload/model/model.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -81,7 +81,7 @@ struct TrainingRun {
 
 absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
                                             const System& system,
-                                            const Plan& plan,
+                                            const TrainingPlan& plan,
                                             const TrainingOptions& options);
 
 }  // namespace orrery

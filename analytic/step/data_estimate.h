@@ -7,8 +7,8 @@
 #include "analytic/collective/group_cost.h"
 #include "analytic/step/price_list.h"
 #include "workload/plan/placement.h"
-#include "workload/plan/plan.h"
 #include "workload/plan/stage.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -29,7 +29,7 @@ class GroupSpans {
 
 struct DataQuestion {
   const Model& model;
-  const Plan& plan;
+  const TrainingPlan& plan;
   const Placement& placement;
   GroupSpans& spans;
   PriceList& prices;

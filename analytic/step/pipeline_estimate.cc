@@ -42,7 +42,7 @@ double Behind(int micro_batches, absl::Span<const RankTime> ranks, int busiest,
 
 }  // namespace
 
-PipelineEstimate EstimatePipeline(const Plan& plan,
+PipelineEstimate EstimatePipeline(const TrainingPlan& plan,
                                   absl::Span<const RankTime> ranks, int busiest,
                                   double hop) {
   PipelineEstimate out;
@@ -96,7 +96,7 @@ PipelineEstimate EstimatePipeline(const Plan& plan,
   return out;
 }
 
-double BackwardLead(const Plan& plan, absl::Span<const RankTime> ranks,
+double BackwardLead(const TrainingPlan& plan, absl::Span<const RankTime> ranks,
                     int rank, double hop) {
   switch (plan.schedule()) {
     case PipelineSchedule::kGPipe:
@@ -116,7 +116,7 @@ double BackwardLead(const Plan& plan, absl::Span<const RankTime> ranks,
   return lead;
 }
 
-double PiecesInFlight(const Plan& plan, int rank, int piece) {
+double PiecesInFlight(const TrainingPlan& plan, int rank, int piece) {
   const int p = plan.degrees().pipeline;
   const int m = plan.micro_batches();
   const int v = plan.virtual_stages();
@@ -144,7 +144,7 @@ double PiecesInFlight(const Plan& plan, int rank, int piece) {
 // Backward passes go piece by piece, p micro-batches at a time. If those are
 // all of them, a piece is reduced before the next one starts; otherwise every
 // piece has had its turn before the first one is complete.
-int PiecesUnreduced(const Plan& plan) {
+int PiecesUnreduced(const TrainingPlan& plan) {
   const bool piecewise = plan.schedule() == PipelineSchedule::kInterleaved &&
                          plan.micro_batches() <= plan.degrees().pipeline;
   return piecewise ? 1 : plan.virtual_stages();

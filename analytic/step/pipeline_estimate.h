@@ -6,7 +6,7 @@
 // pipeline.
 #include <absl/types/span.h>
 
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -26,21 +26,21 @@ struct PipelineEstimate {
 };
 
 // `hop` is the time of one transfer between neighbours.
-PipelineEstimate EstimatePipeline(const Plan& plan,
+PipelineEstimate EstimatePipeline(const TrainingPlan& plan,
                                   absl::Span<const RankTime> ranks, int busiest,
                                   double hop);
 
 // How long before the first rank `rank` ends its last backward pass: as long as
 // the gradient takes from it to the first.
-double BackwardLead(const Plan& plan, absl::Span<const RankTime> ranks,
+double BackwardLead(const TrainingPlan& plan, absl::Span<const RankTime> ranks,
                     int rank, double hop);
 
 // Micro-batches whose activations of `piece` the rank holds when it holds most
 // in all. Where the papers count pieces of all kinds together, the mean.
-double PiecesInFlight(const Plan& plan, int rank, int piece);
+double PiecesInFlight(const TrainingPlan& plan, int rank, int piece);
 
 // Of the pieces of a rank, how many have gradients that are summed on the rank
 // and not reduced yet, at the instant at which most activations live.
-int PiecesUnreduced(const Plan& plan);
+int PiecesUnreduced(const TrainingPlan& plan);
 
 }  // namespace orrery

@@ -4,7 +4,7 @@
 
 namespace orrery {
 
-PlanUnits::PlanUnits(const Model& model, const Plan& plan, bool overlap,
+PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan, bool overlap,
                      PriceList& prices, const ExchangeSpans& spans)
     : model_(model),
       plan_(plan),

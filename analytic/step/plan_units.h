@@ -16,8 +16,8 @@
 #include "analytic/step/unit_estimate.h"
 #include "base/units.h"
 #include "workload/model/model.h"
-#include "workload/plan/plan.h"
 #include "workload/plan/stage.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -30,7 +30,7 @@ class PlanUnits {
     RankParameters parameters;
   };
 
-  PlanUnits(const Model& model, const Plan& plan, bool overlap,
+  PlanUnits(const Model& model, const TrainingPlan& plan, bool overlap,
             PriceList& prices, const ExchangeSpans& spans);
 
   const Unit& operator[](int id) const {
@@ -60,7 +60,7 @@ class PlanUnits {
   void AddPredictionModules(int head);
 
   const Model& model_;
-  const Plan& plan_;
+  const TrainingPlan& plan_;
   bool overlap_;
   PriceList& prices_;
   const ExchangeSpans& spans_;

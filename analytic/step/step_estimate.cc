@@ -36,8 +36,8 @@ struct HopTimes {
 
 class PlanEstimate {
  public:
-  PlanEstimate(const Model& model, const System& system, const Plan& plan,
-               bool overlap, PriceList& prices)
+  PlanEstimate(const Model& model, const System& system,
+               const TrainingPlan& plan, bool overlap, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
@@ -263,7 +263,7 @@ class PlanEstimate {
 
   const Model& model_;
   const System& system_;
-  const Plan& plan_;
+  const TrainingPlan& plan_;
   Placement placement_;
   StageLayout layout_;
   bool overlap_;
@@ -282,7 +282,7 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
   return StepEstimator(model, system, std::move(prices));
 }
 
-StepEstimate StepEstimator::Estimate(const Plan& plan,
+StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
   return PlanEstimate(*model_, *system_, plan, options.overlap, prices_)
       .Estimate();

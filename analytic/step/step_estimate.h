@@ -22,7 +22,7 @@
 #include "base/units.h"
 #include "topology/machine/system.h"
 #include "workload/model/model.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -58,7 +58,8 @@ class StepEstimator {
   static absl::StatusOr<StepEstimator> Create(const Model& model,
                                               const System& system);
 
-  StepEstimate Estimate(const Plan& plan, const EstimateOptions& options = {});
+  StepEstimate Estimate(const TrainingPlan& plan,
+                        const EstimateOptions& options = {});
 
  private:
   StepEstimator(const Model& model, const System& system, PriceList prices)

@@ -192,8 +192,9 @@ UnitEstimate& UnitEstimate::operator+=(const UnitEstimate& other) {
   return *this;
 }
 
-UnitEstimate EstimateUnit(const LayerOps& ops, const Plan& plan, bool overlap,
-                          PriceList& prices, const ExchangeSpans& spans) {
+UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
+                          bool overlap, PriceList& prices,
+                          const ExchangeSpans& spans) {
   const auto all = [](const Step&) { return true; };
   const int chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1;
   UnitPricer pricer(prices, spans, overlap, chunks);

@@ -7,7 +7,7 @@
 #include "analytic/collective/group_cost.h"
 #include "analytic/step/price_list.h"
 #include "workload/model/layer.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -48,7 +48,8 @@ struct UnitEstimate {
 };
 
 // Without `overlap` every exchange is exposed in full.
-UnitEstimate EstimateUnit(const LayerOps& ops, const Plan& plan, bool overlap,
-                          PriceList& prices, const ExchangeSpans& spans);
+UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
+                          bool overlap, PriceList& prices,
+                          const ExchangeSpans& spans);
 
 }  // namespace orrery

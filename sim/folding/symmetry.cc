@@ -57,7 +57,7 @@ bool ChannelsLieAlike(const Placement& placement, int pipeline,
 
 }  // namespace
 
-std::optional<std::string> Asymmetry(const Plan& plan,
+std::optional<std::string> Asymmetry(const TrainingPlan& plan,
                                      const Placement& placement,
                                      int chips_per_node) {
   if (!plan.rank_map().empty()) {

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "workload/plan/placement.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
 // Why not, or nothing: every group of a family in a stage must lie on nodes as
 // the first one does (as many nodes, as many chips on each), every pipeline
 // channel of a boundary must cross nodes or none, and ranks must lie in order.
-std::optional<std::string> Asymmetry(const Plan& plan,
+std::optional<std::string> Asymmetry(const TrainingPlan& plan,
                                      const Placement& placement,
                                      int chips_per_node);
 

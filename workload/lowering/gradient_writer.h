@@ -64,7 +64,7 @@ class GradientWriter {
     return plan().overlap_parameter_gather() && !context_.options.serial;
   }
   bool sharded(Sharding from) const { return plan().sharding() >= from; }
-  const Plan& plan() const { return context_.plan; }
+  const TrainingPlan& plan() const { return context_.plan; }
   Communication Call(CommunicationKind kind, Bytes bytes) const;
   std::optional<TaskRef> Collective(GroupFamily family, CommunicationKind kind,
                                     Bytes bytes, const char* name,

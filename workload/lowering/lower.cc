@@ -27,7 +27,7 @@ std::string ChannelFamily(bool forward) {
 
 class StepLowering {
  public:
-  StepLowering(const Model& model, const Plan& plan, OpTimer timer,
+  StepLowering(const Model& model, const TrainingPlan& plan, OpTimer timer,
                const LowerOptions& options)
       : plan_(plan),
         placement_(plan),
@@ -203,7 +203,7 @@ class StepLowering {
     return ref;
   }
 
-  const Plan& plan_;
+  const TrainingPlan& plan_;
   Placement placement_;
   RankClasses classes_;
   PipelineOrders orders_;
@@ -219,8 +219,8 @@ class StepLowering {
 
 }  // namespace
 
-absl::StatusOr<LoweredStep> LowerStep(const Model& model, const Plan& plan,
-                                      OpTimer timer,
+absl::StatusOr<LoweredStep> LowerStep(const Model& model,
+                                      const TrainingPlan& plan, OpTimer timer,
                                       const LowerOptions& options) {
   return StepLowering(model, plan, timer, options).Lower();
 }

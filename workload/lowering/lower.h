@@ -21,7 +21,7 @@
 #include "topology/traffic/expert_traffic.h"
 #include "workload/lowering/pass_template.h"
 #include "workload/plan/placement.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 #include "workload/program/program.h"
 
 namespace orrery {
@@ -58,8 +58,8 @@ struct LoweredStep {
   std::optional<ExpertTraffic> traffic = std::nullopt;
 };
 
-absl::StatusOr<LoweredStep> LowerStep(const Model& model, const Plan& plan,
-                                      OpTimer timer,
+absl::StatusOr<LoweredStep> LowerStep(const Model& model,
+                                      const TrainingPlan& plan, OpTimer timer,
                                       const LowerOptions& options);
 
 }  // namespace orrery

@@ -3,14 +3,14 @@
 #include "workload/lowering/pass_template.h"
 #include "workload/lowering/step_templates.h"
 #include "workload/plan/placement.h"
-#include "workload/plan/plan.h"
 #include "workload/plan/schedule.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
 struct StepContext {
   const Model& model;
-  const Plan& plan;
+  const TrainingPlan& plan;
   const Placement& placement;
   const PipelineOrders& orders;
   const StepTemplates& templates;

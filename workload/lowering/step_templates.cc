@@ -11,7 +11,7 @@ namespace {
 
 class TemplateMaker {
  public:
-  TemplateMaker(const Model& model, const Plan& plan, int expert_place,
+  TemplateMaker(const Model& model, const TrainingPlan& plan, int expert_place,
                 OpTimer timer, const PassOptions& options, TaskTable& table)
       : model_(model),
         plan_(plan),
@@ -100,7 +100,7 @@ class TemplateMaker {
   }
 
   const Model& model_;
-  const Plan& plan_;
+  const TrainingPlan& plan_;
   LayerShape shape_;
   Recomputation again_;
   OpTimer timer_;
@@ -117,14 +117,14 @@ bool SplitsBackward(PipelineSchedule schedule) {
          schedule == PipelineSchedule::kDualPipe;
 }
 
-Bytes BoundaryBytes(const Model& model, const Plan& plan) {
+Bytes BoundaryBytes(const Model& model, const TrainingPlan& plan) {
   const LayerShape shape = ShapeOf(plan);
   const int64_t whole = shape.tokens() * model.hidden();
   const bool shared = shape.sequence_parallel || plan.scatter_pipeline();
   return StorageBytes(shape.activation, shared ? whole / shape.tensor : whole);
 }
 
-StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,
+StepTemplates MakeStepTemplates(const Model& model, const TrainingPlan& plan,
                                 int expert_place, OpTimer timer,
                                 const PassOptions& options, TaskTable& table) {
   return TemplateMaker(model, plan, expert_place, timer, options, table).Make();

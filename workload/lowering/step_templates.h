@@ -8,9 +8,9 @@
 #include "base/units.h"
 #include "workload/lowering/pass_template.h"
 #include "workload/plan/memory.h"
-#include "workload/plan/plan.h"
 #include "workload/plan/schedule.h"
 #include "workload/plan/stage.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -44,7 +44,7 @@ struct StepTemplates {
 };
 
 // Of ranks at the given place of their expert groups.
-StepTemplates MakeStepTemplates(const Model& model, const Plan& plan,
+StepTemplates MakeStepTemplates(const Model& model, const TrainingPlan& plan,
                                 int expert_place, OpTimer timer,
                                 const PassOptions& options, TaskTable& table);
 
@@ -55,6 +55,6 @@ bool SplitsBackward(PipelineSchedule schedule);
 // What a rank sends between stages: the hidden state of a micro-batch, of which
 // a context rank has its share, and a tensor rank with sequence parallelism; or
 // sends one, if the receivers gather.
-Bytes BoundaryBytes(const Model& model, const Plan& plan);
+Bytes BoundaryBytes(const Model& model, const TrainingPlan& plan);
 
 }  // namespace orrery

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "workload/model/model.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -54,7 +54,8 @@ int ExpertRouting::FullestPlace(int ranks) const {
   return fullest;
 }
 
-std::optional<ExpertTraffic> TrafficOf(const Model& model, const Plan& plan) {
+std::optional<ExpertTraffic> TrafficOf(const Model& model,
+                                       const TrainingPlan& plan) {
   const int ranks = plan.degrees().expert;
   if (!model.moe() || ranks == 1) return std::nullopt;
   const bool by_island = plan.dispatch_method() == DispatchMethod::kByIsland;

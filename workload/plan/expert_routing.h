@@ -14,7 +14,7 @@
 namespace orrery {
 
 class Model;
-class Plan;
+class TrainingPlan;
 
 class ExpertRouting {
  public:
@@ -42,6 +42,7 @@ class ExpertRouting {
 
 // What an expert group of the plan sends to whom; nothing if that is an even,
 // direct all-to-all, or experts are not spread.
-std::optional<ExpertTraffic> TrafficOf(const Model& model, const Plan& plan);
+std::optional<ExpertTraffic> TrafficOf(const Model& model,
+                                       const TrainingPlan& plan);
 
 }  // namespace orrery

@@ -2,7 +2,8 @@
 // InferencePlan: a static batch of requests, prefill then decode, split over a
 // machine.
 //
-// Immutable and valid for the model and the system it was made with, like Plan.
+// Immutable and valid for the model and the system it was made with, like
+// TrainingPlan.
 // With separate pools the two phases run on different chips with degrees of
 // their own; otherwise both phases have the same.
 #include <absl/status/statusor.h>

@@ -12,17 +12,17 @@ int64_t Share(int64_t parameters, int ranks) {
 
 }  // namespace
 
-int WeightBytes(const Plan& plan) {
+int WeightBytes(const TrainingPlan& plan) {
   return Bits(plan.precision()) > 16 ? 4 : 2;
 }
 
-int OptimizerBytes(const Plan& plan) {
+int OptimizerBytes(const TrainingPlan& plan) {
   constexpr int kMaster = 4;
   const int moments = 2 * Bits(plan.moment_precision()) / 8;
   return WeightBytes(plan) == 4 ? moments : moments + kMaster;
 }
 
-StaticMemory StaticBytes(const Plan& plan, const Placement& placement,
+StaticMemory StaticBytes(const TrainingPlan& plan, const Placement& placement,
                          const RankParameters& held,
                          const RankParameters& largest) {
   const int weight = WeightBytes(plan);
@@ -50,7 +50,7 @@ StaticMemory StaticBytes(const Plan& plan, const Placement& placement,
   return memory;
 }
 
-Bytes UnreducedBytes(const Plan& plan, const Placement& placement,
+Bytes UnreducedBytes(const TrainingPlan& plan, const Placement& placement,
                      const RankParameters& parameters) {
   if (!plan.accumulates_locally()) return Bytes(0);
   const auto apart = [&](GroupFamily family, int64_t count) {
@@ -61,7 +61,7 @@ Bytes UnreducedBytes(const Plan& plan, const Placement& placement,
                           apart(GroupFamily::kExpertShard, parameters.experts));
 }
 
-Bytes GatheredBytes(const Plan& plan, const Placement& placement,
+Bytes GatheredBytes(const TrainingPlan& plan, const Placement& placement,
                     const RankParameters& parameters) {
   if (plan.sharding() != Sharding::kWeights || plan.reshards_after_forward()) {
     return Bytes(0);

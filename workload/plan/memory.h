@@ -11,8 +11,8 @@
 // Activations are not here: how many live at once is the schedule's matter.
 #include "base/units.h"
 #include "workload/plan/placement.h"
-#include "workload/plan/plan.h"
 #include "workload/plan/stage.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -27,13 +27,13 @@ struct StaticMemory {
 };
 
 // Bytes of a weight as the matrix products read it.
-int WeightBytes(const Plan& plan);
+int WeightBytes(const TrainingPlan& plan);
 // Of the optimizer's state per parameter.
-int OptimizerBytes(const Plan& plan);
+int OptimizerBytes(const TrainingPlan& plan);
 
 // `held` are the parameters of the rank; `largest` those of its largest layer,
 // which ZeRO-3 gathers, two at a time (one in use, one ahead).
-StaticMemory StaticBytes(const Plan& plan, const Placement& placement,
+StaticMemory StaticBytes(const TrainingPlan& plan, const Placement& placement,
                          const RankParameters& held,
                          const RankParameters& largest);
 
@@ -42,9 +42,9 @@ StaticMemory StaticBytes(const Plan& plan, const Placement& placement,
 // reduction, and gathered weights that are not dropped after the forward pass,
 // from its first forward to its last backward pass. None where the plan does
 // neither or nobody shares.
-Bytes UnreducedBytes(const Plan& plan, const Placement& placement,
+Bytes UnreducedBytes(const TrainingPlan& plan, const Placement& placement,
                      const RankParameters& parameters);
-Bytes GatheredBytes(const Plan& plan, const Placement& placement,
+Bytes GatheredBytes(const TrainingPlan& plan, const Placement& placement,
                     const RankParameters& parameters);
 
 }  // namespace orrery

@@ -38,7 +38,7 @@ std::string_view Name(GroupFamily family) {
   return {};
 }
 
-Placement::Placement(const Plan& plan)
+Placement::Placement(const TrainingPlan& plan)
     : rank_map_(plan.rank_map().begin(), plan.rank_map().end()),
       mirrored_(plan.schedule() == PipelineSchedule::kDualPipe) {
   const Degrees& degrees = plan.degrees();

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -54,7 +54,7 @@ struct Coordinates {
 
 class Placement {
  public:
-  explicit Placement(const Plan& plan);
+  explicit Placement(const TrainingPlan& plan);
 
   int ranks() const { return ranks_; }
   Coordinates CoordinatesOf(int rank) const;

@@ -22,7 +22,7 @@ std::vector<int> Numbered(const std::vector<Key>& keys, int& count) {
 
 }  // namespace
 
-RankClasses::RankClasses(const Plan& plan, const Placement& placement)
+RankClasses::RankClasses(const TrainingPlan& plan, const Placement& placement)
     : placement_(placement) {
   const int experts = plan.degrees().expert;
   const ExpertRouting& routing = plan.routing();

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "workload/plan/placement.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
 class RankClasses {
  public:
-  RankClasses(const Plan& plan, const Placement& placement);
+  RankClasses(const TrainingPlan& plan, const Placement& placement);
 
   int count() const { return count_; }
   int ClassOf(int rank) const {

@@ -18,8 +18,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "workload/plan/plan.h"
 #include "workload/plan/stage_layout.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -53,7 +53,7 @@ struct PipelineOrders {
   }
 };
 
-// Requires: what Plan checks of schedule, pipeline, virtual_stages and
+// Requires: what TrainingPlan checks of schedule, pipeline, virtual_stages and
 // micro_batches.
 PipelineOrders MakeOrders(PipelineSchedule schedule, int pipeline,
                           int virtual_stages, int micro_batches);

@@ -10,7 +10,7 @@ namespace orrery {
 namespace {
 
 // Whether the first and the last stage lie on different ranks.
-bool EndsApart(const Plan& plan) {
+bool EndsApart(const TrainingPlan& plan) {
   const StageLayout layout(plan.schedule(), plan.degrees().pipeline,
                            plan.virtual_stages());
   return layout.PlaceOf(0).rank != layout.PlaceOf(layout.stages() - 1).rank &&
@@ -37,7 +37,7 @@ int64_t AttentionOnRank(const Model& model, const Degrees& degrees,
 
 }  // namespace
 
-std::vector<Stage> CutStages(const Model& model, const Plan& plan) {
+std::vector<Stage> CutStages(const Model& model, const TrainingPlan& plan) {
   std::vector<Stage> stages;
   int first = 0;
   for (const int layers : plan.layers_per_stage()) {
@@ -94,7 +94,7 @@ RankParameters ParametersOf(const Model& model, const Degrees& degrees,
   return sum;
 }
 
-LayerShape ShapeOf(const Plan& plan, int expert_place) {
+LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   const Degrees& degrees = plan.degrees();
   const DType precision = plan.precision();
   // Narrow formats are for operands; what passes between kernels has 16 bits.
@@ -121,7 +121,7 @@ LayerShape ShapeOf(const Plan& plan, int expert_place) {
                     plan.dispatch_method() != DispatchMethod::kDirect};
 }
 
-ModuleSet RecomputedModules(const Plan& plan) {
+ModuleSet RecomputedModules(const TrainingPlan& plan) {
   constexpr std::pair<Module, ModuleSet> kBits[] = {
       {Module::kAttentionCore, kAttentionCoreModule},
       {Module::kNorm, kNormModule},
@@ -138,7 +138,7 @@ ModuleSet RecomputedModules(const Plan& plan) {
   return set;
 }
 
-Bytes KeptBytes(const LayerOps& ops, const Plan& plan) {
+Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan) {
   return plan.recompute() == Recompute::kFull
              ? KeptInputBytes(ops)
              : KeptBytes(ops, RecomputedModules(plan));

@@ -13,7 +13,7 @@
 #include "workload/model/layer.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -28,7 +28,7 @@ struct Stage {
 };
 
 // Stages in model order.
-std::vector<Stage> CutStages(const Model& model, const Plan& plan);
+std::vector<Stage> CutStages(const Model& model, const TrainingPlan& plan);
 
 // Parameters of one rank. Experts are apart because their copies are elsewhere.
 struct RankParameters {
@@ -53,13 +53,13 @@ RankParameters ParametersOf(const Model& model, const Degrees& degrees,
 
 // One micro-batch of the plan, as its layers see it on a rank at the given
 // place of its expert group.
-LayerShape ShapeOf(const Plan& plan, int expert_place = 0);
+LayerShape ShapeOf(const TrainingPlan& plan, int expert_place = 0);
 
 // What the plan recomputes, as the layers name it; none under full
 // recomputation, which is not a matter of modules.
-ModuleSet RecomputedModules(const Plan& plan);
+ModuleSet RecomputedModules(const TrainingPlan& plan);
 
 // Bytes of `ops` that live from forward to backward under the plan.
-Bytes KeptBytes(const LayerOps& ops, const Plan& plan);
+Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan);
 
 }  // namespace orrery

@@ -11,7 +11,7 @@
 //   layout.PlaceOf(7, micro);   // the other way round
 #include <cstdint>
 
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -24,7 +24,7 @@ class StageLayout {
   };
 
   // Requires: ranks >= 1, virtual_stages >= 1 and as the schedule wants it (see
-  // Plan).
+  // TrainingPlan).
   StageLayout(PipelineSchedule schedule, int ranks, int virtual_stages);
 
   int ranks() const { return ranks_; }

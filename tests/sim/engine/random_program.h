@@ -41,7 +41,7 @@ struct RandomProgram {
     std::vector<StepOrder> orders;
     bool is_chain = true;
   };
-  std::vector<Plan> plans;
+  std::vector<TrainingPlan> plans;
 };
 
 struct AssembledProgram {

@@ -49,7 +49,7 @@ TrainingCase PaperCase(const PaperRow& row, bool sequence,
 
 // Bytes that the first rank's layers keep when it holds most.
 double FirstRankActivations(const TrainingCase& c) {
-  const Plan& plan = c.plan;
+  const TrainingPlan& plan = c.plan;
   const LayerOps layer = BuildLayer(c.model, 0, ShapeOf(plan));
   const PipelineOrders orders =
       MakeOrders(plan.schedule(), plan.degrees().pipeline,

@@ -10,14 +10,14 @@
 #include "tests/topology/machine/protos.h"
 #include "tests/workload/model/models.h"
 #include "topology/machine/system.h"
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
 struct TrainingCase {
   Model model;
   System system;
-  Plan plan;
+  TrainingPlan plan;
 };
 
 // 24 layers, 32 heads (8 of keys and values), hidden 4096, MLP 12288.
@@ -59,7 +59,7 @@ inline TrainingCase MakeCase(const std::string& changes, int nodes = 2,
     parallel->set_data(system->chips() / parallel->tensor() /
                        parallel->context() / parallel->pipeline());
   }
-  auto plan = Plan::FromProto(proto, model, *system);
+  auto plan = TrainingPlan::FromProto(proto, model, *system);
   CHECK(plan.ok()) << plan.status().ToString();
   return {std::move(model), *std::move(system), *std::move(plan)};
 }

@@ -1,4 +1,4 @@
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -51,24 +51,25 @@ constexpr char kTraining[] = R"(
              expert_tensor: 1 })";
 
 // The plan above with some fields changed, given as textproto.
-absl::StatusOr<Plan> MakePlan(const std::string& changes, bool moe = false) {
+absl::StatusOr<TrainingPlan> MakePlan(const std::string& changes,
+                                      bool moe = false) {
   pb::Training proto, over;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kTraining, &proto));
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(changes, &over))
       << changes;
   proto.MergeFrom(over);
-  return Plan::FromProto(proto, moe ? Experts() : Dense(), Machine());
+  return TrainingPlan::FromProto(proto, moe ? Experts() : Dense(), Machine());
 }
 
 std::string Refusal(const std::string& changes, bool moe = false) {
-  const absl::StatusOr<Plan> plan = MakePlan(changes, moe);
+  const absl::StatusOr<TrainingPlan> plan = MakePlan(changes, moe);
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument)
       << changes;
   return std::string(plan.status().message());
 }
 
-TEST(Plan, ALegalPlanIsReadWhole) {
-  ASSERT_OK_AND_ASSIGN(const Plan plan, MakePlan(""));
+TEST(TrainingPlan, ALegalPlanIsReadWhole) {
+  ASSERT_OK_AND_ASSIGN(const TrainingPlan plan, MakePlan(""));
   EXPECT_EQ(plan.degrees().ranks(), 16);
   EXPECT_EQ(plan.micro_batches(), 16);  // 64 / (1 x 4)
   EXPECT_THAT(plan.layers_per_stage(), ElementsAre(12, 12));
@@ -77,7 +78,7 @@ TEST(Plan, ALegalPlanIsReadWhole) {
   EXPECT_EQ(plan.precision(), DType::kBf16);
 }
 
-TEST(Plan, DegreesMustFillTheChips) {
+TEST(TrainingPlan, DegreesMustFillTheChips) {
   EXPECT_EQ(Refusal("parallel { data: 8 } global_batch: 64"),
             "training.parallel.data: tensor 2 x context 1 x pipeline 2 x data "
             "8 = 32 ranks, but the system has 16 chips; data would be 4");
@@ -86,7 +87,7 @@ TEST(Plan, DegreesMustFillTheChips) {
                         "the system's 16 chips; the product could be 4 or 8"));
 }
 
-TEST(Plan, TensorRanksShareHeadsAndWidths) {
+TEST(TrainingPlan, TensorRanksShareHeadsAndWidths) {
   EXPECT_THAT(Refusal("parallel { tensor: 3 }"),
               AllOf(HasSubstr("3 must divide 32, the attention heads; nearest: "
                               "2 or 4"),
@@ -95,17 +96,18 @@ TEST(Plan, TensorRanksShareHeadsAndWidths) {
   EXPECT_OK(MakePlan("parallel { tensor: 16 pipeline: 1 data: 1 }"));
 }
 
-TEST(Plan, TheBatchIsAWholeNumberOfMicroBatches) {
+TEST(TrainingPlan, TheBatchIsAWholeNumberOfMicroBatches) {
   EXPECT_EQ(Refusal("global_batch: 66"),
             "training.global_batch: 66 must be a multiple of micro_batch x "
             "data = 1 x 4; nearest: 64 or 68");
 }
 
-TEST(Plan, LayersAreSpreadEvenlyOrAsSaid) {
+TEST(TrainingPlan, LayersAreSpreadEvenlyOrAsSaid) {
   EXPECT_THAT(Refusal("schedule: INTERLEAVED_1F1B virtual_stages: 5"),
               HasSubstr("pipeline 2 x virtual_stages 5 must divide the 24 "
                         "layers"));
-  ASSERT_OK_AND_ASSIGN(const Plan plan, MakePlan("layers_per_stage: [11, 13]"));
+  ASSERT_OK_AND_ASSIGN(const TrainingPlan plan,
+                       MakePlan("layers_per_stage: [11, 13]"));
   EXPECT_THAT(plan.layers_per_stage(), ElementsAre(11, 13));
   EXPECT_THAT(Refusal("layers_per_stage: [11, 12]"),
               HasSubstr("sums to 23; the model has 24 layers"));
@@ -114,18 +116,18 @@ TEST(Plan, LayersAreSpreadEvenlyOrAsSaid) {
   EXPECT_THAT(Refusal("layers_per_stage: [-1, 25]"), HasSubstr("-1"));
 }
 
-TEST(Plan, OnlyTheEndsMayBeWithoutLayers) {
+TEST(TrainingPlan, OnlyTheEndsMayBeWithoutLayers) {
   const std::string four = "schedule: INTERLEAVED_1F1B virtual_stages: 2 ";
-  ASSERT_OK_AND_ASSIGN(const Plan plan,
+  ASSERT_OK_AND_ASSIGN(const TrainingPlan plan,
                        MakePlan(four + "layers_per_stage: [0, 12, 12, 0]"));
   EXPECT_THAT(plan.layers_per_stage(), ElementsAre(0, 12, 12, 0));
   EXPECT_THAT(Refusal(four + "layers_per_stage: [12, 0, 12, 0]"),
               HasSubstr("training.layers_per_stage[1]: 0: only the first"));
 }
 
-TEST(Plan, FormatsOfKeptTensorsAreNoWiderThanComputed) {
+TEST(TrainingPlan, FormatsOfKeptTensorsAreNoWiderThanComputed) {
   ASSERT_OK_AND_ASSIGN(
-      const Plan plan,
+      const TrainingPlan plan,
       MakePlan("moment_precision: BF16 "
                "keep_as { tensor: ACTIVATION_INPUT precision: FP8 }"));
   EXPECT_EQ(plan.moment_precision(), DType::kBf16);
@@ -141,7 +143,7 @@ TEST(Plan, FormatsOfKeptTensorsAreNoWiderThanComputed) {
               HasSubstr("has no experts"));
 }
 
-TEST(Plan, RoutingHistogramsHaveAnEntryPerExpert) {
+TEST(TrainingPlan, RoutingHistogramsHaveAnEntryPerExpert) {
   EXPECT_THAT(Refusal("expert_load: [1, 2]", true),
               HasSubstr("training.expert_load: has 2 entries"));
   EXPECT_THAT(Refusal("expert_load: [1, -2]", true),
@@ -161,7 +163,7 @@ TEST(Plan, RoutingHistogramsHaveAnEntryPerExpert) {
               HasSubstr("has no latent attention"));
 }
 
-TEST(Plan, MapsGiveEveryChipOneRank) {
+TEST(TrainingPlan, MapsGiveEveryChipOneRank) {
   EXPECT_THAT(Refusal("parallel { rank_map: [0, 1] }"),
               HasSubstr("training.parallel.rank_map: has 2 entries; the system "
                         "has 16 chips"));
@@ -174,14 +176,14 @@ TEST(Plan, MapsGiveEveryChipOneRank) {
                               "99; they are 0 to 15")));
 }
 
-TEST(Plan, ShardingOptionsNeedTheirStage) {
+TEST(TrainingPlan, ShardingOptionsNeedTheirStage) {
   EXPECT_THAT(Refusal("sharding: ZERO_1 accumulate_locally: true"),
               HasSubstr("training.accumulate_locally: is about sharded"));
   EXPECT_THAT(Refusal("sharding: ZERO_2 reshard_after_forward: false"),
               HasSubstr("training.reshard_after_forward: is about sharded"));
 }
 
-TEST(Plan, SchedulesHaveTheirConditions) {
+TEST(TrainingPlan, SchedulesHaveTheirConditions) {
   EXPECT_THAT(Refusal("virtual_stages: 2"), HasSubstr("INTERLEAVED_1F1B"));
   EXPECT_THAT(Refusal("schedule: INTERLEAVED_1F1B"), HasSubstr("2 or more"));
   EXPECT_THAT(Refusal("schedule: INTERLEAVED_1F1B virtual_stages: 2 "
@@ -195,7 +197,7 @@ TEST(Plan, SchedulesHaveTheirConditions) {
               HasSubstr("at least twice the 2 stages; a replica has 2"));
 }
 
-TEST(Plan, SequencesAreCutIntoWholeChunks) {
+TEST(TrainingPlan, SequencesAreCutIntoWholeChunks) {
   EXPECT_OK(MakePlan("parallel { context: 4 data: 1 }"));
   EXPECT_THAT(Refusal("parallel { context: 4 data: 1 } sequence: 4100"),
               HasSubstr("8 chunks, which must divide its 4100 tokens"));
@@ -207,13 +209,13 @@ TEST(Plan, SequencesAreCutIntoWholeChunks) {
               HasSubstr("CONTEXT_ULYSSES splits the 2 heads"));
 }
 
-TEST(Plan, ExpertsNeedAModelThatHasThem) {
+TEST(TrainingPlan, ExpertsNeedAModelThatHasThem) {
   EXPECT_THAT(
       Refusal("parallel { expert: 4 }"),
       HasSubstr("training.parallel.expert: 4, but dense has no experts"));
   // Each tensor rank has tokens of its own, so experts need not be cut.
   ASSERT_OK_AND_ASSIGN(
-      const Plan plan,
+      const TrainingPlan plan,
       MakePlan("parallel { expert: 4 sequence_parallel: true }", true));
   EXPECT_EQ(plan.degrees().expert_data(), 2);  // 2 x 1 x 4 / 4
   EXPECT_THAT(Refusal("parallel { expert: 5 }", true),
@@ -225,23 +227,23 @@ TEST(Plan, ExpertsNeedAModelThatHasThem) {
   EXPECT_THAT(Refusal("expert_imbalance: 17", true), HasSubstr("17"));
 }
 
-TEST(Plan, PrecisionMustExistOnTheChip) {
+TEST(TrainingPlan, PrecisionMustExistOnTheChip) {
   EXPECT_THAT(Refusal("precision: FP4"),
               HasSubstr("round has no FP4 units; it has BF16, FP8"));
 }
 
-TEST(Plan, RecomputeModulesAndTheirModeGoTogether) {
+TEST(TrainingPlan, RecomputeModulesAndTheirModeGoTogether) {
   EXPECT_THAT(Refusal("recompute: RECOMPUTE_PER_MODULE"),
               HasSubstr("at least one module"));
   EXPECT_THAT(Refusal("recompute_module: MLP"),
               HasSubstr("RECOMPUTE_PER_MODULE"));
-  ASSERT_OK_AND_ASSIGN(const Plan selective,
+  ASSERT_OK_AND_ASSIGN(const TrainingPlan selective,
                        MakePlan("recompute: RECOMPUTE_SELECTIVE"));
   EXPECT_TRUE(selective.Recomputes(Module::kAttentionCore));
   EXPECT_FALSE(selective.Recomputes(Module::kMlp));
 }
 
-TEST(Plan, EveryMistakeIsReportedAtOnce) {
+TEST(TrainingPlan, EveryMistakeIsReportedAtOnce) {
   const std::string refusal = Refusal(
       "global_batch: 66 parallel { tensor: 3 expert: 2 } precision: FP4 "
       "virtual_stages: 0 bucket: \"40\" sharding_group: 3");
@@ -254,9 +256,9 @@ TEST(Plan, EveryMistakeIsReportedAtOnce) {
   }
 }
 
-TEST(Plan, MissingChoicesAreNamedWithTheirLegalValues) {
+TEST(TrainingPlan, MissingChoicesAreNamedWithTheirLegalValues) {
   pb::Training empty;
-  const auto plan = Plan::FromProto(empty, Dense(), Machine());
+  const auto plan = TrainingPlan::FromProto(empty, Dense(), Machine());
   const std::string refusal(plan.status().message());
   EXPECT_THAT(refusal, HasSubstr("training.global_batch: "));
   EXPECT_THAT(refusal, HasSubstr("training.schedule: "));
@@ -264,7 +266,7 @@ TEST(Plan, MissingChoicesAreNamedWithTheirLegalValues) {
   EXPECT_THAT(refusal, Not(HasSubstr("UNSPECIFIED")));
 }
 
-TEST(Plan, OrderNamesEveryDimensionOnce) {
+TEST(TrainingPlan, OrderNamesEveryDimensionOnce) {
   EXPECT_OK(MakePlan(
       "parallel { order: [PIPELINE, DATA, EXPERT, CONTEXT, TENSOR] }"));
   EXPECT_THAT(
@@ -273,7 +275,7 @@ TEST(Plan, OrderNamesEveryDimensionOnce) {
   EXPECT_THAT(Refusal("parallel { order: [TENSOR] }"), HasSubstr("once each"));
 }
 
-TEST(Plan, HugeNumbersAreRefusedWithoutOverflow) {
+TEST(TrainingPlan, HugeNumbersAreRefusedWithoutOverflow) {
   for (const char* field :
        {"tensor", "context", "pipeline", "data", "expert"}) {
     Refusal(fmt::format("parallel {{ {}: 2147483647 }}", field), true);

@@ -1,4 +1,4 @@
-#include "workload/plan/plan.h"
+#include "workload/plan/training_plan.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +10,7 @@
 #include "proto/training.pb.h"
 #include "topology/machine/field_reader.h"
 #include "workload/plan/divisors.h"
-#include "workload/plan/plan_rules.h"
+#include "workload/plan/training_plan_rules.h"
 
 namespace orrery {
 namespace {
@@ -52,16 +52,16 @@ To Ordinal(From from) {
 
 // Reads a pb::Training field by field and then checks rule by rule; goes on
 // after a violation, so that all of them are reported.
-class PlanReader {
+class TrainingPlanReader {
  public:
-  PlanReader(const pb::Training& proto, const Model& model,
-             const System& system)
+  TrainingPlanReader(const pb::Training& proto, const Model& model,
+                     const System& system)
       : proto_(proto),
         model_(model),
         system_(system),
         fields_(proto, "training", &violations_) {}
 
-  absl::StatusOr<Plan> Read() {
+  absl::StatusOr<TrainingPlan> Read() {
     ReadSizes();
     const FieldReader parallel(proto_.parallel(), "training.parallel",
                                &violations_);
@@ -410,12 +410,13 @@ class PlanReader {
   const System& system_;
   Violations violations_;
   FieldReader fields_;
-  Plan plan_;
+  TrainingPlan plan_;
 };
 
-absl::StatusOr<Plan> Plan::FromProto(const pb::Training& proto,
-                                     const Model& model, const System& system) {
-  return PlanReader(proto, model, system).Read();
+absl::StatusOr<TrainingPlan> TrainingPlan::FromProto(const pb::Training& proto,
+                                                     const Model& model,
+                                                     const System& system) {
+  return TrainingPlanReader(proto, model, system).Read();
 }
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 #pragma once
-// Plan: one optimizer step of training, split over a machine.
+// TrainingPlan: one optimizer step of training, split over a machine.
 //
 // Immutable and valid for the model and the system it was made with: degrees
 // multiply to the chips, and everything that must divide does. Every rule that
@@ -52,11 +52,11 @@ inline constexpr size_t kModules = 6;
 // Every copy of a token by itself, or once to each island that needs it.
 enum class DispatchMethod { kDirect, kByIsland };
 
-class Plan {
+class TrainingPlan {
  public:
-  static absl::StatusOr<Plan> FromProto(const pb::Training& proto,
-                                        const Model& model,
-                                        const System& system);
+  static absl::StatusOr<TrainingPlan> FromProto(const pb::Training& proto,
+                                                const Model& model,
+                                                const System& system);
 
   // In sequences.
   int global_batch() const { return global_batch_; }
@@ -121,8 +121,8 @@ class Plan {
   std::optional<double> run_tokens() const { return run_tokens_; }
 
  private:
-  Plan() = default;
-  friend class PlanReader;
+  TrainingPlan() = default;
+  friend class TrainingPlanReader;
 
   int global_batch_ = 0;
   int micro_batch_ = 0;

@@ -1,4 +1,4 @@
-#include "workload/plan/plan_rules.h"
+#include "workload/plan/training_plan_rules.h"
 
 #include <algorithm>
 #include <string>
