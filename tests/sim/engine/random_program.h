@@ -41,7 +41,7 @@ struct RandomProgram {
     std::vector<StepOrder> orders;
     bool is_chain = true;
   };
-  std::vector<TrainingPlan> plans;
+  std::vector<Plan> plans;
 };
 
 struct AssembledProgram {
