@@ -113,13 +113,13 @@ std::vector<std::string> TrainingWarnings(const ResolvedScenario& scenario) {
         "network between nodes",
         degrees.tensor, node));
   }
-  if (!plan.routing().balanced()) {
-    const int fullest = plan.routing().FullestPlace(degrees.expert);
+  if (!plan.layout().routing.balanced()) {
+    const int fullest = plan.layout().routing.FullestPlace(degrees.expert);
     warnings.push_back(fmt::format(
         "routing is uneven: the fullest rank has {:.2f} times the mean rows, "
         "its fullest expert {:.2f} times",
-        plan.routing().LoadOf(fullest, degrees.expert),
-        plan.routing().PeakOf(fullest, degrees.expert)));
+        plan.layout().routing.LoadOf(fullest, degrees.expert),
+        plan.layout().routing.PeakOf(fullest, degrees.expert)));
   }
   for (const pb::Source& source :
        scenario.proto.system().chip().calibration().source()) {

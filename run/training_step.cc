@@ -139,8 +139,8 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   const Chip& chip = system.chip();
   ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
   OpTimeCache cache(timer);
-  std::optional<std::string> asymmetry =
-      Asymmetry(plan, Placement(plan), system.chips_per_node());
+  std::optional<std::string> asymmetry = Asymmetry(
+      plan.layout(), Placement(plan.layout()), system.chips_per_node());
   if (!asymmetry) asymmetry = NetworkAsymmetry(system, options.arbitration);
   if (!asymmetry && !options.fold_nearly) {
     asymmetry = TrafficAsymmetry(system, plan.degrees());

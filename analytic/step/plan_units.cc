@@ -12,10 +12,10 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan, bool overlap,
       prices_(prices),
       spans_(spans),
       // The rank with the fullest experts: the others wait for it.
-      shape_(
-          ShapeOf(plan, plan.routing().FullestPlace(plan.degrees().expert))) {
+      shape_(ShapeOf(
+          plan, plan.layout().routing.FullestPlace(plan.degrees().expert))) {
   const Degrees& degrees = plan.degrees();
-  const std::vector<Stage> stages = CutStages(model, plan);
+  const std::vector<Stage> stages = CutStages(model, plan.layout());
   ties_stages_ = stages.back().embedding_copy;
   begin_.reserve(stages.size() + 1);
   ids_.reserve(static_cast<size_t>(model.layers()) + stages.size());

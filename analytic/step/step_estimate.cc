@@ -41,9 +41,8 @@ class PlanEstimate {
       : model_(model),
         system_(system),
         plan_(plan),
-        placement_(plan),
-        layout_(plan.schedule(), plan.degrees().pipeline,
-                plan.virtual_stages()),
+        placement_(plan.layout()),
+        layout_(plan.layout().stages),
         overlap_(overlap),
         prices_(prices),
         spans_(placement_, IslandChips(system)),
@@ -51,7 +50,7 @@ class PlanEstimate {
                    .context = spans_.of(GroupFamily::kContext),
                    .expert = spans_.of(GroupFamily::kExpert),
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
-                   .traffic = TrafficOf(model, plan)},
+                   .traffic = TrafficOf(model, plan.layout())},
         units_(model, plan, overlap, prices, exchanges_),
         hop_(MakeHop()) {}
 
@@ -265,7 +264,7 @@ class PlanEstimate {
   const System& system_;
   const TrainingPlan& plan_;
   Placement placement_;
-  StageLayout layout_;
+  const StageLayout& layout_;
   bool overlap_;
   PriceList& prices_;
   GroupSpans spans_;

@@ -57,13 +57,13 @@ bool ChannelsLieAlike(const Placement& placement, int pipeline,
 
 }  // namespace
 
-std::optional<std::string> Asymmetry(const TrainingPlan& plan,
+std::optional<std::string> Asymmetry(const ParallelLayout& layout,
                                      const Placement& placement,
                                      int chips_per_node) {
-  if (!plan.rank_map().empty()) {
+  if (!layout.rank_map.empty()) {
     return "ranks lie on chips by a map of their own";
   }
-  const int pipeline = plan.degrees().pipeline;
+  const int pipeline = layout.degrees.pipeline;
   for (int f = 0; f < kGroupFamilies; ++f) {
     const auto family = static_cast<GroupFamily>(f);
     if (family == GroupFamily::kModel || family == GroupFamily::kEmbedding) {

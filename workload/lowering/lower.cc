@@ -30,8 +30,8 @@ class StepLowering {
   StepLowering(const Model& model, const TrainingPlan& plan, OpTimer timer,
                const LowerOptions& options)
       : plan_(plan),
-        placement_(plan),
-        classes_(plan, placement_),
+        placement_(plan.layout()),
+        classes_(plan.layout(), placement_),
         orders_(MakeOrders(plan.schedule(), plan.degrees().pipeline,
                            plan.virtual_stages(), plan.micro_batches())),
         builder_(StepStreams(orders_.layout)),
@@ -61,7 +61,7 @@ class StepLowering {
           real_groups_.at({program.name(group.family), group.index})));
     }
     return LoweredStep{std::move(program), std::move(groups), std::move(work),
-                       fold_, TrafficOf(model_, plan_)};
+                       fold_, TrafficOf(model_, plan_.layout())};
   }
 
  private:

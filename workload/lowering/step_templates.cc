@@ -24,7 +24,7 @@ class TemplateMaker {
 
   StepTemplates Make() {
     StepTemplates step;
-    step.stages = CutStages(model_, plan_);
+    step.stages = CutStages(model_, plan_.layout());
     step.boundary = BoundaryBytes(model_, plan_);
     if (plan_.scatter_pipeline()) {
       step.gathered_boundary = step.boundary * plan_.degrees().tensor;

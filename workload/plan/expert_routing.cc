@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "workload/model/model.h"
-#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -52,23 +50,6 @@ int ExpertRouting::FullestPlace(int ranks) const {
     if (LoadOf(place, ranks) > LoadOf(fullest, ranks)) fullest = place;
   }
   return fullest;
-}
-
-std::optional<ExpertTraffic> TrafficOf(const Model& model,
-                                       const TrainingPlan& plan) {
-  const int ranks = plan.degrees().expert;
-  if (!model.moe() || ranks == 1) return std::nullopt;
-  const bool by_island = plan.dispatch_method() == DispatchMethod::kByIsland;
-  if (plan.routing().balanced() && !by_island) return std::nullopt;
-  ExpertTraffic traffic{.experts = model.moe()->experts,
-                        .experts_per_token = model.moe()->experts_per_token,
-                        .share = {},
-                        .by_island = by_island,
-                        .most_islands = model.moe()->max_nodes_per_token};
-  for (int place = 0; place < ranks; ++place) {
-    traffic.share.push_back(plan.routing().LoadOf(place, ranks) / ranks);
-  }
-  return traffic;
 }
 
 }  // namespace orrery

@@ -6,15 +6,9 @@
 // ranks in order: the first E / x on the first of x ranks. Loads are over the
 // mean, so that they sum to the number of ranks: whatever the routing, as many
 // tokens arrive as were sent.
-#include <optional>
 #include <vector>
 
-#include "topology/traffic/expert_traffic.h"
-
 namespace orrery {
-
-class Model;
-class TrainingPlan;
 
 class ExpertRouting {
  public:
@@ -39,10 +33,5 @@ class ExpertRouting {
  private:
   std::vector<double> share_;
 };
-
-// What an expert group of the plan sends to whom; nothing if that is an even,
-// direct all-to-all, or experts are not spread.
-std::optional<ExpertTraffic> TrafficOf(const Model& model,
-                                       const TrainingPlan& plan);
 
 }  // namespace orrery

@@ -17,10 +17,10 @@ DType ReadDType(const FieldReader& fields, const char* name) {
   return dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype);
 }
 
-// Degrees of one phase on `chips` chips.
-Degrees ReadPhase(const pb::Parallel& proto, const char* path,
-                  const Model& model, int64_t chips, int64_t tokens, int batch,
-                  Violations* violations) {
+// The layout of one phase on `chips` chips.
+ParallelLayout ReadPhase(const pb::Parallel& proto, const char* path,
+                         const Model& model, int64_t chips, int64_t tokens,
+                         int batch, Violations* violations) {
   const FieldReader fields(proto, path, violations);
   const Degrees degrees = ReadDegrees(proto, fields);
   CheckDegrees(degrees, model, chips, tokens, fields);
@@ -37,7 +37,12 @@ Degrees ReadPhase(const pb::Parallel& proto, const char* path,
                     degrees.pipeline, model.layers(),
                     NearestDivisors(model.layers(), degrees.pipeline)));
   }
-  return degrees;
+  const int pipeline = degrees.pipeline;
+  return {.degrees = degrees,
+          .stages = StageLayout(PipelineSchedule::kOneForwardOneBackward,
+                                pipeline, /*virtual_stages=*/1),
+          .layers_per_stage = std::vector<int>(static_cast<size_t>(pipeline),
+                                               model.layers() / pipeline)};
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 // machine.
 //
 // Immutable and valid for the model and the system it was made with, like
-// TrainingPlan.
-// With separate pools the two phases run on different chips with degrees of
-// their own; otherwise both phases have the same.
+// TrainingPlan. With separate pools the two phases run on different chips with
+// degrees of their own; otherwise both phases have the same.
 #include <absl/status/statusor.h>
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 #include "topology/machine/dtype.h"
 #include "topology/machine/system.h"
 #include "workload/model/model.h"
-#include "workload/plan/degrees.h"
+#include "workload/plan/parallel_layout.h"
 
 namespace orrery {
 
@@ -33,8 +32,9 @@ class InferencePlan {
   // Tokens per sequence.
   int prompt() const { return prompt_; }
   int output() const { return output_; }
-  const Degrees& prefill() const { return prefill_; }
-  const Degrees& decode() const { return decode_; }
+  // How each phase is split over its chips.
+  const ParallelLayout& prefill() const { return prefill_; }
+  const ParallelLayout& decode() const { return decode_; }
   bool disaggregated() const { return disaggregated_; }
   DType precision() const { return precision_; }
   DType kv_precision() const { return kv_precision_; }
@@ -50,8 +50,8 @@ class InferencePlan {
   int batch_ = 0;
   int prompt_ = 0;
   int output_ = 0;
-  Degrees prefill_;
-  Degrees decode_;
+  ParallelLayout prefill_;
+  ParallelLayout decode_;
   bool disaggregated_ = false;
   DType precision_{};
   DType kv_precision_{};

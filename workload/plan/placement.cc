@@ -38,10 +38,9 @@ std::string_view Name(GroupFamily family) {
   return {};
 }
 
-Placement::Placement(const TrainingPlan& plan)
-    : rank_map_(plan.rank_map().begin(), plan.rank_map().end()),
-      mirrored_(plan.schedule() == PipelineSchedule::kDualPipe) {
-  const Degrees& degrees = plan.degrees();
+Placement::Placement(const ParallelLayout& layout)
+    : rank_map_(layout.rank_map), mirrored_(layout.stages.bidirectional()) {
+  const Degrees& degrees = layout.degrees;
   ranks_ = static_cast<int>(degrees.ranks());
   int stride = 1;
   int expert_stride = 1;
@@ -75,14 +74,14 @@ Placement::Placement(const TrainingPlan& plan)
     }
   }
   const int copies = mirrored_ ? 2 : 1;
-  shard_ = plan.sharding_group() * copies;
+  shard_ = layout.sharding_group * copies;
   // A part of the experts' copies as large as that of the dense weights, as far
   // as they reach.
   const int all = degrees.context * degrees.data;
   expert_shard_ =
-      copies * (plan.sharding_group() == all
+      copies * (layout.sharding_group == all
                     ? expert_data_.size
-                    : std::gcd(plan.sharding_group(), expert_data_.size));
+                    : std::gcd(layout.sharding_group, expert_data_.size));
 }
 
 Coordinates Placement::CoordinatesOf(int rank) const {

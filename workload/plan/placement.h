@@ -2,12 +2,13 @@
 // Placement: where ranks stand in the five dimensions, and who communicates
 // with whom.
 //
-// Rank r runs on chip r, unless the plan has a map. Its coordinates follow from
-// the plan's order, fastest varying first. Experts use a second factorisation
-// of the ranks of a pipeline stage, in the same order with context left out:
-// expert tensor, expert and expert data (Megatron-Core's "tp-cp-ep-dp-pp").
+// Rank r runs on chip r, unless the layout has a map. Its coordinates follow
+// from the order of its dimensions, fastest varying first. Experts use a second
+// factorisation of the ranks of a pipeline stage, in the same order with
+// context left out: expert tensor, expert and expert data (Megatron-Core's
+// "tp-cp-ep-dp-pp").
 //
-//   const Placement placement(plan);
+//   const Placement placement(plan.layout());
 //   placement.Members(GroupFamily::kTensor, /*rank=*/5);  // {4, 5, 6, 7}
 //
 // A group is known by its family and its lowest rank.
@@ -16,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workload/plan/training_plan.h"
+#include "workload/plan/parallel_layout.h"
 
 namespace orrery {
 
@@ -54,7 +55,7 @@ struct Coordinates {
 
 class Placement {
  public:
-  explicit Placement(const TrainingPlan& plan);
+  explicit Placement(const ParallelLayout& layout);
 
   int ranks() const { return ranks_; }
   Coordinates CoordinatesOf(int rank) const;

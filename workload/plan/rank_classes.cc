@@ -22,12 +22,13 @@ std::vector<int> Numbered(const std::vector<Key>& keys, int& count) {
 
 }  // namespace
 
-RankClasses::RankClasses(const TrainingPlan& plan, const Placement& placement)
+RankClasses::RankClasses(const ParallelLayout& layout,
+                         const Placement& placement)
     : placement_(placement) {
-  const int experts = plan.degrees().expert;
-  const ExpertRouting& routing = plan.routing();
+  const int experts = layout.degrees.expert;
+  const ExpertRouting& routing = layout.routing;
   if (routing.balanced() || experts == 1) return;
-  const int ranks = static_cast<int>(plan.degrees().stage_ranks());
+  const int ranks = static_cast<int>(layout.degrees.stage_ranks());
   std::vector<std::pair<double, double>> loads;
   for (int i = 0; i < ranks; ++i) {
     const int place = placement.ExpertPlace(placement.FromStage(i, 0));

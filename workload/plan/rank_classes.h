@@ -9,14 +9,14 @@
 // balanced experts there is one.
 #include <vector>
 
+#include "workload/plan/parallel_layout.h"
 #include "workload/plan/placement.h"
-#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
 class RankClasses {
  public:
-  RankClasses(const TrainingPlan& plan, const Placement& placement);
+  RankClasses(const ParallelLayout& layout, const Placement& placement);
 
   int count() const { return count_; }
   int ClassOf(int rank) const {

@@ -10,9 +10,7 @@ namespace orrery {
 namespace {
 
 // Whether the first and the last stage lie on different ranks.
-bool EndsApart(const TrainingPlan& plan) {
-  const StageLayout layout(plan.schedule(), plan.degrees().pipeline,
-                           plan.virtual_stages());
+bool EndsApart(const StageLayout& layout) {
   return layout.PlaceOf(0).rank != layout.PlaceOf(layout.stages() - 1).rank &&
          !layout.bidirectional();
 }
@@ -37,17 +35,18 @@ int64_t AttentionOnRank(const Model& model, const Degrees& degrees,
 
 }  // namespace
 
-std::vector<Stage> CutStages(const Model& model, const TrainingPlan& plan) {
+std::vector<Stage> CutStages(const Model& model, const ParallelLayout& layout) {
   std::vector<Stage> stages;
   int first = 0;
-  for (const int layers : plan.layers_per_stage()) {
+  for (const int layers : layout.layers_per_stage) {
     stages.push_back({.first_layer = first, .layers = layers});
     first += layers;
   }
   CHECK(!stages.empty());
   stages.front().embedding = true;
   stages.back().head = true;
-  stages.back().embedding_copy = model.tied_embedding() && EndsApart(plan);
+  stages.back().embedding_copy =
+      model.tied_embedding() && EndsApart(layout.stages);
   return stages;
 }
 
@@ -94,31 +93,34 @@ RankParameters ParametersOf(const Model& model, const Degrees& degrees,
   return sum;
 }
 
-LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
-  const Degrees& degrees = plan.degrees();
-  const DType precision = plan.precision();
-  // Narrow formats are for operands; what passes between kernels has 16 bits.
-  const DType activation = Bits(precision) < 16 ? DType::kBf16 : precision;
-  return {.sequences = plan.micro_batch(),
-          .queries = plan.sequence(),
-          .tensor = degrees.tensor,
+LayerShape SplitOf(const ParallelLayout& layout, int expert_place) {
+  const Degrees& degrees = layout.degrees;
+  return {.tensor = degrees.tensor,
           .context = degrees.context,
           .expert = degrees.expert,
           .expert_tensor = degrees.expert_tensor,
           .sequence_parallel = degrees.sequence_parallel,
-          .context_method = plan.context_method(),
-          .attention = plan.attention_kernel(),
-          .precision = precision,
-          .activation = activation,
-          .gradient = plan.gradient_precision(),
-          .fuse_accumulation = plan.fuse_gradient_accumulation(),
-          .dispatch = plan.dispatch_precision(),
-          .kept = plan.kept_formats(),
-          .routing_weight = plan.routing_weight(),
-          .expert_load = plan.routing().LoadOf(expert_place, degrees.expert),
-          .expert_peak = plan.routing().PeakOf(expert_place, degrees.expert),
-          .routed = !plan.routing().balanced() ||
-                    plan.dispatch_method() != DispatchMethod::kDirect};
+          .expert_load = layout.routing.LoadOf(expert_place, degrees.expert),
+          .expert_peak = layout.routing.PeakOf(expert_place, degrees.expert),
+          .routed = !layout.even_dispatch()};
+}
+
+LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
+  const DType precision = plan.precision();
+  LayerShape shape = SplitOf(plan.layout(), expert_place);
+  shape.sequences = plan.micro_batch();
+  shape.queries = plan.sequence();
+  shape.context_method = plan.context_method();
+  shape.attention = plan.attention_kernel();
+  shape.precision = precision;
+  // Narrow formats are for operands; what passes between kernels has 16 bits.
+  shape.activation = Bits(precision) < 16 ? DType::kBf16 : precision;
+  shape.gradient = plan.gradient_precision();
+  shape.fuse_accumulation = plan.fuse_gradient_accumulation();
+  shape.dispatch = plan.dispatch_precision();
+  shape.kept = plan.kept_formats();
+  shape.routing_weight = plan.routing_weight();
+  return shape;
 }
 
 ModuleSet RecomputedModules(const TrainingPlan& plan) {

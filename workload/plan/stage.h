@@ -1,7 +1,7 @@
 #pragma once
 // Stage: what one pipeline stage holds of a model, and on one rank of it.
 //
-//   const std::vector<Stage> stages = CutStages(model, plan);
+//   const std::vector<Stage> stages = CutStages(model, plan.layout());
 //   const RankParameters held = ParametersOf(model, plan.degrees(), stages[0]);
 //
 // The embedding stands before the first layer, final norm, LM head, loss and
@@ -28,7 +28,7 @@ struct Stage {
 };
 
 // Stages in model order.
-std::vector<Stage> CutStages(const Model& model, const TrainingPlan& plan);
+std::vector<Stage> CutStages(const Model& model, const ParallelLayout& layout);
 
 // Parameters of one rank. Experts are apart because their copies are elsewhere.
 struct RankParameters {
@@ -51,8 +51,10 @@ int64_t EmbeddingParametersOf(const Model& model, const Degrees& degrees);
 RankParameters ParametersOf(const Model& model, const Degrees& degrees,
                             const Stage& stage);
 
-// One micro-batch of the plan, as its layers see it on a rank at the given
-// place of its expert group.
+// What a rank at the given place of its expert group gets of a layer under the
+// layout, before it is said of how many tokens and in which formats.
+LayerShape SplitOf(const ParallelLayout& layout, int expert_place = 0);
+// One micro-batch of the plan, as the layers of such a rank see it.
 LayerShape ShapeOf(const TrainingPlan& plan, int expert_place = 0);
 
 // What the plan recomputes, as the layers name it; none under full

@@ -9,11 +9,16 @@
 //   const StageLayout layout(PipelineSchedule::kInterleaved, /*ranks=*/4, 2);
 //   layout.StageOf(3, 1);       // rank 3, piece 1: stage 7 of 8
 //   layout.PlaceOf(7, micro);   // the other way round
-#include <cstdint>
-
-#include "workload/plan/training_plan.h"
-
 namespace orrery {
+
+enum class PipelineSchedule {
+  kGPipe,
+  kOneForwardOneBackward,
+  kInterleaved,
+  kZeroBubbleH1,
+  kZeroBubbleV,
+  kDualPipe
+};
 
 class StageLayout {
  public:
@@ -26,6 +31,8 @@ class StageLayout {
   // Requires: ranks >= 1, virtual_stages >= 1 and as the schedule wants it (see
   // TrainingPlan).
   StageLayout(PipelineSchedule schedule, int ranks, int virtual_stages);
+  // One rank that holds everything.
+  StageLayout() : StageLayout(PipelineSchedule::kOneForwardOneBackward, 1, 1) {}
 
   int ranks() const { return ranks_; }
   // Stages a micro-batch passes.

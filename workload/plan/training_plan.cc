@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "proto/training.pb.h"
 #include "topology/machine/field_reader.h"
 #include "workload/plan/divisors.h"
+#include "workload/plan/pipeline_rules.h"
 #include "workload/plan/training_plan_rules.h"
 
 namespace orrery {
@@ -65,9 +65,9 @@ class TrainingPlanReader {
     ReadSizes();
     const FieldReader parallel(proto_.parallel(), "training.parallel",
                                &violations_);
-    plan_.degrees_ = ReadDegrees(proto_.parallel(), parallel);
-    CheckDegrees(plan_.degrees_, model_, system_.chips(), plan_.sequence_,
-                 parallel);
+    plan_.layout_.degrees = ReadDegrees(proto_.parallel(), parallel);
+    CheckDegrees(plan_.layout_.degrees, model_, system_.chips(),
+                 plan_.sequence_, parallel);
     ReadMicroBatches();
     ReadPrecision();
     ReadPipeline();
@@ -76,6 +76,8 @@ class TrainingPlanReader {
     ReadContext();
     ReadRest();
     RETURN_IF_ERROR(violations_.ToStatus());
+    plan_.layout_.stages = StageLayout(
+        plan_.schedule_, plan_.layout_.degrees.pipeline, plan_.virtual_stages_);
     return std::move(plan_);
   }
 
@@ -96,7 +98,7 @@ class TrainingPlanReader {
 
   void ReadMicroBatches() {
     const int64_t per_round =
-        int64_t{plan_.micro_batch_} * std::max(1, plan_.degrees_.data);
+        int64_t{plan_.micro_batch_} * std::max(1, plan_.layout_.degrees.data);
     plan_.micro_batches_ = 1;
     if (plan_.global_batch_ % per_round != 0) {
       fields_.Refuse(
@@ -104,7 +106,7 @@ class TrainingPlanReader {
           fmt::format("{} must be a multiple of micro_batch x data = {} x {}; "
                       "nearest: {}",
                       plan_.global_batch_, plan_.micro_batch_,
-                      plan_.degrees_.data,
+                      plan_.layout_.degrees.data,
                       NearestMultiples(per_round, plan_.global_batch_)));
       return;
     }
@@ -193,126 +195,21 @@ class TrainingPlanReader {
         ToSchedule(fields_.Enum<pb::Training::Schedule>("schedule"));
     plan_.virtual_stages_ =
         fields_.Count("virtual_stages", 1, kMostVirtualStages);
-    CheckSchedule();
-    ReadStages();
-  }
-
-  void CheckSchedule() {
-    const int pipeline = plan_.degrees_.pipeline;
-    const int virtual_stages = plan_.virtual_stages_;
-    const int micro_batches = plan_.micro_batches_;
-    const auto pieces = [&](int wanted, const char* schedule) {
-      if (virtual_stages == wanted) return;
-      fields_.Refuse("virtual_stages",
-                     fmt::format("{}, but {} has {} per rank", virtual_stages,
-                                 schedule, wanted));
-    };
-    switch (plan_.schedule_) {
-      case PipelineSchedule::kGPipe:
-        return pieces(1, "GPIPE");
-      case PipelineSchedule::kOneForwardOneBackward:
-        if (virtual_stages != 1) {
-          fields_.Refuse("virtual_stages",
-                         fmt::format("{}, but ONE_F_ONE_B has 1 per rank; for "
-                                     "more use INTERLEAVED_1F1B",
-                                     virtual_stages));
-        }
-        return;
-      case PipelineSchedule::kZeroBubbleH1:
-        return pieces(1, "ZB_H1");
-      case PipelineSchedule::kZeroBubbleV:
-        return pieces(2, "ZB_V");
-      case PipelineSchedule::kInterleaved:
-        if (virtual_stages < 2) {
-          fields_.Refuse("virtual_stages",
-                         "1, but INTERLEAVED_1F1B needs 2 or more; for 1 use "
-                         "ONE_F_ONE_B");
-        }
-        if (pipeline < 2) {
-          fields_.Refuse("schedule",
-                         "INTERLEAVED_1F1B needs a pipeline degree of 2 or "
-                         "more; for 1 use ONE_F_ONE_B");
-        }
-        if (micro_batches % pipeline != 0) {
-          fields_.Refuse(
-              "schedule",
-              fmt::format("INTERLEAVED_1F1B needs micro-batches in multiples "
-                          "of the {} stages, and a replica has {}; nearest: {}",
-                          pipeline, micro_batches,
-                          NearestMultiples(pipeline, micro_batches)));
-        }
-        return;
-      case PipelineSchedule::kDualPipe:
-        pieces(1, "DUAL_PIPE");
-        if (pipeline % 2 != 0) {
-          fields_.Refuse("schedule",
-                         fmt::format("DUAL_PIPE needs an even pipeline degree, "
-                                     "not {}",
-                                     pipeline));
-        }
-        if (micro_batches % 2 != 0 || micro_batches < 2 * pipeline) {
-          fields_.Refuse(
-              "schedule",
-              fmt::format("DUAL_PIPE needs an even number of micro-batches, at "
-                          "least twice the {} stages; a replica has {}",
-                          pipeline, micro_batches));
-        }
-        return;
-    }
-  }
-
-  void ReadStages() {
-    const int64_t pieces =
-        int64_t{plan_.degrees_.pipeline} * plan_.virtual_stages_;
-    const int layers = model_.layers();
-    if (proto_.layers_per_stage_size() == 0) {
-      if (layers % pieces != 0) {
-        fields_.Refuse(
-            "parallel.pipeline",
-            fmt::format("pipeline {} x virtual_stages {} must divide the {} "
-                        "layers, or layers_per_stage must say how they are "
-                        "spread; the product could be {}",
-                        plan_.degrees_.pipeline, plan_.virtual_stages_, layers,
-                        NearestDivisors(layers, pieces)));
-        return;
-      }
-      plan_.layers_per_stage_.assign(static_cast<size_t>(pieces),
-                                     static_cast<int>(layers / pieces));
-      return;
-    }
-    plan_.layers_per_stage_ = fields_.Counts("layers_per_stage", 0, layers);
-    if (proto_.layers_per_stage_size() != pieces) {
-      fields_.Refuse("layers_per_stage",
-                     fmt::format("has {} entries; pipeline x virtual_stages = "
-                                 "{} are needed",
-                                 proto_.layers_per_stage_size(), pieces));
-      return;
-    }
-    const int64_t sum =
-        std::accumulate(plan_.layers_per_stage_.begin(),
-                        plan_.layers_per_stage_.end(), int64_t{0});
-    if (sum != layers) {
-      fields_.Refuse(
-          "layers_per_stage",
-          fmt::format("sums to {}; the model has {} layers", sum, layers));
-    }
-    // The embedding or the head may have a piece to themselves.
-    for (size_t i = 1; i + 1 < plan_.layers_per_stage_.size(); ++i) {
-      if (plan_.layers_per_stage_[i] > 0) continue;
-      fields_.Refuse(
-          fmt::format("layers_per_stage[{}]", i),
-          "0: only the first piece, which has the embedding, and the last, "
-          "which has the head, may be without layers");
-    }
+    CheckSchedule({plan_.schedule_, plan_.layout_.degrees.pipeline,
+                   plan_.virtual_stages_, plan_.micro_batches_},
+                  fields_);
+    plan_.layout_.layers_per_stage = ReadLayersPerStage(
+        proto_, model_.layers(), plan_.layout_.degrees.pipeline,
+        plan_.virtual_stages_, fields_);
   }
 
   void ReadSharding() {
     plan_.sharding_ =
         Ordinal<Sharding>(fields_.Enum<pb::Training::Sharding>("sharding"));
     // Context ranks hold the same weights, so they share the state too.
-    const int64_t copies =
-        int64_t{std::max(1, plan_.degrees_.data)} * plan_.degrees_.context;
-    plan_.sharding_group_ = static_cast<int>(
+    const int64_t copies = int64_t{std::max(1, plan_.layout_.degrees.data)} *
+                           plan_.layout_.degrees.context;
+    plan_.layout_.sharding_group = static_cast<int>(
         std::min<int64_t>(copies, std::numeric_limits<int>::max()));
     plan_.accumulate_locally_ = proto_.accumulate_locally();
     if (plan_.accumulate_locally_ && plan_.sharding_ < Sharding::kGradients) {
@@ -328,14 +225,15 @@ class TrainingPlanReader {
                      "is about sharded weights; needs sharding: ZERO_3");
     }
     if (!proto_.has_sharding_group()) return;
-    plan_.sharding_group_ = fields_.Count("sharding_group", 1, kLargestBatch);
-    if (copies % plan_.sharding_group_ != 0) {
+    plan_.layout_.sharding_group =
+        fields_.Count("sharding_group", 1, kLargestBatch);
+    if (copies % plan_.layout_.sharding_group != 0) {
       fields_.Refuse(
           "sharding_group",
           fmt::format("{} must divide data x context = {}; nearest: "
                       "{}",
-                      plan_.sharding_group_, copies,
-                      NearestDivisors(copies, plan_.sharding_group_)));
+                      plan_.layout_.sharding_group, copies,
+                      NearestDivisors(copies, plan_.layout_.sharding_group)));
     }
   }
 
@@ -370,18 +268,18 @@ class TrainingPlanReader {
   void ReadContext() {
     plan_.attention_kernel_ = Ordinal<AttentionKernel>(
         fields_.Enum<pb::Training::AttentionKernel>("attention_kernel"));
-    if (plan_.degrees_.context == 1) return;
+    if (plan_.layout_.degrees.context == 1) return;
     plan_.context_method_ = Ordinal<ContextMethod>(
         fields_.Enum<pb::Training::ContextMethod>("context_method"));
-    const int heads = model_.attention().heads / plan_.degrees_.tensor;
+    const int heads = model_.attention().heads / plan_.layout_.degrees.tensor;
     if (plan_.context_method_ == ContextMethod::kUlysses && heads > 0 &&
-        heads % plan_.degrees_.context != 0) {
+        heads % plan_.layout_.degrees.context != 0) {
       fields_.Refuse(
           "context_method",
           fmt::format("CONTEXT_ULYSSES splits the {} heads of a tensor rank "
                       "over context {}; nearest: {}",
-                      heads, plan_.degrees_.context,
-                      NearestDivisors(heads, plan_.degrees_.context)));
+                      heads, plan_.layout_.degrees.context,
+                      NearestDivisors(heads, plan_.layout_.degrees.context)));
     }
   }
 
@@ -393,16 +291,16 @@ class TrainingPlanReader {
     plan_.overlap_weight_ = proto_.overlap_weight_gradient();
     plan_.overlap_pipeline_ = proto_.overlap_pipeline();
     plan_.scatter_pipeline_ = proto_.scatter_pipeline() &&
-                              plan_.degrees_.tensor > 1 &&
-                              !plan_.degrees_.sequence_parallel;
+                              plan_.layout_.degrees.tensor > 1 &&
+                              !plan_.layout_.degrees.sequence_parallel;
     plan_.fuse_accumulation_ = proto_.fuse_gradient_accumulation();
     plan_.run_tokens_ = fields_.OptionalReal("run_tokens", 1, kMostRunTokens);
     if (proto_.has_dispatch_method() && model_.moe()) {
-      plan_.dispatch_method_ = Ordinal<DispatchMethod>(
+      plan_.layout_.dispatch_method = Ordinal<DispatchMethod>(
           fields_.Enum<pb::Training::DispatchMethod>("dispatch_method"));
     }
-    plan_.routing_ = ReadRouting(proto_, model_, fields_);
-    plan_.rank_map_ = ReadRankMap(proto_, system_.chips(), fields_);
+    plan_.layout_.routing = ReadRouting(proto_, model_, fields_);
+    plan_.layout_.rank_map = ReadRankMap(proto_, system_.chips(), fields_);
   }
 
   const pb::Training& proto_;

@@ -6,20 +6,17 @@
 // a plan breaks is reported, not only the first, with the field's path, its
 // value and, where there is one, the nearest legal value.
 #include <absl/status/statusor.h>
-#include <absl/types/span.h>
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "base/units.h"
 #include "topology/machine/dtype.h"
 #include "topology/machine/system.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
-#include "workload/plan/degrees.h"
-#include "workload/plan/expert_routing.h"
+#include "workload/plan/parallel_layout.h"
 
 namespace orrery {
 
@@ -27,14 +24,6 @@ namespace pb {
 class Training;
 }  // namespace pb
 
-enum class PipelineSchedule {
-  kGPipe,
-  kOneForwardOneBackward,
-  kInterleaved,
-  kZeroBubbleH1,
-  kZeroBubbleV,
-  kDualPipe
-};
 // What a data-parallel rank does not keep in full: ZeRO stages 0 to 3, each
 // including the ones before it.
 enum class Sharding { kNone, kOptimizer, kGradients, kWeights };
@@ -49,8 +38,6 @@ enum class Module {
   kMlaUpProjection
 };
 inline constexpr size_t kModules = 6;
-// Every copy of a token by itself, or once to each island that needs it.
-enum class DispatchMethod { kDirect, kByIsland };
 
 class TrainingPlan {
  public:
@@ -63,19 +50,17 @@ class TrainingPlan {
   int micro_batch() const { return micro_batch_; }
   // Tokens of one sequence.
   int sequence() const { return sequence_; }
-  const Degrees& degrees() const { return degrees_; }
+  // How the work is split, and where its parts lie.
+  const ParallelLayout& layout() const { return layout_; }
+  const Degrees& degrees() const { return layout_.degrees; }
   // Micro-batches that one replica runs per step.
   int micro_batches() const { return micro_batches_; }
 
   PipelineSchedule schedule() const { return schedule_; }
   // Pieces of the model on one rank, 1 without interleaving.
   int virtual_stages() const { return virtual_stages_; }
-  // Layers of each of the pipeline x virtual_stages pieces, in model order.
-  absl::Span<const int> layers_per_stage() const { return layers_per_stage_; }
 
   Sharding sharding() const { return sharding_; }
-  // Ranks over which a copy of the state is spread.
-  int sharding_group() const { return sharding_group_; }
   // Sharded gradients are summed over micro-batches before they are reduced.
   bool accumulates_locally() const { return accumulate_locally_; }
   // Whether gradients are reduced after every micro-batch.
@@ -105,10 +90,6 @@ class TrainingPlan {
   bool overlap_gradient_reduction() const { return overlap_gradient_; }
   bool overlap_parameter_gather() const { return overlap_parameter_; }
   bool overlap_tensor() const { return overlap_tensor_; }
-  const ExpertRouting& routing() const { return routing_; }
-  DispatchMethod dispatch_method() const { return dispatch_method_; }
-  // The chip of each rank; empty: rank r on chip r.
-  absl::Span<const int> rank_map() const { return rank_map_; }
   // Weight gradients run beside the exchange of their module's input gradient.
   bool overlap_weight_gradient() const { return overlap_weight_; }
   // A rank goes on while what it sends to another stage is under way.
@@ -128,12 +109,10 @@ class TrainingPlan {
   int micro_batch_ = 0;
   int sequence_ = 0;
   int micro_batches_ = 0;
-  Degrees degrees_;
+  ParallelLayout layout_;
   PipelineSchedule schedule_ = PipelineSchedule::kOneForwardOneBackward;
   int virtual_stages_ = 1;
-  std::vector<int> layers_per_stage_;
   Sharding sharding_ = Sharding::kNone;
-  int sharding_group_ = 1;
   Recompute recompute_ = Recompute::kNone;
   std::array<bool, kModules> recompute_modules_{};
   AttentionKernel attention_kernel_ = AttentionKernel::kFlash;
@@ -150,9 +129,6 @@ class TrainingPlan {
   bool overlap_gradient_ = false;
   bool overlap_parameter_ = false;
   bool overlap_tensor_ = false;
-  ExpertRouting routing_;
-  DispatchMethod dispatch_method_ = DispatchMethod::kDirect;
-  std::vector<int> rank_map_;
   bool overlap_weight_ = true;
   bool overlap_pipeline_ = true;
   bool scatter_pipeline_ = false;

@@ -88,7 +88,7 @@ TEST(Folding, EqualsTheUnfoldedRunToThePicosecond) {
     const StepRun folded = RunStep(c, {.fold = true}, time);
     const StepRun whole = RunStep(c, {.fold = false}, time);
     EXPECT_EQ(whole.step.program.ranks().size(), 64u);
-    const Placement placement(c.plan);
+    const Placement placement(c.plan.layout());
     const RankClasses classes(c.plan, placement);
     EXPECT_EQ(folded.step.program.ranks().size(),
               static_cast<size_t>(c.plan.degrees().pipeline * classes.count()));
@@ -112,8 +112,8 @@ TEST(Folding, EqualsTheUnfoldedRunToThePicosecond) {
 TEST(RankClasses, AreAsFewAsTheRoutingAllows) {
   const auto count = [](const char* plan) {
     const TrainingCase c = MakeCase(plan, 8, kCaseExperts);
-    const Placement placement(c.plan);
-    return RankClasses(c.plan, placement).count();
+    const Placement placement(c.plan.layout());
+    return RankClasses(c.plan.layout(), placement).count();
   };
   EXPECT_EQ(count("parallel { expert: 8 pipeline: 2 }"), 1);
   EXPECT_EQ(count("parallel { expert: 8 pipeline: 2 } expert_imbalance: 3"), 2);

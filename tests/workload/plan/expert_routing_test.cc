@@ -62,13 +62,14 @@ TEST(ExpertRouting, AsManyTokensArriveAsWereSent) {
     }
     EXPECT_NEAR(rows, 4 * 4096 * 2, kRounding * rows);
     // And on the wire: what a rank gets, with what it keeps, is its load.
-    const auto traffic = TrafficOf(c.model, c.plan);
+    const auto traffic = TrafficOf(c.model, c.plan.layout());
     ASSERT_TRUE(traffic.has_value());
     const GroupLayout layout{.ranks = 4};
     const Amounts to = AmountsOf(ExpertSchedule(layout, *traffic, false));
     const Amounts back = AmountsOf(ExpertSchedule(layout, *traffic, true));
     for (size_t i = 0; i < 4; ++i) {
-      const double load = c.plan.routing().LoadOf(static_cast<int>(i), 4);
+      const double load =
+          c.plan.layout().routing.LoadOf(static_cast<int>(i), 4);
       EXPECT_NEAR(to.received[i] + traffic->share[i], load, kRounding);
       EXPECT_NEAR(to.sent[i] + traffic->share[i], 1, kRounding);
       EXPECT_NEAR(back.sent[i], to.received[i], kRounding);

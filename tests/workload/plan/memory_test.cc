@@ -55,7 +55,7 @@ double FirstRankActivations(const TrainingCase& c) {
       MakeOrders(plan.schedule(), plan.degrees().pipeline,
                  plan.virtual_stages(), plan.micro_batches());
   const double pieces = PeakInFlight(orders.of_rank[0]);
-  return pieces * plan.layers_per_stage()[0] *
+  return pieces * plan.layout().layers_per_stage[0] *
          static_cast<double>(KeptBytes(layer, plan).value()) / kGiB;
 }
 
@@ -81,7 +81,7 @@ TEST(Memory, StaticBytesEqualThePublishedGibibytes) {
   for (const PaperRow& row : kPaper) {
     SCOPED_TRACE(row.name);
     const TrainingCase c = PaperCase(row, false, "RECOMPUTE_NONE");
-    const Placement placement(c.plan);
+    const Placement placement(c.plan.layout());
     RankParameters held;
     for (int i = 0; i < row.layers / row.pipeline; ++i) {
       held += LayerParametersOf(c.model, c.plan.degrees(), i);
@@ -98,7 +98,7 @@ TEST(Memory, ZeroDividesWhatItSays) {
   const auto bytes = [&](const char* sharding) {
     const TrainingCase c =
         MakeCase(std::string("parallel { pipeline: 2 } sharding: ") + sharding);
-    return StaticBytes(c.plan, Placement(c.plan), held, {});
+    return StaticBytes(c.plan, Placement(c.plan.layout()), held, {});
   };
   const auto zero0 = bytes("ZERO_0");
   EXPECT_EQ(zero0.weights, Bytes(16'000'000));
@@ -121,7 +121,7 @@ TEST(Memory, MomentsHaveTheirOwnFormat) {
   const TrainingCase c =
       MakeCase("parallel { pipeline: 2 } moment_precision: BF16");
   const RankParameters held{.dense = 8'000'000};
-  EXPECT_EQ(StaticBytes(c.plan, Placement(c.plan), held, {}).optimizer,
+  EXPECT_EQ(StaticBytes(c.plan, Placement(c.plan.layout()), held, {}).optimizer,
             Bytes(8'000'000));
 }
 
@@ -130,8 +130,9 @@ TEST(Memory, ZeroThreeGathersTwoLayersAtATime) {
   const RankParameters layer{.dense = 50'000'000};
   const RankParameters held{.dense = 1'200'000'000};
   // Weights of two layers, and one layer's gradients before they are reduced.
-  EXPECT_EQ(StaticBytes(c.plan, Placement(c.plan), held, layer).buffers,
-            Bytes(2 * 50'000'000 * 2 + 50'000'000 * 4));
+  EXPECT_EQ(
+      StaticBytes(c.plan, Placement(c.plan.layout()), held, layer).buffers,
+      Bytes(2 * 50'000'000 * 2 + 50'000'000 * 4));
 }
 
 // Experts: 16 over 4 ranks; dense weights do not feel the expert degree.
@@ -162,7 +163,7 @@ TEST(Stage, TiedEmbeddingsAreHeldByBothEnds) {
   const TrainingCase c =
       MakeCase("parallel { pipeline: 2 }", 2,
                "layers: 24 tied_embedding: true vocabulary: 1000 hidden: 64");
-  const auto stages = CutStages(c.model, c.plan);
+  const auto stages = CutStages(c.model, c.plan.layout());
   ASSERT_EQ(stages.size(), 2u);
   EXPECT_EQ(stages[0],
             (Stage{.first_layer = 0, .layers = 12, .embedding = true}));

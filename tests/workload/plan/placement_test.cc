@@ -19,7 +19,7 @@ TrainingCase FourDimensions() {
 }
 
 TEST(Placement, CoordinatesFollowTheOrder) {
-  const Placement placement(FourDimensions().plan);
+  const Placement placement(FourDimensions().plan.layout());
   EXPECT_EQ(placement.ranks(), 64);
   EXPECT_EQ(placement.CoordinatesOf(0), (Coordinates{0, 0, 0, 0}));
   // 43 = 1 + 2 x 1 + 4 x 2 + 16 x 2
@@ -30,7 +30,7 @@ TEST(Placement, CoordinatesFollowTheOrder) {
 }
 
 TEST(Placement, GroupsAreWhoTheyShouldBe) {
-  const Placement placement(FourDimensions().plan);
+  const Placement placement(FourDimensions().plan.layout());
   EXPECT_THAT(placement.Members(GroupFamily::kTensor, 43), ElementsAre(42, 43));
   EXPECT_THAT(placement.Members(GroupFamily::kContext, 43),
               ElementsAre(41, 43));
@@ -50,7 +50,7 @@ TEST(Placement, AnotherOrderPutsDataNextToEachOther) {
       "parallel { tensor: 2 pipeline: 2 "
       "order: [DATA, TENSOR, CONTEXT, EXPERT, PIPELINE] }",
       2);
-  const Placement placement(c.plan);
+  const Placement placement(c.plan.layout());
   EXPECT_THAT(placement.Members(GroupFamily::kData, 5),
               ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(placement.Members(GroupFamily::kTensor, 5), ElementsAre(1, 5));
@@ -62,7 +62,7 @@ TEST(Placement, ExpertsUseTheirOwnFactorisation) {
       "parallel { tensor: 2 expert: 4 "
       "sequence_parallel: true }",
       2, kCaseExperts);
-  const Placement placement(c.plan);
+  const Placement placement(c.plan.layout());
   EXPECT_THAT(placement.Members(GroupFamily::kExpert, 5),
               ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(placement.Members(GroupFamily::kExpertData, 5),
@@ -74,7 +74,7 @@ TEST(Placement, ExpertsUseTheirOwnFactorisation) {
 TEST(Placement, HybridShardingCutsTheCopies) {
   const TrainingCase c = MakeCase(
       "parallel { pipeline: 2 } sharding: ZERO_3 sharding_group: 4", 2);
-  const Placement placement(c.plan);
+  const Placement placement(c.plan.layout());
   EXPECT_THAT(placement.Members(GroupFamily::kShard, 5),
               ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(placement.Members(GroupFamily::kReplica, 5), ElementsAre(1, 5));
@@ -84,7 +84,7 @@ TEST(Placement, HybridShardingCutsTheCopies) {
 TEST(Placement, DualPipeSumsGradientsOfBothDirections) {
   const TrainingCase c = MakeCase(
       "parallel { pipeline: 4 } schedule: DUAL_PIPE global_batch: 64", 2);
-  const Placement placement(c.plan);
+  const Placement placement(c.plan.layout());
   EXPECT_THAT(placement.Members(GroupFamily::kData, 5),
               ElementsAre(4, 5, 6, 7, 8, 9, 10, 11));
   EXPECT_EQ(placement.Size(GroupFamily::kData), 8);
@@ -104,7 +104,7 @@ TEST(Placement, GroupsPartitionTheRanks) {
                "order: [PIPELINE, TENSOR, EXPERT, DATA, CONTEXT] }",
                8, kCaseExperts)};
   for (const TrainingCase& c : cases) {
-    const Placement placement(c.plan);
+    const Placement placement(c.plan.layout());
     for (int f = 0; f < kGroupFamilies; ++f) {
       const auto family = static_cast<GroupFamily>(f);
       if (family == GroupFamily::kEmbedding) continue;

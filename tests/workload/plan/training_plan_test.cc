@@ -72,9 +72,9 @@ TEST(TrainingPlan, ALegalPlanIsReadWhole) {
   ASSERT_OK_AND_ASSIGN(const TrainingPlan plan, MakePlan(""));
   EXPECT_EQ(plan.degrees().ranks(), 16);
   EXPECT_EQ(plan.micro_batches(), 16);  // 64 / (1 x 4)
-  EXPECT_THAT(plan.layers_per_stage(), ElementsAre(12, 12));
+  EXPECT_THAT(plan.layout().layers_per_stage, ElementsAre(12, 12));
   EXPECT_EQ(plan.sharding(), Sharding::kOptimizer);
-  EXPECT_EQ(plan.sharding_group(), 4);
+  EXPECT_EQ(plan.layout().sharding_group, 4);
   EXPECT_EQ(plan.precision(), DType::kBf16);
 }
 
@@ -108,7 +108,7 @@ TEST(TrainingPlan, LayersAreSpreadEvenlyOrAsSaid) {
                         "layers"));
   ASSERT_OK_AND_ASSIGN(const TrainingPlan plan,
                        MakePlan("layers_per_stage: [11, 13]"));
-  EXPECT_THAT(plan.layers_per_stage(), ElementsAre(11, 13));
+  EXPECT_THAT(plan.layout().layers_per_stage, ElementsAre(11, 13));
   EXPECT_THAT(Refusal("layers_per_stage: [11, 12]"),
               HasSubstr("sums to 23; the model has 24 layers"));
   EXPECT_THAT(Refusal("layers_per_stage: [24]"),
@@ -120,7 +120,7 @@ TEST(TrainingPlan, OnlyTheEndsMayBeWithoutLayers) {
   const std::string four = "schedule: INTERLEAVED_1F1B virtual_stages: 2 ";
   ASSERT_OK_AND_ASSIGN(const TrainingPlan plan,
                        MakePlan(four + "layers_per_stage: [0, 12, 12, 0]"));
-  EXPECT_THAT(plan.layers_per_stage(), ElementsAre(0, 12, 12, 0));
+  EXPECT_THAT(plan.layout().layers_per_stage, ElementsAre(0, 12, 12, 0));
   EXPECT_THAT(Refusal(four + "layers_per_stage: [12, 0, 12, 0]"),
               HasSubstr("training.layers_per_stage[1]: 0: only the first"));
 }
@@ -304,7 +304,7 @@ TEST(InferencePlan, BothPhasesShareTheChipsOrHavePoolsOfTheirOwn) {
       "{ tensor: 4 context: 1 pipeline: 1 data: 4 expert: 1 expert_tensor: 1 }";
   ASSERT_OK_AND_ASSIGN(const InferencePlan together,
                        MakeInference("parallel " + degrees));
-  EXPECT_EQ(together.prefill(), together.decode());
+  EXPECT_EQ(together.prefill().degrees, together.decode().degrees);
   EXPECT_EQ(together.prefill_chunk(), 512);
 
   const std::string half =
