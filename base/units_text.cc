@@ -343,4 +343,10 @@ std::string ToText(DollarsPerHour value, int digits) {
   return ToText(Dollars(value.value()), digits) + "/h";
 }
 
+std::string SecondsText(double seconds) {
+  return ToText(FromSeconds(seconds), 4);
+}
+
+std::string BytesText(int64_t bytes) { return ToBinaryText(Bytes(bytes), 4); }
+
 }  // namespace orrery

@@ -16,6 +16,7 @@
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
+#include <cstdint>
 #include <string>
 
 #include "base/units.h"
@@ -52,5 +53,9 @@ std::string ToText(Watts value, int digits = kExact);
 std::string ToText(Dollars value, int digits = kExact);
 std::string ToText(DollarsPerHour value, int digits = kExact);
 std::string ToText(SquareMillimetres value, int digits = kExact);
+
+// As reports have them: "12.3 ms", "1.42 s"; "62.1 GiB".
+std::string SecondsText(double seconds);
+std::string BytesText(int64_t bytes);
 
 }  // namespace orrery

@@ -9,10 +9,10 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "catalog/resolve.h"
-#include "cli/scenario.h"
 #include "cost/kernel/kernel_timer.h"
 #include "cost/kernel/kernel_work.h"
-#include "run/training_step.h"
+#include "run/run_scenario.h"
+#include "run/scenario.h"
 
 namespace orrery {
 namespace {
@@ -32,11 +32,11 @@ const Sets kGpt1T = {"system.nodes=384", "training.global_batch=3072",
                      "training.parallel.data=6"};
 
 void RunSteps(benchmark::State& state, const ResolvedScenario& s,
-              const TrainingOptions& options) {
+              const RunOptions& options) {
   int64_t tasks = 0;
   int64_t peak = 0;
   for (auto _ : state) {
-    auto run = RunTrainingStep(s.model, s.system, *s.training, options);
+    auto run = RunScenario(s, options);
     CHECK(run.ok()) << run.status().ToString();
     tasks += run->result.tasks;
     peak = run->memory.peak.total.value();
@@ -50,20 +50,19 @@ void RunSteps(benchmark::State& state, const ResolvedScenario& s,
 }
 
 void BM_Step(benchmark::State& state, const char* name, const Sets& sets,
-             const TrainingOptions& options) {
+             const RunOptions& options) {
   RunSteps(state, Load(name, sets), options);
 }
 // `each`: every kernel is a task, as by default. `merged`: kernels without
 // communication between them are one.
-#define STEP(label, name, sets, ...)                              \
-  BENCHMARK_CAPTURE(BM_Step, label##_each, name, sets,            \
-                    TrainingOptions{__VA_ARGS__})                 \
-      ->Unit(benchmark::kMillisecond)                             \
-      ->Iterations(1);                                            \
-  BENCHMARK_CAPTURE(                                              \
-      BM_Step, label##_merged, name, sets,                        \
-      TrainingOptions{__VA_ARGS__ __VA_OPT__(, ).detail = false}) \
-      ->Unit(benchmark::kMillisecond)                             \
+#define STEP(label, name, sets, ...)                                       \
+  BENCHMARK_CAPTURE(BM_Step, label##_each, name, sets,                     \
+                    RunOptions{__VA_ARGS__})                               \
+      ->Unit(benchmark::kMillisecond)                                      \
+      ->Iterations(1);                                                     \
+  BENCHMARK_CAPTURE(BM_Step, label##_merged, name, sets,                   \
+                    RunOptions{__VA_ARGS__ __VA_OPT__(, ).detail = false}) \
+      ->Unit(benchmark::kMillisecond)                                      \
       ->Iterations(1)
 STEP(gpt_1t_folded, "megatron_1t_full", kGpt1T);
 STEP(llama3_405b_folded, "llama3_405b_16k", Sets{});
@@ -96,7 +95,7 @@ void BM_Lower(benchmark::State& state) {
   for (auto _ : state) {
     LowerOptions options;
     options.pass.merge = false;
-    auto step = LowerStep(s.model, *s.training, time, options);
+    auto step = LowerTraining(s.model, *s.training(), time, options);
     CHECK(step.ok());
     tasks += step->program.task_count();
   }
@@ -110,7 +109,7 @@ void BM_Estimate(benchmark::State& state, const char* name) {
   auto estimator = StepEstimator::Create(s.model, s.system);
   CHECK(estimator.ok());
   for (auto _ : state) {
-    benchmark::DoNotOptimize(estimator->Estimate(*s.training).step_s());
+    benchmark::DoNotOptimize(estimator->Estimate(*s.training()).step_s());
   }
   state.SetItemsProcessed(state.iterations());
 }
@@ -124,7 +123,7 @@ void BM_FirstEstimate(benchmark::State& state, const char* name) {
   const ResolvedScenario s = Load(name, {});
   for (auto _ : state) {
     auto estimator = StepEstimator::Create(s.model, s.system);
-    benchmark::DoNotOptimize(estimator->Estimate(*s.training).step_s());
+    benchmark::DoNotOptimize(estimator->Estimate(*s.training()).step_s());
   }
   state.SetItemsProcessed(state.iterations());
 }

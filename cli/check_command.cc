@@ -1,18 +1,18 @@
 // orrery check: closed form and simulation side by side, term by term.
 #include <cmath>
 
-#include "analytic/step/step_estimate.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "base/units_text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/report_text.h"
+#include "cli/run_flags.h"
 #include "cli/scenario.h"
-#include "cli/training_options.h"
-#include "cli/training_report.h"
+#include "run/report.h"
+#include "run/run_scenario.h"
 
 namespace orrery {
 namespace {
@@ -83,21 +83,14 @@ std::string CheckText(const pb::Report& report) {
 
 absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
-  RETURN_IF_ERROR(RequireTraining(scenario));
-  ASSIGN_OR_RETURN(TrainingOptions options,
-                   ReadTrainingOptions(arguments, scenario));
+  ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
   options.serial = arguments.Has("serial");
   Progress progress(arguments);
   options.progress = progress.Listener();
-  ASSIGN_OR_RETURN(StepEstimator estimator,
-                   StepEstimator::Create(scenario.model, scenario.system));
-  const StepEstimate estimate =
-      estimator.Estimate(*scenario.training, {.overlap = !options.serial});
-  ASSIGN_OR_RETURN(const TrainingRun run,
-                   RunTrainingStep(scenario.model, scenario.system,
-                                   *scenario.training, options));
-  const pb::Report report =
-      TrainingReport(scenario, run, estimate, options, {});
+  ASSIGN_OR_RETURN(const StepEstimate estimate,
+                   EstimateScenario(scenario, options.serial));
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+  const pb::Report report = MakeReport(scenario, run, estimate, options, {});
   progress.Wipe();
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
@@ -109,7 +102,7 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
 }  // namespace
 
 Command CheckCommand() {
-  std::vector<Flag> flags = TrainingFlags();
+  std::vector<Flag> flags = RunFlags();
   flags.push_back({.name = "serial",
                    .value = "",
                    .help = "nothing overlaps, in both: they should agree"});

@@ -1,15 +1,16 @@
 // orrery estimate: closed forms only.
-#include "analytic/step/step_estimate.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "base/units_text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/report_text.h"
+#include "cli/run_flags.h"
 #include "cli/scenario.h"
-#include "cli/training_options.h"
-#include "cli/training_report.h"
+#include "run/report.h"
+#include "run/run_scenario.h"
 
 namespace orrery {
 namespace {
@@ -34,12 +35,9 @@ std::string EstimateText(const pb::Report& report) {
   return text + fmt::format("peak memory {}\n", BytesText(e.peak_bytes()));
 }
 
-absl::StatusOr<ExitCode> EstimateScenario(const Arguments& arguments) {
+absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
-  RETURN_IF_ERROR(RequireTraining(scenario));
-  ASSIGN_OR_RETURN(StepEstimator estimator,
-                   StepEstimator::Create(scenario.model, scenario.system));
-  const StepEstimate estimate = estimator.Estimate(*scenario.training);
+  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
   pb::Report report;
   report.set_scenario(scenario.proto.name());
   FillThroughput(scenario, estimate.step_s(), estimate.recomputed, report);
@@ -68,7 +66,7 @@ Command EstimateCommand() {
                     {.name = "json",
                      .value = "FILE",
                      .help = "write the report as JSON (- is stdout)"}},
-          .run = EstimateScenario};
+          .run = Estimate};
 }
 
 }  // namespace orrery

@@ -2,24 +2,24 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "cli/commands.h"
-#include "cli/explanation.h"
+#include "cli/explanation_text.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/run_flags.h"
 #include "cli/scenario.h"
-#include "cli/sensitivities.h"
 #include "cli/trace_output.h"
 #include "cli/trace_request.h"
-#include "cli/training_options.h"
+#include "run/explanation.h"
+#include "run/run_scenario.h"
+#include "run/sensitivities.h"
 
 namespace orrery {
 namespace {
 
 absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
-  RETURN_IF_ERROR(RequireTraining(scenario));
-  ASSIGN_OR_RETURN(TrainingOptions options,
-                   ReadTrainingOptions(arguments, scenario));
+  ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
   ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
                    ReadTraceRequest(arguments));
   RecordForTrace(options);
@@ -30,9 +30,7 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
     ASSIGN_OR_RETURN(sensitivities, Sensitivities(scenario, options));
   }
   options.progress = progress.Listener();
-  ASSIGN_OR_RETURN(const TrainingRun run,
-                   RunTrainingStep(scenario.model, scenario.system,
-                                   *scenario.training, options));
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const pb::Explanation explanation = Explain(scenario, run, sensitivities);
   progress.Wipe();
@@ -43,7 +41,7 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
 }
 
 std::vector<Flag> ExplainFlags() {
-  std::vector<Flag> flags = TracedTrainingFlags();
+  std::vector<Flag> flags = TracedRunFlags();
   flags.push_back({.name = "no-sensitivities",
                    .value = "",
                    .help = "do not simulate better machines"});

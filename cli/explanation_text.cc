@@ -1,6 +1,7 @@
+#include "cli/explanation_text.h"
+
 #include "base/format.h"
-#include "cli/explanation.h"
-#include "cli/report_text.h"
+#include "base/units_text.h"
 
 namespace orrery {
 namespace {

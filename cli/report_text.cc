@@ -93,12 +93,6 @@ std::string EngineText(const pb::Report::EngineStatistics& e) {
 
 }  // namespace
 
-std::string SecondsText(double seconds) {
-  return ToText(FromSeconds(seconds), 4);
-}
-
-std::string BytesText(int64_t bytes) { return ToBinaryText(Bytes(bytes), 4); }
-
 std::string ReportText(const pb::Report& report) {
   std::string text = fmt::format("{}\n\n", report.scenario());
   const auto line = [&](const char* name, const std::string& value) {
@@ -128,6 +122,25 @@ std::string ReportText(const pb::Report& report) {
   if (report.has_engine()) text += EngineText(report.engine());
   for (const std::string& warning : report.warnings()) {
     text += fmt::format("note: {}\n", warning);
+  }
+  return text;
+}
+
+std::string AdviceText(const pb::Report& report) {
+  if (report.memory().changes().empty()) {
+    return "no single change of recomputation, sharding, tensor or pipeline "
+           "degree or micro-batch makes it fit\n";
+  }
+  std::string text = "it would fit with any of these, each simulated:\n";
+  for (const auto& change : report.memory().changes()) {
+    std::string settings;
+    for (const std::string& setting : change.settings()) {
+      settings += fmt::format(" --set {}", setting);
+    }
+    text += fmt::format(
+        " {:<66} {:>10}, step {} ({:+.1f} %)\n", settings,
+        BytesText(change.peak_bytes()), SecondsText(change.step_time_s()),
+        100 * (change.step_time_s() / report.step_time_s() - 1));
   }
   return text;
 }

@@ -9,8 +9,8 @@ namespace orrery {
 // Ends with a newline. Sections that the report does not have are left out.
 std::string ReportText(const pb::Report& report);
 
-// "12.3 ms", "1.42 s"; "62.1 GiB".
-std::string SecondsText(double seconds);
-std::string BytesText(int64_t bytes);
+// Of a plan that does not fit: what would make it fit, a line each, with the
+// price in step time.
+std::string AdviceText(const pb::Report& report);
 
 }  // namespace orrery

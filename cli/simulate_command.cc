@@ -7,17 +7,19 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "base/units_text.h"
 #include "cli/commands.h"
-#include "cli/fit_advice.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report_text.h"
+#include "cli/run_flags.h"
 #include "cli/scenario.h"
 #include "cli/trace_output.h"
 #include "cli/trace_request.h"
-#include "cli/training_options.h"
-#include "cli/training_report.h"
+#include "run/fit_advice.h"
+#include "run/report.h"
+#include "run/run_scenario.h"
 
 namespace orrery {
 namespace {
@@ -48,30 +50,24 @@ std::string OverflowText(const pb::Report::Memory& m) {
 
 absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
-  RETURN_IF_ERROR(RequireTraining(scenario));
-  ASSIGN_OR_RETURN(TrainingOptions options,
-                   ReadTrainingOptions(arguments, scenario));
+  ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
   ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
                    ReadTraceRequest(arguments));
   if (trace) RecordForTrace(options);
   Progress progress(arguments);
   options.progress = progress.Listener();
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(const TrainingRun run,
-                   RunTrainingStep(scenario.model, scenario.system,
-                                   *scenario.training, options));
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   const std::chrono::duration<double> wall =
       std::chrono::steady_clock::now() - begin;
-  ASSIGN_OR_RETURN(StepEstimator estimator,
-                   StepEstimator::Create(scenario.model, scenario.system));
-  const StepEstimate estimate = estimator.Estimate(*scenario.training);
+  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
   pb::Report report =
-      TrainingReport(scenario, run, estimate, options,
-                     {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
+      MakeReport(scenario, run, estimate, options,
+                 {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const bool fits = report.memory().fits();
   if (!fits) {
-    for (auto& change : AdviseFit(scenario, options, progress)) {
+    for (auto& change : AdviseFit(scenario, options, progress.Listener())) {
       *report.mutable_memory()->add_changes() = std::move(change);
     }
   }
@@ -103,7 +99,7 @@ Command SimulateCommand() {
               "  orrery simulate quickstart\n"
               "  orrery simulate llama3_405b_16k --json -\n"
               "  orrery simulate quickstart --set training.parallel.tensor=8",
-          .flags = TracedTrainingFlags(),
+          .flags = TracedRunFlags(),
           .run = SimulateScenario};
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/format.h"
 #include "base/status.h"
-#include "cli/report_text.h"
+#include "base/units_text.h"
 #include "cli/version.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/span_index.h"
@@ -19,9 +19,9 @@
 namespace orrery {
 namespace {
 
-GroupSizes GroupSizesOf(const TrainingRun& run) {
+GroupSizes GroupSizesOf(const SimulatedRun& run) {
   GroupSizes sizes;
-  for (const PlacedGroup& group : run.step.groups) {
+  for (const PlacedGroup& group : run.placed.groups) {
     sizes.Add(static_cast<int32_t>(group.members.size()));
   }
   return sizes;
@@ -29,9 +29,9 @@ GroupSizes GroupSizesOf(const TrainingRun& run) {
 
 absl::Status WritePerfetto(const TraceRequest& request,
                            const ResolvedScenario& scenario,
-                           const TrainingRun& run,
+                           const SimulatedRun& run,
                            const TimelineOptions& options) {
-  const Program& program = run.step.program;
+  const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans);
   const int64_t slices = CountSlices(program, run.spans, path, options);
@@ -69,7 +69,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
 
 absl::Status WriteKinetoFiles(const TraceRequest& request,
                               const ResolvedScenario& scenario,
-                              const TrainingRun& run,
+                              const SimulatedRun& run,
                               const TimelineOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(request.path, error);
@@ -77,7 +77,7 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
     return absl::InvalidArgumentError(fmt::format(
         "cannot make the folder '{}': {}", request.path, error.message()));
   }
-  const Program& program = run.step.program;
+  const Program& program = run.placed.program;
   const GroupSizes sizes = GroupSizesOf(run);
   for (const RankId rank : options.ranks) {
     const int32_t number = program.ranks()[rank].number;
@@ -108,16 +108,16 @@ std::string ShellWord(const std::string& text) {
   return fmt::format("'{}'", absl::StrReplaceAll(text, {{"'", "'\\''"}}));
 }
 
-void RecordForTrace(TrainingOptions& options) {
+void RecordForTrace(RunOptions& options) {
   options.record = true;
   options.detail = true;
 }
 
 absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
-                        const TrainingRun& run) {
+                        const SimulatedRun& run) {
   ASSIGN_OR_RETURN(const TimelineOptions options,
-                   OptionsFor(request, run.step.program));
+                   OptionsFor(request, run.placed.program));
   if (options.from >= run.result.end) {
     return absl::InvalidArgumentError(
         fmt::format("--trace-window: the step ends after {}, before the window",

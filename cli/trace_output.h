@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "cli/scenario.h"
 #include "cli/trace_request.h"
-#include "run/training_step.h"
+#include "run/scenario.h"
+#include "run/simulated_run.h"
 
 namespace orrery {
 
@@ -14,12 +14,12 @@ namespace orrery {
 std::string ShellWord(const std::string& path);
 
 // How a run must be made so that its timeline can be written.
-void RecordForTrace(TrainingOptions& options);
+void RecordForTrace(RunOptions& options);
 
 // Says on stderr what was written, and warns of a file too large to look at
 // before writing it. Requires: `run` was made with RecordForTrace.
 absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
-                        const TrainingRun& run);
+                        const SimulatedRun& run);
 
 }  // namespace orrery

@@ -9,7 +9,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
-#include "cli/training_options.h"
+#include "cli/run_flags.h"
 
 namespace orrery {
 namespace {
@@ -74,8 +74,8 @@ std::vector<Flag> TraceFlags() {
            .help = "step, layer or op (default)"}};
 }
 
-std::vector<Flag> TracedTrainingFlags() {
-  std::vector<Flag> flags = TrainingFlags();
+std::vector<Flag> TracedRunFlags() {
+  std::vector<Flag> flags = RunFlags();
   for (const Flag& flag : TraceFlags()) flags.push_back(flag);
   return flags;
 }

@@ -31,7 +31,7 @@ struct TraceRequest {
 // --trace, --trace-format, --trace-ranks, --trace-window, --trace-detail.
 std::vector<Flag> TraceFlags();
 // Those of a command that simulates a step and can draw it.
-std::vector<Flag> TracedTrainingFlags();
+std::vector<Flag> TracedRunFlags();
 
 // Nothing if there is no --trace. The error says what would be legal.
 absl::StatusOr<std::optional<TraceRequest>> ReadTraceRequest(

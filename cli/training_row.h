@@ -24,7 +24,7 @@
 #include <string>
 
 #include "base/csv.h"
-#include "cli/scenario.h"
+#include "run/scenario.h"
 
 namespace orrery {
 

@@ -15,7 +15,7 @@
 #include "cli/training_row.h"
 #include "cli/validate_suites.h"
 #include "cli/validation_table.h"
-#include "run/training_step.h"
+#include "run/run_scenario.h"
 
 namespace orrery {
 namespace {
@@ -41,8 +41,7 @@ struct Predictions {
 absl::StatusOr<Prediction> Predict(const CsvTable::Row& row) {
   ASSIGN_OR_RETURN(TrainingRow read, ReadTrainingRow(row));
   const ResolvedScenario& s = read.scenario;
-  ASSIGN_OR_RETURN(const TrainingRun run,
-                   RunTrainingStep(s.model, s.system, *s.training, {}));
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(s, {}));
   constexpr double kGiB = 1024.0 * 1024 * 1024;
   return Prediction{
       .row = std::move(read),

@@ -14,14 +14,13 @@ constexpr double kRounding = 1 - 1e-9;
 
 }  // namespace
 
-StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
+StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
                     const RunResult& result, Duration critical_path) {
   StepBounds bounds;
-  const Program& program = step.program;
+  const Program& program = placed.program;
   bounds.critical_path = FromSeconds(ToSeconds(critical_path) * kRounding);
-  for (const RoleWork& work : step.work) {
-    bounds.busiest =
-        std::max(bounds.busiest, work.step.total() + work.optimizer.total());
+  for (const RoleWork& work : placed.work) {
+    bounds.busiest = std::max(bounds.busiest, work.total());
   }
   for (const ResourceId id : result.carried.ids()) {
     const double seconds = result.carried[id] / transfers.capacities[id];
@@ -30,8 +29,8 @@ StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
   // Everything one after the other: the kernels of every role, which its ranks
   // run at the same time, and every call of every group, which may share a link
   // with any other.
-  for (const RoleWork& work : step.work) {
-    bounds.upper += work.step.total() + work.optimizer.total();
+  for (const RoleWork& work : placed.work) {
+    bounds.upper += work.total();
   }
   IdVector<CallId, Duration> solo;
   for (const CallId id : program.calls().ids()) {

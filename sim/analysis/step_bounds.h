@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "sim/engine/run_result.h"
 #include "sim/sharing/transfer_plan.h"
-#include "workload/lowering/lower.h"
+#include "workload/program/placed_program.h"
 
 namespace orrery {
 
@@ -23,7 +23,7 @@ struct StepBounds {
 };
 
 // `critical_path` is that of the program, or of one like it (see LongestPath).
-StepBounds BoundsOf(const LoweredStep& step, const Transfers& transfers,
+StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
                     const RunResult& result, Duration critical_path);
 
 }  // namespace orrery

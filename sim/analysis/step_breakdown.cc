@@ -13,15 +13,25 @@ constexpr StreamId kCompute{0};
 }  // namespace
 
 Duration StepBreakdown::total() const {
-  Duration sum =
-      compute + memory_bound + launch + optimizer + slowed + bubble + straggler;
-  for (const Duration d : exposed) sum += d;
+  Duration sum = kernels.total() + bubble + straggler;
+  for (const Exposed& e : exposed) sum += e.time;
   return sum;
+}
+
+double StepBreakdown::ExposedSeconds(Dimension dimension) const {
+  double seconds = 0;
+  for (const Exposed& e : exposed) {
+    if (e.dimension == dimension) seconds += ToSeconds(e.time);
+  }
+  return seconds;
 }
 
 BreakdownSink::BreakdownSink(const Program& program, RankId rank)
     : program_(program), rank_(rank), recent_(program.streams().size()) {
-  breakdown_.exposed.resize(program.streams().size());
+  for (const Stream& stream : program.streams()) {
+    breakdown_.exposed.Add({stream.dimension, Duration(0)});
+    by_kind_.Add({});
+  }
 }
 
 void BreakdownSink::AddOwn(const TaskSpan& span) {
@@ -29,8 +39,13 @@ void BreakdownSink::AddOwn(const TaskSpan& span) {
     recent_[Index(span.stream)].push_back(span);
     return;
   }
-  AddGap(span);
-  AddKernel(span);
+  FollowWait(
+      program_, span, span.headed, span.started,
+      [this](StreamId stream, TaskId task) { return Recent(stream, task); },
+      [this](const WaitPart& part) { AddWait(part); });
+  if (span.kind == SpanKind::kKernel) {
+    breakdown_.kernels += PartsOfKernel(program_, span);
+  }
   compute_end_ = span.ended;
   // Whatever ended before this kernel began can delay no later one.
   for (auto& spans : recent_) {
@@ -47,76 +62,29 @@ const TaskSpan* BreakdownSink::Recent(StreamId stream, TaskId task) const {
   return place < spans.size() ? &spans[place] : nullptr;
 }
 
-const TaskSpan* BreakdownSink::Before(const TaskSpan& span) const {
-  if (span.headed == span.ready) {
-    if (span.stream == kCompute || Index(span.task) == 0) return nullptr;
-    const auto before =
-        static_cast<TaskId>(static_cast<int32_t>(span.task) - 1);
-    return Recent(span.stream, before);
-  }
-  for (const Dependency& needed :
-       program_.role_of(rank_).dependencies(span.task)) {
-    const TaskSpan* before = Recent(needed.stream, needed.task);
-    if (before != nullptr && before->ended == span.ready) return before;
-  }
-  return nullptr;
-}
-
-void BreakdownSink::AddExposed(StreamId stream, Time from, Time to) {
-  if (from < to) breakdown_.exposed[Index(stream)] += to - from;
-}
-
 void BreakdownSink::AddBubble(Time from, Time to) {
   if (from >= to) return;
   breakdown_.bubble += to - from;
   bubbles_.push_back({from, to});
 }
 
-void BreakdownSink::AddPartnerWait(const TaskSpan& span, Time from, Time to) {
-  if (from >= to) return;
-  const auto last = static_cast<RankId>(span.release.index);
-  if (span.kind == SpanKind::kCollective &&
-      span.release.by == Release::By::kPartner &&
-      program_.ranks()[last].role == program_.ranks()[rank_].role) {
-    breakdown_.straggler += to - from;
+void BreakdownSink::AddWait(const WaitPart& part) {
+  if (part.from >= part.to) return;
+  if (part.cause == WaitPart::Cause::kTransfer) {
+    const Role& role = program_.role_of(rank_);
+    const auto kind = role.communication(role.task(part.link->task)).kind;
+    breakdown_.exposed[part.link->stream].time += part.time();
+    by_kind_[part.link->stream][static_cast<size_t>(kind)] += part.time();
+  } else if (part.cause == WaitPart::Cause::kPartner &&
+             WaitsForStraggler(program_, *part.link, rank_)) {
+    breakdown_.straggler += part.time();
   } else {
-    AddBubble(from, to);
+    AddBubble(part.from, part.to);
   }
-}
-
-void BreakdownSink::AddGap(const TaskSpan& span) {
-  const Time from = span.headed;
-  Time to = span.started;  // what is left to explain: [from, to)
-  for (const TaskSpan* link = Before(span); link != nullptr && from < to;
-       link = Before(*link)) {
-    const auto within = [&](Time at) { return std::clamp(at, from, to); };
-    // Whatever lies between the link's end and what it made start.
-    AddBubble(within(link->ended), to);
-    AddExposed(link->stream, within(link->started), within(link->ended));
-    AddPartnerWait(*link, within(link->ready), within(link->started));
-    to = within(link->ready);
-  }
-  AddBubble(from, to);
-}
-
-void BreakdownSink::AddKernel(const TaskSpan& span) {
-  const Role& role = program_.role_of(rank_);
-  const Task& task = role.task(span.task);
-  if (task.kind != TaskKind::kKernel) return;
-  const KernelWork& kernel = role.kernel(task);
-  const Duration running = span.running();
-  breakdown_.slowed += running - kernel.duration;
-  if (role.mark(span.task).phase == WorkPhase::kOptimizer) {
-    breakdown_.optimizer += kernel.duration;
-    return;
-  }
-  breakdown_.launch += kernel.facts.launch;
-  breakdown_.memory_bound += kernel.facts.memory_bound;
-  breakdown_.compute +=
-      kernel.duration - kernel.facts.launch - kernel.facts.memory_bound;
 }
 
 StepBreakdown BreakdownSink::Finish(Time end) {
+  using Cause = WaitPart::Cause;
   // After the last kernel: communication of its own, then other ranks.
   std::vector<const TaskSpan*> tail;
   for (const auto& spans : recent_) {
@@ -133,8 +101,8 @@ StepBreakdown BreakdownSink::Finish(Time end) {
     if (span->ended <= at) continue;
     const Time ready = std::max(at, span->ready);
     AddBubble(at, std::min(ready, span->started));
-    AddPartnerWait(*span, ready, span->started);
-    AddExposed(span->stream, std::max(at, span->started), span->ended);
+    AddWait({Cause::kPartner, ready, span->started, span});
+    AddWait({Cause::kTransfer, std::max(at, span->started), span->ended, span});
     at = span->ended;
   }
   AddBubble(at, end);

@@ -5,37 +5,42 @@
 //   ... Simulate(program, transfers, options, sink) ...
 //   const StepBreakdown b = sink.Finish(result.end);   // sums to result.end
 //
-// A rank's compute stream is either running a kernel or standing still. While
-// it stands still, the chain of its own communication that the next kernel
-// waits for is followed back over the whole wait, and each part of it is
-//   exposed    something of the chain was being transferred, by stream
-//   bubble     the chain itself waited for a rank with other work to do: the
-//              pipeline
+// A rank's compute stream is either running a kernel (kernel_parts.h) or
+// standing still; what it stands still for is followed back (wait_chain.h):
+//   exposed    communication of its own was being transferred, by stream
+//   bubble     it waited for a rank with other work to do: the pipeline
 //   straggler  it waited for a rank with the same work to do that was late
-// What kernels take longer than by themselves, because communication holds part
-// of the chip or the chip is slow, is `slowed`.
-#include <cstdint>
+#include <array>
 #include <deque>
+#include <optional>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/units.h"
+#include "sim/analysis/kernel_parts.h"
+#include "sim/analysis/wait_chain.h"
+#include "topology/traffic/communication_kind.h"
+#include "topology/traffic/dimension.h"
 #include "traces/format/span.h"
 #include "workload/program/program.h"
 
 namespace orrery {
 
 struct StepBreakdown {
-  Duration compute{};
-  Duration memory_bound{};
-  Duration launch{};
-  Duration optimizer{};
-  Duration slowed{};
+  KernelParts kernels;
   Duration bubble{};
   Duration straggler{};
-  // By stream; zero for the compute stream.
-  std::vector<Duration> exposed;
+  // By stream, with the dimension it communicates for; zero for the compute
+  // stream.
+  struct Exposed {
+    std::optional<Dimension> dimension;
+    Duration time{};
+  };
+  IdVector<StreamId, Exposed> exposed;
 
   Duration total() const;
+  // Of all streams of a dimension.
+  double ExposedSeconds(Dimension dimension) const;
 };
 
 // A part of the run in which a rank's compute stream waited for other ranks.
@@ -58,23 +63,23 @@ class BreakdownSink {
   // What makes up `bubble`, disjoint and in the order of time. Valid after
   // Finish.
   const std::vector<Bubble>& bubbles() const { return bubbles_; }
+  // What makes up `exposed`, by kind of communication as well: time in which
+  // the rank had nothing else to do. Valid after Finish.
+  Duration exposed(StreamId stream, CommunicationKind kind) const {
+    return by_kind_[stream][static_cast<size_t>(kind)];
+  }
 
  private:
   void AddOwn(const TaskSpan& span);
-  void AddGap(const TaskSpan& span);
-  void AddKernel(const TaskSpan& span);
-  void AddExposed(StreamId stream, Time from, Time to);
-  // The chain's link `span` waited for its partners.
-  void AddPartnerWait(const TaskSpan& span, Time from, Time to);
+  void AddWait(const WaitPart& part);
   void AddBubble(Time from, Time to);
   // Communication of this rank that ended lately; null if it is not kept.
   const TaskSpan* Recent(StreamId stream, TaskId task) const;
-  // What `span` waited for last before its partners.
-  const TaskSpan* Before(const TaskSpan& span) const;
 
   const Program& program_;
   RankId rank_;
   StepBreakdown breakdown_;
+  IdVector<StreamId, std::array<Duration, kCommunicationKinds>> by_kind_;
   // By stream, consecutive tasks: what a kernel may have waited for.
   std::vector<std::deque<TaskSpan>> recent_;
   std::vector<Bubble> bubbles_;

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/overload.h"
-#include "sim/engine/chip_sharing.h"
+#include "sim/analysis/kernel_parts.h"
 
 namespace orrery {
 namespace {
@@ -77,51 +77,21 @@ class Causes {
 
 Causes KernelCauses(const Program& program, const TaskSpan& span,
                     const IdVector<OpId, Op>& ops) {
+  const KernelParts parts = PartsOfKernel(program, span);
   const Role& role = program.role_of(span.rank);
-  const KernelWork& kernel = role.kernel(role.task(span.task));
-  const Duration solo =
-      SoloDuration(kernel, program.ranks()[span.rank].slowness);
   Causes causes;
-  if (role.mark(span.task).phase == WorkPhase::kOptimizer) {
-    causes.Add("optimizer", kernel.duration);
-  } else {
-    causes.Add("launch", kernel.facts.launch);
-    causes.Add("memory-bound", kernel.facts.memory_bound);
-    causes.Add(
-        ComputeName(kernel.facts, ops),
-        kernel.duration - kernel.facts.launch - kernel.facts.memory_bound);
-  }
-  const Duration added = span.running() - kernel.duration;
-  const Duration straggler = std::min(added, solo - kernel.duration);
-  causes.Add("straggler", straggler);
-  causes.Add("shared chip", added - std::max(Duration(0), straggler));
-  causes.Shrink(std::max(Duration(0), -added));  // a chip faster than others
+  causes.Add("optimizer", parts.optimizer);
+  causes.Add("launch", parts.launch);
+  causes.Add("memory-bound", parts.memory_bound);
+  causes.Add(ComputeName(role.kernel(role.task(span.task)).facts, ops),
+             parts.arithmetic);
+  causes.Add("slow chip", parts.slow_chip);
+  causes.Add("shared chip", parts.shared_chip);
   return causes;
 }
 
-// The times at which kernels run on a rank, as disjoint intervals in order.
+// Disjoint and in order.
 using Intervals = std::vector<std::pair<Time, Time>>;
-
-Intervals KernelTimes(const Program& program, const SpanIndex& spans,
-                      RankId rank) {
-  Intervals times;
-  for (int32_t t = 0; t < program.role_of(rank).task_count(); ++t) {
-    const TaskSpan& span = spans.of(rank, static_cast<TaskId>(t));
-    if (span.kind == SpanKind::kKernel && span.started < span.ended) {
-      times.emplace_back(span.started, span.ended);
-    }
-  }
-  std::sort(times.begin(), times.end());
-  Intervals merged;
-  for (const auto& [from, to] : times) {
-    if (!merged.empty() && from <= merged.back().second) {
-      merged.back().second = std::max(merged.back().second, to);
-    } else {
-      merged.emplace_back(from, to);
-    }
-  }
-  return merged;
-}
 
 Duration Overlap(const Intervals& times, Time from, Time to) {
   auto at = std::upper_bound(
@@ -201,9 +171,9 @@ std::vector<TimeShare> TopTasks(const Program& program,
 
 std::vector<ExposedTime> ExposedCommunication(const Program& program,
                                               const SpanIndex& spans,
-                                              RankId rank) {
+                                              RankId rank,
+                                              const BreakdownSink& breakdown) {
   const Role& role = program.role_of(rank);
-  const Intervals kernels = KernelTimes(program, spans, rank);
   std::map<std::pair<StreamId, CommunicationKind>, ExposedTime> by_kind;
   for (int32_t t = 0; t < role.task_count(); ++t) {
     const TaskSpan& span = spans.of(rank, static_cast<TaskId>(t));
@@ -215,10 +185,12 @@ std::vector<ExposedTime> ExposedCommunication(const Program& program,
     time.kind = kind;
     ++time.count;
     time.total += span.running();
-    time.exposed += span.running() - Overlap(kernels, span.started, span.ended);
   }
   std::vector<ExposedTime> times;
-  for (const auto& [key, time] : by_kind) times.push_back(time);
+  for (auto& [key, time] : by_kind) {
+    time.exposed = breakdown.exposed(key.first, key.second);
+    times.push_back(time);
+  }
   return times;
 }
 

@@ -36,12 +36,11 @@ struct PathViewpoint {
 //   "memory-bound", "launch"       by kind of op where `ops` tells it
 //   "optimizer"                  kernels of the optimizer, whole
 //   "communication: tensor"      by the stream it runs on
-//   "straggler"                  what slow chips add to kernels: all others
-//   wait "shared chip"                what communication beside it adds to a
-//   kernel "bubble"                     the path is on another stage while the
-//   rank that
-//                                looks at it has nothing to do but wait for the
-//                                pipeline
+//   "slow chip"                  what a slow chip adds to its kernels
+//   "shared chip"                what communication beside a kernel adds to it
+//   "bubble"                     the path is on another stage while the rank
+//                                that looks at it has nothing to do but wait
+//                                for the pipeline
 std::vector<TimeShare> PathByCause(const Program& program,
                                    const std::vector<PathStep>& path,
                                    const PathViewpoint& from,
@@ -54,7 +53,8 @@ std::vector<TimeShare> TopTasks(const Program& program,
                                 size_t limit);
 
 // One kind of communication on one stream: how long it ran, and for how much of
-// that no kernel ran beside it. exposed + hidden = total.
+// that the rank had nothing else to do, as its breakdown has it. exposed +
+// hidden = total.
 struct ExposedTime {
   std::string stream;
   CommunicationKind kind{};
@@ -64,9 +64,11 @@ struct ExposedTime {
   Duration hidden() const { return total - exposed; }
 };
 
-// Of one rank, in the order of streams and kinds.
+// Of one rank, in the order of streams and kinds. Requires: `breakdown` is the
+// rank's, finished.
 std::vector<ExposedTime> ExposedCommunication(const Program& program,
                                               const SpanIndex& spans,
-                                              RankId rank);
+                                              RankId rank,
+                                              const BreakdownSink& breakdown);
 
 }  // namespace orrery

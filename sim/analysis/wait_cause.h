@@ -1,9 +1,8 @@
 #pragma once
 // What a wait was spent on.
 //
-// The task that ended a wait has often waited itself: a kernel waits for an
-// exchange that waits for another stage. The chain of who made whom start is
-// followed back over the whole wait, and what took most of it is the cause.
+// Read off the chain of what the rank waited for (wait_chain.h): what took most
+// of the wait is its cause.
 #include <string>
 
 #include "sim/analysis/span_index.h"

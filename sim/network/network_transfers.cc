@@ -68,10 +68,10 @@ void DescribeResources(
 
 }  // namespace
 
-absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
+absl::StatusOr<Transfers> PlanTransfers(const PlacedProgram& placed,
                                         Network& network) {
-  return PlanTransfers(step.program, step.groups, network,
-                       step.traffic ? &*step.traffic : nullptr);
+  return PlanTransfers(placed.program, placed.groups, network,
+                       placed.traffic ? &*placed.traffic : nullptr);
 }
 
 absl::StatusOr<Transfers> PlanTransfers(

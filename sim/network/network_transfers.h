@@ -1,9 +1,9 @@
 #pragma once
-// The transfers of a lowered step: a plan for every call of its program.
+// The transfers of a placed program: a plan for every call of its program.
 //
 //   ASSIGN_OR_RETURN(Network network, Network::Make(system, options));
-//   ASSIGN_OR_RETURN(const Transfers transfers, PlanTransfers(step, network));
-//   Simulate(step.program, transfers, {}, sink);
+//   ASSIGN_OR_RETURN(const Transfers transfers, PlanTransfers(placed,
+//   network)); Simulate(placed.program, transfers, {}, sink);
 //
 // A folded group stands for others that run at the same time: its plans carry
 // the load of all of them. Links that no plan tells apart, which a folded
@@ -12,11 +12,11 @@
 
 #include "sim/network/network.h"
 #include "sim/sharing/transfer_plan.h"
-#include "workload/lowering/lower.h"
+#include "workload/program/placed_program.h"
 
 namespace orrery {
 
-absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
+absl::StatusOr<Transfers> PlanTransfers(const PlacedProgram& placed,
                                         Network& network);
 
 // The same for any program: `groups` says who is in each of its groups,

@@ -6,7 +6,7 @@
 #include "analytic/step/step_estimate.h"
 #include "base/format.h"
 #include "catalog/resolve.h"
-#include "run/training_step.h"
+#include "run/training_run.h"
 #include "tests/status_matchers.h"
 #include "tests/workload/plan/plans.h"
 
@@ -124,8 +124,8 @@ TrainingCase Make(const Case& c, int nodes = 8,
   return made;
 }
 
-TrainingRun RunCase(const TrainingCase& c, const TrainingOptions& options) {
-  auto run = RunTrainingStep(c.model, c.system, c.plan, options);
+SimulatedRun RunCase(const TrainingCase& c, const RunOptions& options) {
+  auto run = RunTraining(c.model, c.system, c.plan, options);
   CHECK(run.ok()) << run.status().ToString();
   return *std::move(run);
 }
@@ -133,14 +133,14 @@ TrainingRun RunCase(const TrainingCase& c, const TrainingOptions& options) {
 void ExpectFoldedEqualsWhole(const Case& c) {
   SCOPED_TRACE(c.name);
   const TrainingCase made = Make(c);
-  const TrainingRun folded = RunCase(made, {.fold = true});
-  const TrainingRun whole = RunCase(made, {.fold = false});
+  const SimulatedRun folded = RunCase(made, {.fold = true});
+  const SimulatedRun whole = RunCase(made, {.fold = false});
   EXPECT_EQ(folded.asymmetry, "");
-  EXPECT_EQ(whole.step.program.ranks().size(), 64u);
-  EXPECT_LT(folded.step.program.ranks().size(), 64u);
+  EXPECT_EQ(whole.placed.program.ranks().size(), 64u);
+  EXPECT_LT(folded.placed.program.ranks().size(), 64u);
   EXPECT_EQ(folded.result.end, whole.result.end);
   EXPECT_EQ(folded.memory.peak.total, whole.memory.peak.total);
-  for (const TrainingRun* run : {&folded, &whole}) {
+  for (const SimulatedRun* run : {&folded, &whole}) {
     EXPECT_TRUE(run->bounds.Hold(run->result.end));
     EXPECT_EQ(run->breakdown.total(), run->result.end.time_since_epoch());
   }
@@ -170,9 +170,9 @@ TEST(TrainingCrosscheck, FoldedRunsEqualUnfoldedOnesOnOtherMachines) {
       const int chips = machine.chips_per_node;
       const TrainingCase made =
           Make({"", plan, kCaseModel}, 64 / chips, machine.name, chips);
-      const TrainingRun folded =
+      const SimulatedRun folded =
           RunCase(made, {.fold = true, .fold_nearly = true});
-      const TrainingRun whole = RunCase(made, {.fold = false});
+      const SimulatedRun whole = RunCase(made, {.fold = false});
       EXPECT_EQ(folded.result.end, whole.result.end);
       EXPECT_TRUE(folded.bounds.Hold(folded.result.end));
       auto estimator = StepEstimator::Create(made.model, made.system);
@@ -188,12 +188,12 @@ TEST(TrainingCrosscheck, ATorusIsFoldedOnlyIfNearIsGoodEnough) {
   const TrainingCase made = Make(
       {"", "parallel { tensor: 8 context: 4 } sharding: ZERO_2", kCaseModel},
       16, "tpu_v4_pod", 4);
-  const TrainingRun exact = RunCase(made, {.fold = true});
-  EXPECT_FALSE(exact.step.folded);
+  const SimulatedRun exact = RunCase(made, {.fold = true});
+  EXPECT_FALSE(exact.placed.folded);
   EXPECT_NE(exact.asymmetry, "");
   EXPECT_EQ(exact.result.end, RunCase(made, {.fold = false}).result.end);
-  const TrainingRun near = RunCase(made, {.fold = true, .fold_nearly = true});
-  EXPECT_TRUE(near.step.folded);
+  const SimulatedRun near = RunCase(made, {.fold = true, .fold_nearly = true});
+  EXPECT_TRUE(near.placed.folded);
   // What docs/training.md says of near.
   constexpr double kNear = 0.01;
   EXPECT_NEAR(ToSeconds(near.result.end) / ToSeconds(exact.result.end), 1,
@@ -218,9 +218,9 @@ TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
   const Time in_order =
       run("parallel { tensor: 4 pipeline: 2 }", false).result.end;
   for (const std::string& map : {reversed + "}", strided + "}"}) {
-    const TrainingRun folded = run(map, true);
+    const SimulatedRun folded = run(map, true);
     EXPECT_EQ(folded.result.end, run(map, false).result.end);
-    EXPECT_EQ(folded.step.program.ranks().size(), 64u);
+    EXPECT_EQ(folded.placed.program.ranks().size(), 64u);
     EXPECT_NE(folded.asymmetry, "");
   }
   // Upside down the machine is the same; strided, tensor ranks meet over the
@@ -232,7 +232,7 @@ TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
                  "name: 'six' layers: 4 hidden: 3072 mlp { width: 6144 } "
                  "attention { heads: 24 kv_heads: 6 head_dimension: 128 }"};
   const TrainingCase made = Make(six, 6);
-  const TrainingRun folded = RunCase(made, {.fold = true});
+  const SimulatedRun folded = RunCase(made, {.fold = true});
   EXPECT_NE(folded.asymmetry, "");
   EXPECT_EQ(folded.result.end, RunCase(made, {.fold = false}).result.end);
 }
@@ -243,7 +243,7 @@ TEST(TrainingCrosscheck, WithoutOverlapTheClosedFormAgrees) {
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
-    const TrainingRun run =
+    const SimulatedRun run =
         RunCase(made, {.fidelity = Fidelity::kClosedForm, .serial = true});
     auto estimator = StepEstimator::Create(made.model, made.system);
     ASSERT_OK(estimator.status());
@@ -297,7 +297,7 @@ TEST(TrainingCrosscheck, PeakMemoryAgrees) {
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
-    const TrainingRun run = RunCase(made, {});
+    const SimulatedRun run = RunCase(made, {});
     auto estimator = StepEstimator::Create(made.model, made.system);
     ASSERT_OK(estimator.status());
     const Bytes reserved = made.system.chip().calibration().reserved_memory;

@@ -22,23 +22,12 @@
 #include "workload/model/layer.h"
 #include "workload/program/task.h"
 #include "workload/program/task_table.h"
+#include "workload/program/work_split.h"
 
 namespace orrery {
 
 // The time of one op, with its facts.
 using OpTimer = absl::FunctionRef<KernelWork(const Op&)>;
-
-// Where time goes when nothing is in the way.
-struct WorkSplit {
-  Duration compute{};
-  Duration memory_bound{};
-  Duration launch{};
-  Flops flops{};
-  Flops recomputed{};
-  Duration total() const { return compute + memory_bound + launch; }
-  void Add(const KernelWork& kernel, bool is_recomputed = false);
-  WorkSplit& operator+=(const WorkSplit& other);
-};
 
 struct PassTask {
   // A kernel, or an exchange with `what` in `group`.

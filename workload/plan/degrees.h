@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "topology/machine/field_reader.h"
+#include "topology/traffic/dimension.h"
 #include "workload/model/model.h"
 
 namespace orrery {
@@ -16,8 +17,6 @@ namespace orrery {
 namespace pb {
 class Parallel;
 }  // namespace pb
-
-enum class Dimension { kTensor, kContext, kExpert, kData, kPipeline };
 
 struct Degrees {
   int tensor = 1;

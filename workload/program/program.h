@@ -20,11 +20,13 @@
 #include <absl/types/span.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/simulation_ids.h"
+#include "topology/traffic/dimension.h"
 #include "workload/program/task.h"
 
 namespace orrery {
@@ -34,6 +36,8 @@ enum class StreamKind : uint8_t { kCompute, kCommunication, kCopy };
 struct Stream {
   std::string name;
   StreamKind kind = StreamKind::kCompute;
+  // Whose communication runs on it, if it is one dimension's.
+  std::optional<Dimension> dimension = std::nullopt;
 };
 inline constexpr int kMaxStreams = 16;
 

@@ -117,7 +117,7 @@ TEST(CriticalPath, ASlowRankIsACauseOfItsOwn) {
   const Recorded run = Record(std::move(builder), 1us);
   EXPECT_THAT(run.Names(), ElementsAre("kernel on 1"));
   EXPECT_THAT(Lines(PathByCause(run.program, run.path, {})),
-              ElementsAre("compute 4000000 ps", "straggler 2000000 ps"));
+              ElementsAre("compute 4000000 ps", "slow chip 2000000 ps"));
 }
 
 // The call holds half the chip for its 4 us, in which the kernel does 2 us of
@@ -224,8 +224,11 @@ TEST(ExposedCommunication, IsWhatNoKernelHides) {
   role.AddDependency(sum, last);
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Recorded run = Record(std::move(builder), 10us);
+  BreakdownSink breakdown(run.program, RankId(0));
+  for (const TaskSpan& span : run.spans) breakdown.Add(span);
+  EXPECT_EQ(breakdown.Finish(run.result.end).exposed[kTensor].time, 7us);
   const auto times = ExposedCommunication(
-      run.program, SpanIndex(run.program, run.spans), RankId(0));
+      run.program, SpanIndex(run.program, run.spans), RankId(0), breakdown);
   ASSERT_EQ(times.size(), 1u);
   EXPECT_EQ(times[0].stream, "tensor");
   EXPECT_EQ(times[0].kind, CommunicationKind::kAllReduce);
@@ -273,7 +276,7 @@ TEST(CriticalPath, ItsLengthIsTheTimeOfTheRun) {
       }
       EXPECT_EQ(sum, run.result.end - Time{});
       for (const ExposedTime& time : ExposedCommunication(
-               run.program, SpanIndex(run.program, run.spans), rank)) {
+               run.program, SpanIndex(run.program, run.spans), rank, sink)) {
         EXPECT_GE(time.exposed, Duration(0));
         EXPECT_GE(time.hidden(), Duration(0));
       }

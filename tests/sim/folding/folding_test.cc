@@ -87,16 +87,16 @@ TEST(Folding, EqualsTheUnfoldedRunToThePicosecond) {
     const TrainingCase c = MakeCase(f.plan, 8, f.model);
     const StepRun folded = RunStep(c, {.fold = true}, time);
     const StepRun whole = RunStep(c, {.fold = false}, time);
-    EXPECT_EQ(whole.step.program.ranks().size(), 64u);
+    EXPECT_EQ(whole.placed.program.ranks().size(), 64u);
     const Placement placement(c.plan.layout());
     const RankClasses classes(c.plan, placement);
-    EXPECT_EQ(folded.step.program.ranks().size(),
+    EXPECT_EQ(folded.placed.program.ranks().size(),
               static_cast<size_t>(c.plan.degrees().pipeline * classes.count()));
     EXPECT_EQ(folded.result.end, whole.result.end);
-    for (const RankId rank : folded.step.program.ranks().ids()) {
-      const ProgramRank& one = folded.step.program.ranks()[rank];
-      for (const RankId other : whole.step.program.ranks().ids()) {
-        if (whole.step.program.ranks()[other].number != one.number) continue;
+    for (const RankId rank : folded.placed.program.ranks().ids()) {
+      const ProgramRank& one = folded.placed.program.ranks()[rank];
+      for (const RankId other : whole.placed.program.ranks().ids()) {
+        if (whole.placed.program.ranks()[other].number != one.number) continue;
         EXPECT_EQ(whole.result.ranks[other].finished,
                   folded.result.ranks[rank].finished);
         EXPECT_EQ(whole.result.ranks[other].memory.total,
@@ -125,7 +125,7 @@ TEST(RankClasses, AreAsFewAsTheRoutingAllows) {
 // What a folded group stands for: every group of its family, once.
 TEST(Folding, GroupsStandForAllOfTheirKind) {
   const TrainingCase c = MakeCase("parallel { tensor: 4 pipeline: 2 }", 4);
-  const auto step = LowerStep(c.model, c.plan, SimpleTime, {.fold = true});
+  const auto step = LowerTraining(c.model, c.plan, SimpleTime, {.fold = true});
   ASSERT_TRUE(step.ok());
   for (const GroupId id : step->program.groups().ids()) {
     const auto& group = step->groups[id];

@@ -10,8 +10,8 @@
 
 #include "base/format.h"
 #include "catalog/resolve.h"
-#include "cli/scenario.h"
 #include "cli/trace_output.h"
+#include "run/run_scenario.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/time_shares.h"
 #include "tests/cli/run_orrery.h"
@@ -109,7 +109,7 @@ class ScenarioSql : public testing::TestWithParam<std::string> {
   // One trace for all tests of a scenario.
   struct Traced {
     ResolvedScenario scenario;
-    TrainingRun run;
+    SimulatedRun run;
     TimelineOptions options;
     std::vector<PathStep> path;
     std::map<std::string, SqlTable> answers;
@@ -125,17 +125,16 @@ class ScenarioSql : public testing::TestWithParam<std::string> {
   static Traced Make() {
     auto scenario =
         MakeScenario(ResolveScenario(Catalog(), GetParam(), {}).value());
-    TrainingOptions how;
+    RunOptions how;
     RecordForTrace(how);
-    auto run = RunTrainingStep(scenario->model, scenario->system,
-                               *scenario->training, how);
+    auto run = RunScenario(*scenario, how);
     Traced traced = {.scenario = *std::move(scenario),
                      .run = *std::move(run),
                      .options = {},
                      .path = {},
                      .answers = {},
                      .problems = {}};
-    const Program& program = traced.run.step.program;
+    const Program& program = traced.run.placed.program;
     traced.options.ranks = OneRankPerRole(program);
     traced.path = CriticalPath(SpanIndex(program, traced.run.spans));
     const std::string file = TestFile(GetParam() + ".pftrace");
@@ -155,8 +154,8 @@ class ScenarioSql : public testing::TestWithParam<std::string> {
   }
 
   const Traced& traced() const { return kept_.at(GetParam()); }
-  const TrainingRun& run() const { return traced().run; }
-  const Program& program() const { return run().step.program; }
+  const SimulatedRun& run() const { return traced().run; }
+  const Program& program() const { return run().placed.program; }
   const SqlTable& Answer(const std::string& name) const {
     return traced().answers.at(name);
   }
@@ -255,8 +254,11 @@ TEST_P(ScenarioSql, CollectivesTakeTheTimeTheExplanationSays) {
   std::map<std::pair<std::string, std::string>, std::array<int64_t, 3>> sums;
   const SpanIndex spans(program(), run().spans);
   for (const RankId rank : traced().options.ranks) {
+    BreakdownSink breakdown(program(), rank);
+    for (const TaskSpan& span : run().spans) breakdown.Add(span);
+    breakdown.Finish(run().result.end);
     for (const ExposedTime& time :
-         ExposedCommunication(program(), spans, rank)) {
+         ExposedCommunication(program(), spans, rank, breakdown)) {
       EXPECT_EQ(time.exposed + time.hidden(), time.total);
       auto& sum = sums[{"comm " + time.stream, std::string(NameOf(time.kind))}];
       sum[0] += time.count;
@@ -288,12 +290,13 @@ TEST_P(ScenarioSql, GroupsAreAsLargeAsOnTheMachine) {
     if (!IsCommunication(task.kind)) continue;
     const GroupId group =
         program().group_of(span.rank, static_cast<SlotId>(task.slot));
-    expected.insert({"comm " + program().streams()[span.stream].name,
-                     std::string(NameOf(role.communication(task).kind)),
-                     fmt::to_string(run().step.groups[group].members.size())});
+    expected.insert(
+        {"comm " + program().streams()[span.stream].name,
+         std::string(NameOf(role.communication(task).kind)),
+         fmt::to_string(run().placed.groups[group].members.size())});
   }
   EXPECT_EQ(Answer("groups"), SqlTable(expected.begin(), expected.end()));
-  const auto& degrees = traced().scenario.training->degrees();
+  const auto& degrees = traced().scenario.training()->degrees();
   for (const auto& row : Answer("groups")) {
     if (row[0] == "comm expert") {
       EXPECT_EQ(row[2], fmt::to_string(degrees.expert));

@@ -7,7 +7,7 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
 #include "tests/workload/plan/plans.h"
-#include "workload/lowering/lower.h"
+#include "workload/lowering/training/lower_training.h"
 
 namespace orrery {
 
@@ -27,7 +27,7 @@ inline KernelWork SimpleTime(const Op& op) {
 using CallTime = std::function<Duration(const Communication&, size_t members)>;
 inline Duration Free(const Communication&, size_t) { return Duration(0); }
 
-inline Transfers GivenTimes(const LoweredStep& step, const CallTime& time) {
+inline Transfers GivenTimes(const PlacedProgram& step, const CallTime& time) {
   Transfers transfers;
   for (const CallId id : step.program.calls().ids()) {
     const Call& call = step.program.calls()[id];
@@ -40,7 +40,7 @@ inline Transfers GivenTimes(const LoweredStep& step, const CallTime& time) {
 }
 
 struct StepRun {
-  LoweredStep step;
+  PlacedProgram placed;
   RunResult result;
   std::vector<TaskSpan> spans;
 };
@@ -48,7 +48,7 @@ struct StepRun {
 inline StepRun RunStep(const TrainingCase& c, const LowerOptions& options,
                        const CallTime& time = Free,
                        OpTimer timer = SimpleTime) {
-  auto step = LowerStep(c.model, c.plan, timer, options);
+  auto step = LowerTraining(c.model, c.plan, timer, options);
   CHECK(step.ok()) << step.status().ToString();
   const Transfers transfers = GivenTimes(*step, time);
   RecordingSink sink;

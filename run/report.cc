@@ -1,0 +1,161 @@
+#include "run/report.h"
+
+#include <string>
+
+#include "base/check.h"
+#include "base/format.h"
+#include "run/training_report.h"
+
+namespace orrery {
+namespace {
+
+std::string FidelityName(Fidelity fidelity) {
+  switch (fidelity) {
+    case Fidelity::kClosedForm:
+      return "CLOSED_FORM";
+    case Fidelity::kFluid:
+      return "FLUID";
+    case Fidelity::kStepped:
+      return "STEPPED";
+  }
+  return "";
+}
+
+int64_t RanksOf(const PlacedProgram& placed) {
+  int64_t ranks = 0;
+  for (const RoleWork& work : placed.work) ranks += work.ranks;
+  return ranks;
+}
+
+void FillMemory(const ResolvedScenario& scenario, const SimulatedRun& run,
+                pb::Report::Memory& memory) {
+  const Chip& chip = scenario.system.chip();
+  const Bytes reserved = chip.calibration().reserved_memory;
+  const MemoryPeak& peak = run.memory.peak;
+  const auto bytes = [&](MemoryKind kind) {
+    return peak.by_kind[static_cast<size_t>(kind)].value();
+  };
+  memory.set_peak_bytes((peak.total + reserved).value());
+  memory.set_capacity_bytes(MemoryCapacity(scenario.system).value());
+  memory.set_fits(peak.total + reserved <= MemoryCapacity(scenario.system));
+  memory.set_weights_bytes(bytes(MemoryKind::kWeights));
+  memory.set_gradients_bytes(bytes(MemoryKind::kGradients));
+  memory.set_optimizer_bytes(bytes(MemoryKind::kOptimizer));
+  memory.set_activations_bytes(bytes(MemoryKind::kActivations));
+  memory.set_buffers_bytes(bytes(MemoryKind::kBuffers) + reserved.value());
+  memory.set_peak_rank(run.memory.rank);
+  memory.set_peak_at_s(ToSeconds(peak.at));
+  for (const MemoryPeak& stage : run.memory.stages) {
+    const auto of = [&](MemoryKind kind) {
+      return stage.by_kind[static_cast<size_t>(kind)].value();
+    };
+    pb::Report::Memory::Stage& to = *memory.add_stages();
+    to.set_peak_bytes((stage.total + reserved).value());
+    to.set_peak_at_s(ToSeconds(stage.at));
+    to.set_weights_bytes(of(MemoryKind::kWeights));
+    to.set_gradients_bytes(of(MemoryKind::kGradients));
+    to.set_optimizer_bytes(of(MemoryKind::kOptimizer));
+    to.set_activations_bytes(of(MemoryKind::kActivations));
+    to.set_buffers_bytes(of(MemoryKind::kBuffers) + reserved.value());
+  }
+}
+
+void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
+  const auto exposed = [&](Dimension dimension) {
+    return from.ExposedSeconds(dimension);
+  };
+  to.set_compute_s(ToSeconds(from.kernels.arithmetic));
+  to.set_memory_bound_s(ToSeconds(from.kernels.memory_bound));
+  to.set_launch_s(ToSeconds(from.kernels.launch));
+  to.set_tensor_exposed_s(exposed(Dimension::kTensor));
+  to.set_context_exposed_s(exposed(Dimension::kContext));
+  to.set_expert_exposed_s(exposed(Dimension::kExpert));
+  to.set_pipeline_exposed_s(exposed(Dimension::kPipeline));
+  to.set_data_exposed_s(exposed(Dimension::kData));
+  to.set_bubble_s(ToSeconds(from.bubble));
+  to.set_optimizer_s(ToSeconds(from.kernels.optimizer));
+  to.set_other_s(ToSeconds(from.kernels.slow_chip + from.kernels.shared_chip));
+  to.set_straggler_s(ToSeconds(from.straggler));
+}
+
+// Constants of the chip that nobody has measured.
+std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
+  std::vector<std::string> warnings;
+  for (const pb::Source& source :
+       scenario.proto.system().chip().calibration().source()) {
+    if (!source.estimate()) continue;
+    warnings.push_back(fmt::format("chip {}: {} is an estimate ({})",
+                                   scenario.system.chip().name(),
+                                   source.covers(), source.title()));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+Bytes MemoryCapacity(const System& system) { return system.chip().memory(); }
+
+void FillThroughput(const ResolvedScenario& scenario, double step_s,
+                    Flops recomputed, pb::Report& report) {
+  report.set_step_time_s(step_s);
+  if (const TrainingPlan* plan = scenario.training()) {
+    FillTrainingThroughput(scenario.model, scenario.system, *plan, step_s,
+                           recomputed, report);
+  }
+}
+
+void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to) {
+  to.set_step_time_s(from.step_s());
+  to.set_compute_s(from.compute_s);
+  to.set_tensor_s(from.tensor_s);
+  to.set_context_s(from.context_s);
+  to.set_expert_s(from.expert_s);
+  to.set_pipeline_s(from.pipeline_s);
+  to.set_data_s(from.data_s);
+  to.set_bubble_s(from.bubble_s);
+  to.set_optimizer_s(from.optimizer_s);
+  to.set_peak_bytes(from.peak.value());
+}
+
+pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
+                      const StepEstimate& estimate, const RunOptions& options,
+                      const RunCost& cost) {
+  pb::Report report;
+  report.set_scenario(scenario.proto.name());
+  FillThroughput(scenario, ToSeconds(run.result.end), run.recomputed, report);
+  FillMemory(scenario, run, *report.mutable_memory());
+  FillBreakdown(run.breakdown, *report.mutable_breakdown());
+  FillEstimate(estimate, *report.mutable_estimate());
+  report.mutable_bounds()->set_lower_s(ToSeconds(run.bounds.lower()));
+  report.mutable_bounds()->set_critical_path_s(
+      ToSeconds(run.bounds.critical_path));
+  report.mutable_bounds()->set_busiest_resource_s(
+      ToSeconds(run.bounds.busiest));
+  report.mutable_bounds()->set_upper_s(ToSeconds(run.bounds.upper));
+  auto& engine = *report.mutable_engine();
+  engine.set_events(run.result.events);
+  engine.set_tasks(run.result.tasks);
+  engine.set_ranks(RanksOf(run.placed));
+  engine.set_simulated_ranks(
+      static_cast<int64_t>(run.placed.program.ranks().size()));
+  engine.set_wall_s(cost.wall_s);
+  engine.set_peak_rss_bytes(cost.peak_rss_bytes);
+  engine.set_fidelity(FidelityName(options.fidelity));
+  if (!run.asymmetry.empty()) {
+    report.add_warnings("every rank was simulated: " + run.asymmetry);
+  }
+  if (!run.nearly.empty()) {
+    report.add_warnings("ranks were simulated as one, but " + run.nearly);
+  }
+  if (const TrainingPlan* plan = scenario.training()) {
+    for (std::string& warning : TrainingWarnings(*plan, scenario.system)) {
+      report.add_warnings(std::move(warning));
+    }
+  }
+  for (std::string& warning : EstimatedConstants(scenario)) {
+    report.add_warnings(std::move(warning));
+  }
+  return report;
+}
+
+}  // namespace orrery

@@ -1,0 +1,30 @@
+#pragma once
+// The report of a run.
+#include "analytic/step/step_estimate.h"
+#include "proto/report.pb.h"
+#include "run/scenario.h"
+#include "run/simulated_run.h"
+
+namespace orrery {
+
+// What the run took from the machine it ran on.
+struct RunCost {
+  double wall_s = 0;
+  int64_t peak_rss_bytes = 0;
+};
+
+// Requires: `run` is the run of `scenario`.
+pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
+                      const StepEstimate& estimate, const RunOptions& options,
+                      const RunCost& cost);
+
+void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to);
+
+// What a step of `step_s` seconds gets done.
+void FillThroughput(const ResolvedScenario& scenario, double step_s,
+                    Flops recomputed, pb::Report& report);
+
+// Bytes that a rank may use: the chip's memory.
+Bytes MemoryCapacity(const System& system);
+
+}  // namespace orrery

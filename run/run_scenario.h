@@ -1,0 +1,20 @@
+#pragma once
+// A scenario, simulated or put on paper: the one place that asks what kind of
+// plan it has.
+#include <absl/status/statusor.h>
+
+#include "analytic/step/step_estimate.h"
+#include "run/scenario.h"
+#include "run/simulated_run.h"
+
+namespace orrery {
+
+// The error says so if plans of this kind cannot be simulated.
+absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
+                                         const RunOptions& options);
+
+// The closed form; with `serial`, of a step in which nothing overlaps.
+absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
+                                              bool serial = false);
+
+}  // namespace orrery

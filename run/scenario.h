@@ -1,0 +1,35 @@
+#pragma once
+// ResolvedScenario: what the user asked for, resolved and valid: messages as
+// values, and a plan of one kind or another.
+#include <absl/status/statusor.h>
+
+#include <variant>
+
+#include "proto/scenario.pb.h"
+#include "topology/machine/system.h"
+#include "workload/model/model.h"
+#include "workload/plan/inference_plan.h"
+#include "workload/plan/training_plan.h"
+
+namespace orrery {
+
+struct ResolvedScenario {
+  pb::Scenario proto;  // every default visible
+  Model model;
+  System system;
+  std::variant<TrainingPlan, InferencePlan> plan;
+
+  // Nothing if it is a plan of another kind.
+  const TrainingPlan* training() const {
+    return std::get_if<TrainingPlan>(&plan);
+  }
+  // Of matrix products.
+  DType precision() const {
+    return std::visit([](const auto& p) { return p.precision(); }, plan);
+  }
+};
+
+// A resolved message as values. The error lists everything that is wrong.
+absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto);
+
+}  // namespace orrery

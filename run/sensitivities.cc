@@ -1,0 +1,48 @@
+#include "run/sensitivities.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "base/status.h"
+#include "run/run_scenario.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
+                                      const RunOptions& options,
+                                      Improvement improvement, double factor) {
+  ASSIGN_OR_RETURN(const pb::System proto,
+                   Improved(scenario.proto.system(), improvement, factor));
+  ResolvedScenario better = scenario;
+  ASSIGN_OR_RETURN(better.system, System::FromProto(proto));
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(better, options));
+  return run.result.end - Time{};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<StepSensitivity>> Sensitivities(
+    const ResolvedScenario& scenario, RunOptions options) {
+  options.record = false;  // only the step times are needed
+  options.progress = {};
+  constexpr double kFactors[] = {1.1, 2.0};
+  std::vector<absl::StatusOr<Duration>> times(2 * kImprovements.size());
+  InParallel(times.size(), [&](size_t i) {
+    times[i] =
+        StepTimeWith(scenario, options, kImprovements[i / 2], kFactors[i % 2]);
+  });
+  std::vector<StepSensitivity> result;
+  for (size_t i = 0; i < kImprovements.size(); ++i) {
+    RETURN_IF_ERROR(times[2 * i].status());
+    RETURN_IF_ERROR(times[2 * i + 1].status());
+    result.push_back({kImprovements[i], *times[2 * i], *times[2 * i + 1]});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const StepSensitivity& a, const StepSensitivity& b) {
+                     return a.twice < b.twice;
+                   });
+  return result;
+}
+
+}  // namespace orrery

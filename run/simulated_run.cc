@@ -1,0 +1,111 @@
+#include "run/simulated_run.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "sim/analysis/busiest_rank.h"
+#include "sim/analysis/path_bound.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/span_sinks.h"
+#include "sim/folding/folding.h"
+#include "sim/folding/network_symmetry.h"
+#include "sim/network/network_transfers.h"
+
+namespace orrery {
+namespace {
+
+// The longest path through the program. Where ranks of a stage do the same, the
+// folded program has the same path as the whole one, and groups that stand for
+// themselves alone.
+absl::StatusOr<Duration> LongestPathOf(const PlacedProgram& placed,
+                                       const Transfers& transfers,
+                                       bool symmetric, Lowering lower,
+                                       Network& network) {
+  if (placed.folded || !symmetric) {
+    return LongestPath(placed.program, transfers);
+  }
+  ASSIGN_OR_RETURN(PlacedProgram folded, lower(/*fold=*/true));
+  for (PlacedGroup& group : folded.groups) group.replicas = {group.members};
+  ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, network));
+  return LongestPath(folded.program, alone);
+}
+
+// Both sinks at once.
+struct RecordingBreakdownSink {
+  BreakdownSink& breakdown;
+  RecordingSink& recording;
+  absl::Status Expect(const Program& program) {
+    return recording.Expect(program);
+  }
+  void Add(const TaskSpan& span) {
+    breakdown.Add(span);
+    recording.Add(span);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
+                                        const System& system, Lowering lower,
+                                        const RunOptions& options) {
+  const auto report = [&](std::string_view stage, double done) {
+    if (options.progress) options.progress(stage, done);
+  };
+  const std::optional<std::string> asymmetry =
+      WhyNotFold(layout, system, options.arbitration, options.fold_nearly);
+  report("building the program", 0);
+  ASSIGN_OR_RETURN(PlacedProgram placed, lower(options.fold && !asymmetry));
+  if (placed.folded) KeepNeighbours(system, placed.groups);
+  report("planning transfers", 0);
+  ASSIGN_OR_RETURN(Network network,
+                   Network::Make(system, {.fidelity = options.fidelity,
+                                          .arbitration = options.arbitration}));
+  ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, network));
+
+  const RankId busiest = BusiestRank(placed);
+  BreakdownSink breakdown(placed.program, busiest);
+  RecordingSink recording;
+  TransferLog log;
+  absl::StatusOr<RunResult> result;
+  EngineOptions engine;
+  if (options.progress) {
+    engine.progress = [&](double done) { report("simulating", done); };
+  }
+  if (options.record) {
+    engine.log = &log;
+    RecordingBreakdownSink both{breakdown, recording};
+    result = Simulate(placed.program, transfers, engine, both);
+  } else {
+    result = Simulate(placed.program, transfers, engine, breakdown);
+  }
+  RETURN_IF_ERROR(result.status());
+
+  report("checking bounds", 0);
+  ASSIGN_OR_RETURN(
+      const Duration path,
+      LongestPathOf(placed, transfers, !asymmetry, lower, network));
+  // While the program is where the breakdown looks for it.
+  const StepBreakdown parts = breakdown.Finish(result->end);
+  SimulatedRun run{.placed = std::move(placed),
+                   .transfers = std::move(transfers),
+                   .result = *std::move(result)};
+  run.breakdown = parts;
+  run.busiest = busiest;
+  if (options.fold) run.asymmetry = asymmetry.value_or("");
+  if (run.placed.folded) {
+    run.nearly = TrafficAsymmetry(system, layout.degrees).value_or("");
+  }
+  run.bounds = BoundsOf(run.placed, run.transfers, run.result, path);
+  run.memory = MemoryPeaksOf(run.placed, run.result);
+  for (const RoleWork& work : run.placed.work) {
+    const auto ranks = static_cast<double>(work.ranks);
+    run.executed += (work.passes.flops + work.optimizer.flops) * ranks;
+    run.recomputed += work.passes.recomputed * ranks;
+  }
+  run.spans = recording.spans();
+  run.log = std::move(log);
+  return run;
+}
+
+}  // namespace orrery

@@ -1,0 +1,86 @@
+#pragma once
+// SimulatedRun: a placed program, simulated: what happened, and what it means.
+//
+//   ASSIGN_OR_RETURN(const SimulatedRun run,
+//                    RunLowered(plan.layout(), system, lower, {}));
+//   run.result.end                 // how long it takes
+//   run.breakdown.total()          // the same, by cause
+//
+// Whatever a plan is for, it becomes a program by a Lowering; nothing from here
+// on knows the difference. Every run carries its bounds (see step_bounds.h);
+// the caller must say if it is outside.
+#include <absl/functional/function_ref.h>
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/analysis/memory_peaks.h"
+#include "sim/analysis/step_bounds.h"
+#include "sim/analysis/step_breakdown.h"
+#include "sim/engine/run_result.h"
+#include "sim/network/network.h"
+#include "sim/sharing/transfer_log.h"
+#include "sim/sharing/transfer_plan.h"
+#include "topology/machine/system.h"
+#include "traces/format/span.h"
+#include "workload/model/op.h"
+#include "workload/plan/parallel_layout.h"
+#include "workload/program/placed_program.h"
+
+namespace orrery {
+
+struct RunOptions {
+  Fidelity fidelity = Fidelity::kFluid;
+  Arbitration arbitration = Arbitration::kFlowFair;
+  // Ranks that do the same are simulated as one, where that changes nothing; or
+  // also where it is near (sim/folding).
+  bool fold = true;
+  bool fold_nearly = false;
+  // Every kernel is a task of its own. Without it, kernels that have no
+  // communication between them run as one: fewer tasks, and a step time that
+  // differs a little where communication beside them slows kernels down.
+  bool detail = true;
+  // Keep every span, and what was granted to every transfer.
+  bool record = false;
+  // Kernels and communication of a pass wait for each other, and communication
+  // takes nothing from the chip: for comparison with closed forms.
+  bool serial = false;
+  // If given, is told now and then what is being done and how much of it is.
+  std::function<void(std::string_view stage, double done)> progress = {};
+};
+
+struct SimulatedRun {
+  PlacedProgram placed;
+  Transfers transfers;
+  RunResult result;
+  // The rank with most work, and where its time went.
+  RankId busiest{};
+  StepBreakdown breakdown = {};
+  // Why every rank was simulated although folding was asked for.
+  std::string asymmetry = {};
+  // Why ranks that were simulated as one are not quite alike.
+  std::string nearly = {};
+  StepBounds bounds = {};
+  MemoryPeaks memory = {};
+  // Arithmetic of all ranks, and of it what was computed again.
+  Flops executed{};
+  Flops recomputed{};
+  // If asked for.
+  std::vector<TaskSpan> spans = {};
+  TransferLog log = {};
+  // What the facts of kernels refer to.
+  IdVector<OpId, Op> ops = {};
+};
+
+// A plan as a program, with one rank for all that do the same or with all.
+using Lowering = absl::FunctionRef<absl::StatusOr<PlacedProgram>(bool fold)>;
+
+// `ops` of the result are left to the caller, who timed them.
+absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
+                                        const System& system, Lowering lower,
+                                        const RunOptions& options);
+
+}  // namespace orrery

@@ -1,0 +1,80 @@
+#include "workload/lowering/rank_streams.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+
+namespace orrery {
+namespace {
+
+constexpr StreamId kTensorStream{1};
+constexpr StreamId kContextStream{2};
+constexpr StreamId kExpertStream{3};
+// Gradients on their way out, parameters on their way in.
+constexpr StreamId kDataStream{4};
+constexpr StreamId kGatherStream{5};
+constexpr int kFirstPipelineStream = 6;
+
+}  // namespace
+
+int PipelineArms(const StageLayout& layout) {
+  const bool returns =
+      layout.StageOf(0, layout.pieces() - 1) == layout.stages() - 1;
+  return returns ? std::min(2, layout.pieces()) : 1;
+}
+
+StreamId StreamOf(GroupFamily family, bool gathers) {
+  if (gathers) return kGatherStream;
+  switch (family) {
+    case GroupFamily::kTensor:
+    case GroupFamily::kExpertTensor:
+      return kTensorStream;
+    case GroupFamily::kContext:
+      return kContextStream;
+    case GroupFamily::kExpert:
+      return kExpertStream;
+    case GroupFamily::kData:
+    case GroupFamily::kShard:
+    case GroupFamily::kReplica:
+    case GroupFamily::kExpertData:
+    case GroupFamily::kExpertShard:
+    case GroupFamily::kExpertReplica:
+    case GroupFamily::kModel:
+    case GroupFamily::kEmbedding:
+      return kDataStream;
+  }
+  CHECK(false) << "no such family";
+  return kDataStream;
+}
+
+StreamId StreamOf(Channel channel, int arm) {
+  return static_cast<StreamId>(kFirstPipelineStream + arm * kChannels +
+                               static_cast<int>(channel));
+}
+
+std::vector<Stream> RankStreams(const StageLayout& layout) {
+  const auto communicates = [](std::string name, Dimension dimension) {
+    return Stream{std::move(name), StreamKind::kCommunication, dimension};
+  };
+  std::vector<Stream> streams = {
+      {"compute", StreamKind::kCompute},
+      communicates("tensor", Dimension::kTensor),
+      communicates("context", Dimension::kContext),
+      communicates("expert", Dimension::kExpert),
+      communicates("data", Dimension::kData),
+      communicates("parameters", Dimension::kData),
+  };
+  CHECK(streams.size() == kFirstPipelineStream);
+  if (layout.ranks() == 1) return streams;
+  for (int arm = 0; arm < PipelineArms(layout); ++arm) {
+    const std::string suffix = arm == 0 ? "" : " 2";
+    for (const char* name : {"forward send", "forward receive", "backward send",
+                             "backward receive"}) {
+      streams.push_back(communicates(name + suffix, Dimension::kPipeline));
+    }
+  }
+  return streams;
+}
+
+}  // namespace orrery

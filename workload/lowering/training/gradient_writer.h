@@ -1,0 +1,93 @@
+#pragma once
+// GradientWriter: the data dimension of one role, and the end of its step.
+//
+// Gradients that belong together are reduced in buckets, each as soon as its
+// last gradient is there (or after the whole backward pass, if the plan does
+// not overlap them):
+//
+//   ZeRO-0     all-reduce of gradients at the end of the last micro-batch
+//   ZeRO-1     reduce-scatter, then the optimizer on a share, then all-gather
+//   ZeRO-2     the same, gradients reduced after every micro-batch
+//   ZeRO-3     all-gather of a layer's weights before each of its passes, one
+//              layer ahead; reduce-scatter after every backward pass; or, not
+//              resharding, one all-gather before the first pass of the step
+//
+// ZeRO-2 and 3 that accumulate locally reduce as ZeRO-1 does; until then whole
+// gradients are in memory, from a unit's first backward pass on.
+// With hybrid sharding the ranks that hold the same share add theirs up.
+// Experts have groups of their own. Then come the tied embedding, the gradient
+// norm over the whole replica, the optimizer, and the weights' all-gather.
+#include <absl/container/flat_hash_set.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "workload/lowering/role_slots.h"
+#include "workload/lowering/training/step_context.h"
+#include "workload/program/program_builder.h"
+
+namespace orrery {
+
+class GradientWriter {
+ public:
+  GradientWriter(const StepContext& context, RoleBuilder& role,
+                 RoleSlots& slots);
+
+  // Weights that have to come before a pass of `unit` may start; none if they
+  // are there. `first_forward`: of the unit's first micro-batch.
+  std::vector<TaskRef> BeforePass(const StageUnit& unit, bool first_forward);
+  // The pass is written; `last` is its last kernel.
+  void AfterPass(TaskRef last);
+  // The gradients of `unit` from one micro-batch are computed from `first` to
+  // `last`.
+  void GradientReady(const StageUnit& unit, TaskRef first, TaskRef last,
+                     bool last_micro_batch);
+  // After the last pass. `last` is the last kernel of the role; `held` are its
+  // parameters.
+  void FinishStep(TaskRef last, const RankParameters& held, bool shares_tie);
+
+  // What the optimizer takes when nothing is in the way.
+  const WorkSplit& optimizer_work() const { return optimizer_work_; }
+
+ private:
+  struct Bucket {
+    int64_t dense = 0;
+    int64_t experts = 0;
+    std::optional<TaskRef> last;
+  };
+
+  bool overlaps_reduction() const {
+    return plan().overlap_gradient_reduction() && !context_.options.serial;
+  }
+  bool overlaps_gather() const {
+    return plan().overlap_parameter_gather() && !context_.options.serial;
+  }
+  bool sharded(Sharding from) const { return plan().sharding() >= from; }
+  const TrainingPlan& plan() const { return context_.plan; }
+  Communication Call(CommunicationKind kind, Bytes bytes) const;
+  std::optional<TaskRef> Collective(GroupFamily family, CommunicationKind kind,
+                                    Bytes bytes, const char* name,
+                                    WorkPhase phase, bool gathers = false);
+  // Sums gradients of `parameters` over the copies; the task to wait for.
+  void Reduce(bool experts, int64_t parameters, TaskRef after, bool across);
+  std::vector<TaskRef> Gather(const RankParameters& parameters,
+                              absl::Span<const TaskRef> after);
+  void Flush(bool across);
+  TaskRef AddOptimizer(const std::vector<TaskRef>& after,
+                       const RankParameters& held);
+
+  const StepContext& context_;
+  RoleBuilder& role_;
+  RoleSlots& slots_;
+  Bucket bucket_;
+  std::vector<Bucket> postponed_;
+  std::vector<TaskRef> reductions_;
+  // Units whose gradients are being summed on the rank.
+  absl::flat_hash_set<std::pair<int, int>> accumulating_;
+  // Last kernels of the passes before, for reading ahead by one unit.
+  std::vector<TaskRef> recent_;
+  WorkSplit optimizer_work_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,133 @@
+#include "workload/lowering/training/step_templates.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "workload/model/parameters.h"
+
+namespace orrery {
+namespace {
+
+class TemplateMaker {
+ public:
+  TemplateMaker(const Model& model, const TrainingPlan& plan, int expert_place,
+                OpTimer timer, const PassOptions& options, TaskTable& table)
+      : model_(model),
+        plan_(plan),
+        shape_(ShapeOf(plan, expert_place)),
+        again_{.full = plan.recompute() == Recompute::kFull,
+               .modules = RecomputedModules(plan)},
+        timer_(timer),
+        options_(options),
+        table_(table) {}
+
+  StepTemplates Make() {
+    StepTemplates step;
+    step.stages = CutStages(model_, plan_.layout());
+    step.boundary = BoundaryBytes(model_, plan_);
+    if (plan_.scatter_pipeline()) {
+      step.gathered_boundary = step.boundary * plan_.degrees().tensor;
+    }
+    for (const Stage& stage : step.stages) {
+      auto& units = step.of_stage.emplace_back();
+      if (stage.embedding) {
+        units.push_back({Add(step, BuildEmbedding(model_, shape_),
+                             EndParameters({.embedding = true}))});
+      }
+      for (int i = 0; i < stage.layers; ++i) {
+        const int layer = stage.first_layer + i;
+        units.push_back({LayerUnit(step, layer), layer});
+      }
+      if (stage.head) AddHead(step, stage, units);
+    }
+    return step;
+  }
+
+ private:
+  RankParameters EndParameters(const Stage& stage) const {
+    return ParametersOf(model_, plan_.degrees(), stage);
+  }
+
+  void AddHead(StepTemplates& step, const Stage& stage,
+               std::vector<StageUnit>& units) {
+    const Stage head{.head = true, .embedding_copy = stage.embedding_copy};
+    RankParameters parameters = EndParameters(head);
+    const int modules = model_.mtp_modules();
+    const int head_unit = Add(step, BuildHead(model_, shape_), parameters);
+    units.push_back({head_unit});
+    if (modules == 0) return;
+    // Every prediction module: its input, its block, and the head again. Its
+    // parameters were counted with the head.
+    const int input =
+        Add(step, BuildPredictionInput(model_, shape_), RankParameters{});
+    for (int i = 0; i < modules; ++i) {
+      const int layer = model_.layers() + i;
+      units.push_back({input, layer});
+      units.push_back(
+          {Add(step, BuildLayer(model_, layer, shape_), RankParameters{}),
+           layer});
+      units.push_back(
+          {Add(step, BuildHead(model_, shape_), RankParameters{}), layer});
+    }
+  }
+
+  int LayerUnit(StepTemplates& step, int layer) {
+    const auto kind = std::pair(model_.IsMoe(layer), model_.Window(layer));
+    const auto [it, added] = layers_.try_emplace(kind, 0);
+    if (added) {
+      it->second = Add(step, BuildLayer(model_, layer, shape_),
+                       LayerParametersOf(model_, plan_.degrees(), layer));
+    }
+    return it->second;
+  }
+
+  int Add(StepTemplates& step, const LayerOps& ops,
+          const RankParameters& parameters) {
+    UnitTemplate unit;
+    unit.forward = ForwardPass(ops, timer_, options_, table_);
+    if (SplitsBackward(plan_.schedule())) {
+      unit.input_gradient =
+          InputGradientPass(ops, again_, timer_, options_, table_);
+      unit.weight_gradient = WeightGradientPass(ops, timer_, options_, table_);
+    }
+    unit.backward = BackwardPass(ops, again_, timer_, options_, table_);
+    unit.kept = KeptBytes(ops, plan_);
+    unit.recomputed = orrery::KeptBytes(ops, kNoModule) - unit.kept;
+    unit.parameters = parameters;
+    step.units.push_back(std::move(unit));
+    return static_cast<int>(step.units.size()) - 1;
+  }
+
+  const Model& model_;
+  const TrainingPlan& plan_;
+  LayerShape shape_;
+  Recomputation again_;
+  OpTimer timer_;
+  PassOptions options_;
+  TaskTable& table_;
+  std::map<std::pair<bool, std::optional<int>>, int> layers_;
+};
+
+}  // namespace
+
+bool SplitsBackward(PipelineSchedule schedule) {
+  return schedule == PipelineSchedule::kZeroBubbleH1 ||
+         schedule == PipelineSchedule::kZeroBubbleV ||
+         schedule == PipelineSchedule::kDualPipe;
+}
+
+Bytes BoundaryBytes(const Model& model, const TrainingPlan& plan) {
+  const LayerShape shape = ShapeOf(plan);
+  const int64_t whole = shape.tokens() * model.hidden();
+  const bool shared = shape.sequence_parallel || plan.scatter_pipeline();
+  return StorageBytes(shape.activation, shared ? whole / shape.tensor : whole);
+}
+
+StepTemplates MakeStepTemplates(const Model& model, const TrainingPlan& plan,
+                                int expert_place, OpTimer timer,
+                                const PassOptions& options, TaskTable& table) {
+  return TemplateMaker(model, plan, expert_place, timer, options, table).Make();
+}
+
+}  // namespace orrery
