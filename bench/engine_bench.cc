@@ -20,6 +20,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "sim/engine/default_event_queue.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
 #include "workload/program/program_builder.h"
@@ -92,7 +93,7 @@ class HoldModel {
 
   std::vector<Duration> durations_;
   uint64_t running_ = 1;
-  EventQueue queue_;
+  DefaultEventQueue queue_;
   std::vector<Event> events_;
 };
 
