@@ -5,9 +5,10 @@
 //   BM_KernelChains     (b) independent ranks, each a chain of kernels
 //   BM_TensorGroups     (c) groups of 8: kernel, collective, kernel, collective
 //   BM_SharedFabric     (d) concurrent flows over a shared fabric; items are
-//   flow
-//                           changes (a flow ends, the next of its kind starts)
+//                           changes of flows (one ends, the next of its kind
+//                           starts)
 //
+// (b) and (c) run on both event queues, for the choice between them.
 // Ranks run at slightly different speeds, so that events do not fall together;
 // BM_KernelChainsInStep shows what happens when they do.
 #include <benchmark/benchmark.h>
@@ -21,6 +22,8 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/heap_event_queue.h"
+#include "sim/engine/radix_event_queue.h"
 #include "sim/engine/span_sinks.h"
 #include "workload/program/program_builder.h"
 
@@ -65,6 +68,7 @@ double PeakRssMebibytes() {
 
 // The queue's hold model with the durations of these benchmarks: pop an event,
 // schedule it again.
+template <EventQueue Queue>
 class HoldModel {
  public:
   explicit HoldModel(uint32_t pending) : durations_(1 << 12) {
@@ -92,17 +96,18 @@ class HoldModel {
 
   std::vector<Duration> durations_;
   uint64_t running_ = 1;
-  EventQueue queue_;
+  Queue queue_;
   std::vector<Event> events_;
 };
 
+template <class Queue>
 void BM_QueueHold(benchmark::State& state) {
-  HoldModel model(static_cast<uint32_t>(state.range(0)));
+  HoldModel<Queue> model(static_cast<uint32_t>(state.range(0)));
   size_t popped = 0;
   for (auto _ : state) popped += model.Step();
   state.SetItemsProcessed(static_cast<int64_t>(popped));
 }
-BENCHMARK(BM_QueueHold)
+BENCHMARK_TEMPLATE(BM_QueueHold, RadixEventQueue)
     ->Arg(1'000)
     ->Arg(10'000)
     ->Arg(100'000)
@@ -110,8 +115,9 @@ BENCHMARK(BM_QueueHold)
     ->MinTime(0.3);
 
 // Nanoseconds per event of the queue alone: the best of a few short runs.
+template <EventQueue Queue>
 double HoldNanoseconds(uint32_t pending) {
-  HoldModel model(pending);
+  HoldModel<Queue> model(pending);
   double best = 1e9;
   for (int run = 0; run < 5; ++run) {
     size_t popped = 0;
@@ -125,6 +131,7 @@ double HoldNanoseconds(uint32_t pending) {
 
 // Runs the program and reports tasks per second, and how many times the queue's
 // own cost an event (not a task) of the whole engine takes.
+template <EventQueue Queue = RadixEventQueue>
 void RunAndCount(benchmark::State& state, const Program& program,
                  const Transfers& transfers, uint32_t pending) {
   int64_t tasks = 0;
@@ -133,7 +140,7 @@ void RunAndCount(benchmark::State& state, const Program& program,
   for (auto _ : state) {
     NullSink sink;
     const absl::StatusOr<RunResult> result =
-        Simulate(program, transfers, {}, sink);
+        Simulate<Queue>(program, transfers, {}, sink);
     CHECK(result.ok()) << result.status().ToString();
     benchmark::DoNotOptimize(result->end);
     tasks += result->tasks;
@@ -142,7 +149,7 @@ void RunAndCount(benchmark::State& state, const Program& program,
   const double engine =
       1e9 * (CpuSeconds() - start) / static_cast<double>(events);
   state.SetItemsProcessed(tasks);
-  const double queue = HoldNanoseconds(pending);
+  const double queue = HoldNanoseconds<Queue>(pending);
   state.counters["ns_per_event"] = engine;
   state.counters["queue_ns"] = queue;
   state.counters["ratio"] = engine / queue;
@@ -164,14 +171,20 @@ Program KernelChains(int32_t ranks, int tasks, double skew) {
   return BuildOrDie(std::move(builder));
 }
 
+template <class Queue>
 void BM_KernelChains(benchmark::State& state) {
   const Program program =
       KernelChains(static_cast<int32_t>(state.range(0)),
                    static_cast<int>(state.range(1)), /*skew=*/0.1);
-  RunAndCount(state, program, {}, static_cast<uint32_t>(state.range(0)));
+  RunAndCount<Queue>(state, program, {}, static_cast<uint32_t>(state.range(0)));
 }
-BENCHMARK(BM_KernelChains)->Args({1'000, 6'000})->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_KernelChains)
+BENCHMARK_TEMPLATE(BM_KernelChains, RadixEventQueue)
+    ->Args({1'000, 6'000})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_KernelChains, HeapEventQueue)
+    ->Args({1'000, 6'000})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_KernelChains, RadixEventQueue)
     ->Args({16'384, 6'000})
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
@@ -188,6 +201,7 @@ BENCHMARK(BM_KernelChainsInStep)
 
 // Per rank: kernel, all-reduce, kernel, all-reduce, each waiting for the one
 // before it, on two streams. `share` is what the collective holds of the chip.
+template <EventQueue Queue>
 void TensorGroups(benchmark::State& state, double share, bool overlap) {
   constexpr int kGroup = 8;
   const auto ranks = static_cast<int32_t>(state.range(0));
@@ -231,22 +245,30 @@ void TensorGroups(benchmark::State& state, double share, bool overlap) {
           .work = static_cast<double>(call.what.bytes.value()),
           .uses = uses}}));
   }
-  RunAndCount(state, program, transfers, static_cast<uint32_t>(ranks));
+  RunAndCount<Queue>(state, program, transfers, static_cast<uint32_t>(ranks));
 }
 
+template <class Queue>
 void BM_TensorGroups(benchmark::State& state) {
-  TensorGroups(state, /*share=*/0, /*overlap=*/false);
+  TensorGroups<Queue>(state, /*share=*/0, /*overlap=*/false);
 }
-BENCHMARK(BM_TensorGroups)
+BENCHMARK_TEMPLATE(BM_TensorGroups, HeapEventQueue)
+    ->Args({1'024, 1'000})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_TensorGroups, RadixEventQueue)
     ->Args({1'024, 1'000})
     ->Args({16'384, 100})
     ->Unit(benchmark::kMillisecond);
 
 // The same, with a kernel beside every collective that slows it.
+template <class Queue>
 void BM_TensorGroupsOverlapped(benchmark::State& state) {
-  TensorGroups(state, /*share=*/0.15, /*overlap=*/true);
+  TensorGroups<Queue>(state, /*share=*/0.15, /*overlap=*/true);
 }
-BENCHMARK(BM_TensorGroupsOverlapped)
+BENCHMARK_TEMPLATE(BM_TensorGroupsOverlapped, RadixEventQueue)
+    ->Args({1'024, 1'000})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_TensorGroupsOverlapped, HeapEventQueue)
     ->Args({1'024, 1'000})
     ->Unit(benchmark::kMillisecond);
 

@@ -1,4 +1,4 @@
-// The event queue against its alternatives.
+// The event queues of the engine, and what else was weighed.
 //
 // BM_Hold: the classic hold model (Jones, CACM 29, 1986). N events are pending;
 // each event popped is scheduled again at a random time ahead. One item is one
@@ -11,6 +11,8 @@
 
 #include "base/random.h"
 #include "bench/queue_candidates.h"
+#include "sim/engine/heap_event_queue.h"
+#include "sim/engine/radix_event_queue.h"
 
 namespace orrery {
 namespace {
@@ -40,7 +42,8 @@ template <class Queue, bool kMoves>
 void Hold(benchmark::State& state) {
   const auto pending = static_cast<uint32_t>(state.range(0));
   Increments increments;
-  Queue queue(pending);
+  Queue queue;
+  queue.Grow(EventPhase::kKernel, pending);
   for (uint32_t i = 0; i < pending; ++i) {
     queue.Schedule({EventPhase::kKernel, i}, Time(increments.Next()));
   }
@@ -75,17 +78,17 @@ void Sizes(benchmark::internal::Benchmark* b) {
   b->RangeMultiplier(10)->Range(1000, 1'000'000)->MinTime(0.15);
 }
 
-BENCHMARK_TEMPLATE(BM_Hold, RadixQueue)->Apply(Sizes);
-BENCHMARK_TEMPLATE(BM_Hold, DaryQueue<2>)->Apply(Sizes);
-BENCHMARK_TEMPLATE(BM_Hold, DaryQueue<4>)->Apply(Sizes);
-BENCHMARK_TEMPLATE(BM_Hold, DaryQueue<8>)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Hold, RadixEventQueue)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Hold, DaryEventQueue<2>)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Hold, HeapEventQueue)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Hold, DaryEventQueue<8>)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_Hold, PairingQueue)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_Hold, FibonacciQueue)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_Hold, LazyQueue)->Apply(Sizes);
-BENCHMARK_TEMPLATE(BM_Move, RadixQueue)->Apply(Sizes);
-BENCHMARK_TEMPLATE(BM_Move, DaryQueue<2>)->Apply(Sizes);
-BENCHMARK_TEMPLATE(BM_Move, DaryQueue<4>)->Apply(Sizes);
-BENCHMARK_TEMPLATE(BM_Move, DaryQueue<8>)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Move, RadixEventQueue)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Move, DaryEventQueue<2>)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Move, HeapEventQueue)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Move, DaryEventQueue<8>)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_Move, PairingQueue)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_Move, FibonacciQueue)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_Move, LazyQueue)->Apply(Sizes);

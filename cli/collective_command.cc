@@ -187,7 +187,7 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   const std::string op = arguments.Get("op").value_or("all_reduce");
   CommunicationKind kind = CommunicationKind::kAllToAll;
   if (!IsExpertExchange(op)) {
-    ASSIGN_OR_RETURN(kind, ParseOperation(op));
+    ASSIGN_OR_RETURN(kind, ParseOperation(op, kExpertExchanges));
   }
   ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
                    ParseSizes(arguments.Get("size").value_or("1KB..16GB")));

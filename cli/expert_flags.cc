@@ -1,5 +1,7 @@
 #include "cli/expert_flags.h"
 
+#include <absl/algorithm/container.h>
+
 #include <string>
 
 #include "analytic/collective/hierarchy_cost.h"
@@ -27,7 +29,7 @@ std::vector<Flag> ExpertFlags() {
 }
 
 bool IsExpertExchange(absl::string_view op) {
-  return op == "moe_dispatch" || op == "moe_combine";
+  return absl::c_linear_search(kExpertExchanges, op);
 }
 
 absl::StatusOr<std::optional<ExpertExchange>> ReadExpertExchange(

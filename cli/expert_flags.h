@@ -2,6 +2,7 @@
 // An exchange of tokens with experts as `orrery collective` is asked for it:
 // --op moe_dispatch or moe_combine, --experts, --experts-per-token.
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 
 #include <optional>
 #include <vector>
@@ -19,7 +20,9 @@ struct ExpertExchange {
 
 std::vector<Flag> ExpertFlags();
 
-// Whether `op` is one.
+// The operations that are one.
+inline constexpr absl::string_view kExpertExchanges[] = {"moe_dispatch",
+                                                         "moe_combine"};
 bool IsExpertExchange(absl::string_view op);
 
 // Nothing for other operations. Experts are spread evenly over `ranks`, and

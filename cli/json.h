@@ -4,18 +4,17 @@
 // Unlike protobuf's own printer: 64-bit integers are numbers, doubles have as
 // few digits as parse back exactly, and fields come in the schema's order.
 // Unset fields are left out.
-#include <absl/strings/string_view.h>
 #include <google/protobuf/message.h>
 
 #include <string>
+
+#include "base/json_string.h"  // JsonString, for what is written row by row
 
 namespace orrery {
 
 // Ends with a newline.
 std::string ToJson(const google::protobuf::Message& message);
 
-// A string in quotes with everything escaped that must be.
-std::string JsonString(absl::string_view text);
 // A number; JSON has no infinities, so these become null.
 std::string JsonNumber(double value);
 

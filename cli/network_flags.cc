@@ -9,7 +9,8 @@
 
 namespace orrery {
 
-absl::StatusOr<CommunicationKind> ParseOperation(absl::string_view name) {
+absl::StatusOr<CommunicationKind> ParseOperation(
+    absl::string_view name, absl::Span<const absl::string_view> others) {
   struct Name {
     absl::string_view text;
     CommunicationKind kind;
@@ -30,6 +31,7 @@ absl::StatusOr<CommunicationKind> ParseOperation(absl::string_view name) {
     if (n.text == name) return n.kind;
     known.emplace_back(n.text);
   }
+  for (const absl::string_view other : others) known.emplace_back(other);
   const std::string text(name.substr(0, 80));
   return absl::InvalidArgumentError(
       fmt::format("there is no operation '{}'{} (operations: {})", text,

@@ -3,6 +3,7 @@
 // algorithms.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
+#include <absl/types/span.h>
 
 #include <string>
 
@@ -12,7 +13,9 @@
 namespace orrery {
 
 // "all_reduce", "alltoall", "sendrecv" ...: our names and those of nccl-tests.
-absl::StatusOr<CommunicationKind> ParseOperation(absl::string_view name);
+// The error also lists `others`, which the caller knows beside these.
+absl::StatusOr<CommunicationKind> ParseOperation(
+    absl::string_view name, absl::Span<const absl::string_view> others = {});
 absl::StatusOr<CollectiveAlgorithm> ParseAlgorithm(absl::string_view name);
 // "CLOSED_FORM", "FLUID" or "STEPPED".
 absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name);

@@ -20,6 +20,12 @@ target_link_libraries(orrery_flags INTERFACE fmt::fmt absl::strings
 target_compile_options(orrery_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -ffp-contract=off -fpch-preprocess
   -Winvalid-pch $<$<BOOL:${ORRERY_WERROR}>:-Werror>)
+if(ORRERY_EVENT_QUEUE STREQUAL heap)
+  target_compile_definitions(orrery_flags INTERFACE ORRERY_HEAP_EVENT_QUEUE)
+elseif(NOT ORRERY_EVENT_QUEUE STREQUAL radix)
+  message(FATAL_ERROR
+    "ORRERY_EVENT_QUEUE is '${ORRERY_EVENT_QUEUE}'; it can be radix or heap")
+endif()
 if(ORRERY_SANITIZE)
   # GCC 12 sees uninitialised members of std::function and std::optional that
   # are none, once sanitizers are in between.

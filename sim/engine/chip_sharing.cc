@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/engine/heap_event_queue.h"
+#include "sim/engine/radix_event_queue.h"
+
 namespace orrery {
 
-void ChipSharing::SettleMarked(Time now) {
+template <EventQueue Queue>
+void ChipSharing<Queue>::SettleMarked(Time now) {
   std::sort(marked_.begin(), marked_.end());
   for (const RankId rank : marked_) {
     state_.ranks[rank].is_dirty = false;
@@ -14,7 +18,8 @@ void ChipSharing::SettleMarked(Time now) {
   marked_.clear();
 }
 
-ChipShare ChipSharing::Held(const RankState& chip, RankId rank) const {
+template <EventQueue Queue>
+ChipShare ChipSharing<Queue>::Held(const RankState& chip, RankId rank) const {
   ChipShare held;
   ForEachStream(chip.communications, [&](StreamId stream) {
     const TaskId task = state_.streams[state_.IndexOf(rank, stream)].next;
@@ -26,7 +31,8 @@ ChipShare ChipSharing::Held(const RankState& chip, RankId rank) const {
   return held;
 }
 
-void ChipSharing::SettleChip(RankId rank, Time now) {
+template <EventQueue Queue>
+void ChipSharing<Queue>::SettleChip(RankId rank, Time now) {
   const RankState& chip = state_.ranks[rank];
   if (chip.kernels == 0) return;
   const ChipShare held = Held(chip, rank);
@@ -72,7 +78,9 @@ void ChipSharing::SettleChip(RankId rank, Time now) {
   });
 }
 
-void ChipSharing::SetRate(RankId rank, StreamId stream, double rate, Time now) {
+template <EventQueue Queue>
+void ChipSharing<Queue>::SetRate(RankId rank, StreamId stream, double rate,
+                                 Time now) {
   const uint32_t index = state_.IndexOf(rank, stream);
   StreamState& state = state_.streams[index];
   Progress& progress = progress_[index];
@@ -99,5 +107,8 @@ void ChipSharing::SetRate(RankId rank, StreamId stream, double rate, Time now) {
     queue_.Cancel(end);
   }
 }
+
+template class ChipSharing<RadixEventQueue>;
+template class ChipSharing<HeapEventQueue>;
 
 }  // namespace orrery

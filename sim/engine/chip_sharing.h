@@ -21,9 +21,11 @@
 
 namespace orrery {
 
+// Defined for the queues of event_queue.h.
+template <EventQueue Queue>
 class ChipSharing {
  public:
-  ChipSharing(EngineState& state, EventQueue& queue)
+  ChipSharing(EngineState& state, Queue& queue)
       : state_(state), queue_(queue), progress_(state.streams.size()) {}
 
   // Something changed on the chip. Its kernels get their rates in Settle.
@@ -56,7 +58,7 @@ class ChipSharing {
   void SetRate(RankId rank, StreamId stream, double rate, Time now);
 
   EngineState& state_;
-  EventQueue& queue_;
+  Queue& queue_;
   std::vector<Progress> progress_;
   std::vector<RankId> marked_;
   int64_t changes_ = 0;

@@ -13,7 +13,7 @@
 // An instant is processed whole: all that ends, then all that starts, in the
 // order of ids, then rates are settled once. The spans that go to the sink, and
 // the result, depend on the program's content alone: not on the order in which
-// it was built, the build type, or the machine.
+// it was built, the build type, the event queue, or the machine.
 //
 // The user's mistakes come back as a status: a program that stalls (who waits
 // for whom), time beyond the range of Time, a run that would not fit in memory
@@ -25,7 +25,9 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "sim/engine/default_event_queue.h"
 #include "sim/engine/engine_run.h"
+#include "sim/engine/event_queue.h"
 #include "sim/sharing/sharing.h"
 #include "sim/sharing/transfer_plan.h"
 #include "traces/format/span.h"
@@ -33,18 +35,19 @@
 
 namespace orrery {
 
-template <SpanSink Sink>
+template <EventQueue Queue = DefaultEventQueue, SpanSink Sink>
 absl::StatusOr<RunResult> Simulate(const Program& program,
                                    const Transfers& transfers,
                                    const EngineOptions& options, Sink& sink) {
-  if (absl::Status status = CheckRun(program, transfers, options);
+  if (absl::Status status =
+          CheckRun(program, transfers, options, Queue::kBytesPerEvent);
       !status.ok()) {
     return status;
   }
   if constexpr (requires { sink.Expect(program); }) {
     if (absl::Status status = sink.Expect(program); !status.ok()) return status;
   }
-  return EngineRun<Sink>(program, transfers, options, sink).Run();
+  return EngineRun<Queue, Sink>(program, transfers, options, sink).Run();
 }
 
 }  // namespace orrery

@@ -34,7 +34,7 @@ absl::Status OutOfTime(const Program& program, const EngineState& state,
                        Event event, Time last);
 absl::Status NegativeMemory(const Program& program, RankId rank);
 
-template <SpanSink Sink>
+template <EventQueue Queue, SpanSink Sink>
 class EngineRun {
  public:
   EngineRun(const Program& program, const Transfers& transfers,
@@ -310,10 +310,10 @@ class EngineRun {
   const Transfers& transfers_;
   Sink& sink_;
   Time now_{};
-  EventQueue queue_;
+  Queue queue_;
   EngineState state_;
-  ChipSharing chips_;
-  TransferRunner runner_;
+  ChipSharing<Queue> chips_;
+  TransferRunner<Queue> runner_;
   std::function<void(double)> progress_;
   IdVector<GroupId, int32_t> arrived_;
   IdVector<RankId, MemoryTracker> memory_;

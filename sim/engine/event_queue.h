@@ -6,27 +6,22 @@
 // leave in the order (time, phase, index), a whole instant at a time, and never
 // depend on the order in which they came.
 //
-//   EventQueue queue;
+//   DefaultEventQueue queue;
 //   queue.Grow(EventPhase::kKernel, streams);
 //   queue.Schedule({EventPhase::kKernel, 7}, now + duration);
 //   const Time now = queue.PopInstant(events);
 //
-// It is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: "Faster algorithms for
-// the shortest path problem", J. ACM 37, 1990) with digits of six bits: an
-// event waits in the bucket named by the highest digit in which its time
-// differs from the present, and by that digit's value; when its bucket is the
-// next one, it moves to a lower digit or is due. That asks that nothing is
-// scheduled in the past, which holds for any simulation, and costs no
-// comparison between events. A moved event leaves its old entry behind, which
-// is dropped when it comes up, or when such entries outnumber the others. The
-// alternatives are measured in bench/event_queue_bench.cc, the figures are in
-// docs/performance.md.
-#include <array>
-#include <bit>
+// There are two: RadixEventQueue, a radix heap, and HeapEventQueue, a d-ary
+// heap of Boost.Heap with mutable handles. The engine runs on either, with the
+// same result; default_event_queue.h names the one of this build. Both, and
+// what else was weighed, are measured in bench/event_queue_bench.cc; the
+// figures are in docs/performance.md.
+#include <compare>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "base/check.h"
 #include "base/units.h"
 
 namespace orrery {
@@ -51,96 +46,26 @@ class Event {
   uint32_t code_ = 0;
 };
 
-class EventQueue {
- public:
-  // Makes room for indices below `count`. Requires: count <= kMaxIndex + 1.
-  void Grow(EventPhase phase, size_t count);
-
-  // Requires: `at` is not before the last instant popped.
-  void Schedule(Event event, Time at) {
-    DCHECK(at >= last_);
-    Time& due = Due(event);
-    if (due == kNotPending) {
-      ++pending_;
-    } else {
-      if (due == at) return;
-      ++stale_;
-    }
-    due = at;
-    Insert({at, event});
-    if (stale_ > pending_ + kStaleAllowance) DropStale();
-  }
-
-  // Does nothing if the event is not pending.
-  void Cancel(Event event);
-
-  bool empty() const { return pending_ == 0; }
-  size_t size() const { return pending_; }
-
-  // The earliest pending instant, all of whose events become `events`, in
-  // order. Requires: !empty().
-  Time PopInstant(std::vector<Event>& events);
-
- private:
-  struct Entry {
-    Time at;
-    Event event;
-  };
-  // Before any time that can be scheduled.
-  static constexpr Time kNotPending = Time::min();
-  static constexpr size_t kStaleAllowance = 1024;
-
-  Time& Due(Event event) {
-    return due_[static_cast<size_t>(event.phase())][event.index()];
-  }
-  static uint64_t Bits(Time at) {
-    return static_cast<uint64_t>(at.time_since_epoch().count());
-  }
-  std::vector<Entry>& Bucket(int level, int digit) {
-    return buckets_[static_cast<size_t>(level * kDigits + digit)];
-  }
-  void Insert(const Entry& entry) {
-    const uint64_t difference = Bits(entry.at) ^ Bits(last_);
-    if (difference == 0) {
-      present_.push_back(entry);
-      return;
-    }
-    const int level =
-        (static_cast<int>(std::bit_width(difference)) - 1) / kDigitBits;
-    const auto digit =
-        static_cast<int>(Bits(entry.at) >> level * kDigitBits & (kDigits - 1));
-    Bucket(level, digit).push_back(entry);
-    occupied_levels_ |= 1u << level;
-    occupied_[static_cast<size_t>(level)] |= uint64_t{1} << digit;
-  }
-  // Takes `entry` out if it is still meant; tells whether it was.
-  bool Claim(const Entry& entry) {
-    Time& due = Due(entry.event);
-    if (due != entry.at) {
-      --stale_;
-      return false;
-    }
-    due = kNotPending;
-    --pending_;
-    return true;
-  }
-  // Moves time to the earliest entry, and its instant's events to `events`.
-  void Advance(std::vector<Event>& events);
-  void DropStale();
-  void DropStale(std::vector<Entry>& entries);
-
-  static constexpr int kDigitBits = 6;
-  static constexpr int kDigits = 1 << kDigitBits;
-  static constexpr int kLevels = (64 + kDigitBits - 1) / kDigitBits;
-
-  Time last_{};
-  size_t pending_ = 0;
-  size_t stale_ = 0;
-  std::vector<Entry> present_;  // due at last_
-  std::array<std::vector<Entry>, size_t{kLevels} * kDigits> buckets_;
-  uint32_t occupied_levels_ = 0;
-  std::array<uint64_t, kLevels> occupied_{};  // buckets of each level
-  std::array<std::vector<Time>, kEventPhases> due_;
+// What a queue does:
+//   Grow(phase, count)   makes room for indices below `count`.
+//                        Requires: count <= Event::kMaxIndex + 1.
+//   Schedule(event, at)  adds the event, or moves it if it is pending.
+//                        Requires: `at` is not before the last instant popped.
+//   Cancel(event)        does nothing if the event is not pending.
+//   PopInstant(events)   the earliest pending instant, all of whose events
+//                        become `events`, in order. Requires: !empty().
+//   kBytesPerEvent       the memory an event takes, pending or not.
+template <class Q>
+concept EventQueue = std::default_initializable<Q> &&
+    requires(Q& queue, const Q& seen, EventPhase phase, size_t count,
+             Event event, Time at, std::vector<Event>& events) {
+  queue.Grow(phase, count);
+  queue.Schedule(event, at);
+  queue.Cancel(event);
+  { seen.empty() } -> std::same_as<bool>;
+  { seen.size() } -> std::same_as<size_t>;
+  { queue.PopInstant(events) } -> std::same_as<Time>;
+  { Q::kBytesPerEvent } -> std::convertible_to<size_t>;
 };
 
 }  // namespace orrery

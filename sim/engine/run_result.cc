@@ -13,16 +13,17 @@
 namespace orrery {
 namespace {
 
-// Beside its StreamState: an entry and a due time in the queue, the progress of
-// a kernel that shares its chip.
-constexpr size_t kBytesPerStream = sizeof(StreamState) + 16 + 8 + 24;
+// Each of these beside its event in the queue. A stream: also the progress of a
+// kernel that shares its chip.
+constexpr size_t kBytesPerStream = sizeof(StreamState) + 24;
+// A slot, an activity, its place among the users of resources.
+constexpr size_t kBytesPerStep = 176;
+
 constexpr size_t kBytesPerRank =
     sizeof(RankState) + sizeof(MemoryTracker) + sizeof(RankResult);
 constexpr size_t kBytesPerResource = 80;
 // Arrived members of a group.
 constexpr size_t kBytesPerGroup = 4;
-// A slot, an activity, its place among the users of resources, an event.
-constexpr size_t kBytesPerStep = 200;
 
 // Steps of a group's calls that may run at the same time.
 size_t ConcurrentSteps(const Program& program, const Transfers& transfers,
@@ -41,21 +42,22 @@ size_t ConcurrentSteps(const Program& program, const Transfers& transfers,
 
 }  // namespace
 
-Bytes StateBytes(const Program& program, const Transfers& transfers) {
+Bytes StateBytes(const Program& program, const Transfers& transfers,
+                 size_t bytes_per_event) {
   const size_t streams = program.ranks().size()
                          << std::bit_width(program.streams().size() - 1);
-  size_t bytes = streams * kBytesPerStream +
+  size_t bytes = streams * (kBytesPerStream + bytes_per_event) +
                  program.ranks().size() * kBytesPerRank +
                  transfers.capacities.size() * kBytesPerResource;
   for (const GroupId group : program.groups().ids()) {
-    bytes += kBytesPerGroup +
-             kBytesPerStep * ConcurrentSteps(program, transfers, group);
+    bytes += kBytesPerGroup + (kBytesPerStep + bytes_per_event) *
+                                  ConcurrentSteps(program, transfers, group);
   }
   return Bytes(static_cast<int64_t>(bytes));
 }
 
 absl::Status CheckRun(const Program& program, const Transfers& transfers,
-                      const EngineOptions& options) {
+                      const EngineOptions& options, size_t bytes_per_event) {
   const size_t streams = program.ranks().size()
                          << std::bit_width(program.streams().size() - 1);
   if (streams > size_t{Event::kMaxIndex}) {
@@ -93,7 +95,7 @@ absl::Status CheckRun(const Program& program, const Transfers& transfers,
           Index(id), capacity));
     }
   }
-  if (const Bytes needed = StateBytes(program, transfers);
+  if (const Bytes needed = StateBytes(program, transfers, bytes_per_event);
       needed > options.max_state) {
     return absl::ResourceExhaustedError(fmt::format(
         "{} ranks of {} streams in {} groups need {} of engine state, more "

@@ -2,6 +2,7 @@
 // What a run of the engine is told and what it tells, apart from the spans.
 #include <absl/status/status.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -42,12 +43,14 @@ struct RunResult {
   IdVector<ResourceId, double> carried;  // units over each resource
 };
 
-// What the engine's own state takes at most for this program.
-Bytes StateBytes(const Program& program, const Transfers& transfers);
+// What the engine's own state takes at most for this program, with a queue that
+// takes `bytes_per_event`.
+Bytes StateBytes(const Program& program, const Transfers& transfers,
+                 size_t bytes_per_event);
 
 // OK if the program can be run: sizes within range and memory, a plan for every
 // call, a capacity for every resource.
 absl::Status CheckRun(const Program& program, const Transfers& transfers,
-                      const EngineOptions& options);
+                      const EngineOptions& options, size_t bytes_per_event);
 
 }  // namespace orrery

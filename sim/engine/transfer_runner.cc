@@ -4,11 +4,14 @@
 #include <functional>
 
 #include "base/check.h"
+#include "sim/engine/heap_event_queue.h"
+#include "sim/engine/radix_event_queue.h"
 #include "sim/sharing/completion.h"
 
 namespace orrery {
 
-uint32_t TransferRunner::NewSlot(const Slot& slot) {
+template <EventQueue Queue>
+uint32_t TransferRunner<Queue>::NewSlot(const Slot& slot) {
   if (free_slots_.empty()) {
     slots_.push_back(slot);
     queue_.Grow(EventPhase::kTransfer, slots_.size());
@@ -21,12 +24,14 @@ uint32_t TransferRunner::NewSlot(const Slot& slot) {
   return lowest;
 }
 
-void TransferRunner::FreeSlot(uint32_t slot) {
+template <EventQueue Queue>
+void TransferRunner<Queue>::FreeSlot(uint32_t slot) {
   free_slots_.push_back(slot);
   std::push_heap(free_slots_.begin(), free_slots_.end(), std::greater<>());
 }
 
-int32_t TransferRunner::NewGraph(PlanId plan) {
+template <EventQueue Queue>
+int32_t TransferRunner<Queue>::NewGraph(PlanId plan) {
   if (free_graphs_.empty()) {
     free_graphs_.push_back(static_cast<int32_t>(graphs_.size()));
     graphs_.emplace_back();
@@ -43,7 +48,8 @@ int32_t TransferRunner::NewGraph(PlanId plan) {
   return id;
 }
 
-void TransferRunner::Start(GroupId group, PlanId plan, Time now) {
+template <EventQueue Queue>
+void TransferRunner<Queue>::Start(GroupId group, PlanId plan, Time now) {
   DCHECK(beginning_.empty());
   if (plans_.is_chain(plan)) {
     beginning_.push_back(NewSlot({.group = group, .plan = plan}));
@@ -58,7 +64,8 @@ void TransferRunner::Start(GroupId group, PlanId plan, Time now) {
   Begin(now);
 }
 
-void TransferRunner::Begin(Time now) {
+template <EventQueue Queue>
+void TransferRunner<Queue>::Begin(Time now) {
   for (size_t next = 0; next < beginning_.size(); ++next) {
     const uint32_t id = beginning_[next];
     Slot& slot = slots_[id];
@@ -78,7 +85,8 @@ void TransferRunner::Begin(Time now) {
   beginning_.clear();
 }
 
-void TransferRunner::Move(uint32_t id, Time now) {
+template <EventQueue Queue>
+void TransferRunner<Queue>::Move(uint32_t id, Time now) {
   Slot& slot = slots_[id];
   const TransferPlans::Step step = plans_.step(slot.plan, slot.place);
   if (log_ != nullptr) spans_[id].moved = now;
@@ -95,7 +103,8 @@ void TransferRunner::Move(uint32_t id, Time now) {
 }
 
 // Releases what comes next into `beginning_`.
-void TransferRunner::EndStep(uint32_t id, Time now) {
+template <EventQueue Queue>
+void TransferRunner<Queue>::EndStep(uint32_t id, Time now) {
   const Slot slot = slots_[id];
   if (log_ != nullptr) {
     spans_[id].ended = now;
@@ -126,7 +135,8 @@ void TransferRunner::EndStep(uint32_t id, Time now) {
   }
 }
 
-void TransferRunner::OnEvent(uint32_t id, Time now) {
+template <EventQueue Queue>
+void TransferRunner<Queue>::OnEvent(uint32_t id, Time now) {
   if (slots_[id].stage == Stage::kLatency) {
     Move(id, now);
   } else {
@@ -136,7 +146,8 @@ void TransferRunner::OnEvent(uint32_t id, Time now) {
   Begin(now);
 }
 
-void TransferRunner::SettleChanged(Time now) {
+template <EventQueue Queue>
+void TransferRunner<Queue>::SettleChanged(Time now) {
   for (const Sharing::Completion& moved : sharing_.Resolve(now)) {
     queue_.Schedule(
         {EventPhase::kTransfer, static_cast<uint32_t>(moved.activity)},
@@ -147,5 +158,8 @@ void TransferRunner::SettleChanged(Time now) {
                            sharing_.rate(moved.activity), slot.plan});
   }
 }
+
+template class TransferRunner<RadixEventQueue>;
+template class TransferRunner<HeapEventQueue>;
 
 }  // namespace orrery

@@ -19,10 +19,12 @@
 
 namespace orrery {
 
+// Defined for the queues of event_queue.h.
+template <EventQueue Queue>
 class TransferRunner {
  public:
   // `log`, if given, is told of every step and every rate.
-  TransferRunner(const Transfers& transfers, EventQueue& queue,
+  TransferRunner(const Transfers& transfers, Queue& queue,
                  TransferLog* log = nullptr)
       : plans_(transfers.plans),
         queue_(queue),
@@ -65,7 +67,7 @@ class TransferRunner {
   void SettleChanged(Time now);
 
   const TransferPlans& plans_;
-  EventQueue& queue_;
+  Queue& queue_;
   Sharing sharing_;
   TransferLog* log_;
   std::vector<TransferLog::Span> spans_;  // of each slot, if there is a log

@@ -1,5 +1,7 @@
 #include "sim/network/network_resources.h"
 
+#include <absl/strings/match.h>
+
 #include <algorithm>
 
 #include "base/format.h"
@@ -66,8 +68,11 @@ NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
 
 std::string LinkName(const Graph& graph, LinkId id) {
   const Link& link = graph.link(id);
-  return fmt::format("{} {} to {}", graph.link_classes()[link.link_class].name,
-                     VertexName(graph, link.from), VertexName(graph, link.to));
+  const std::string ends = fmt::format("{} to {}", VertexName(graph, link.from),
+                                       VertexName(graph, link.to));
+  const std::string& kind = graph.link_classes()[link.link_class].name;
+  if (absl::StrContains(ends, kind)) return ends;
+  return fmt::format("{} {}", kind, ends);
 }
 
 IdVector<ResourceId, LinkId> FirstLinks(const Graph& graph,

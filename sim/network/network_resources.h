@@ -28,7 +28,8 @@ class NetworkResources {
   IdVector<ResourceId, double> capacities_;
 };
 
-// "NVLink chip 3 to switch 64"
+// "NVLink chip 3 to switch 64"; "NIC 31 to chip 3", where an end names the
+// kind.
 std::string LinkName(const Graph& graph, LinkId link);
 // The first link of each resource.
 IdVector<ResourceId, LinkId> FirstLinks(const Graph& graph,

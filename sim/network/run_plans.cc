@@ -1,7 +1,7 @@
 #include "sim/network/run_plans.h"
 
 #include "base/check.h"
-#include "sim/engine/event_queue.h"
+#include "sim/engine/default_event_queue.h"
 #include "sim/engine/transfer_runner.h"
 
 namespace orrery {
@@ -13,7 +13,7 @@ std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
   transfers.capacities = capacities;
   transfers.arbitration = arbitration;
   // There are no kernels here; their events are the starts of plans.
-  EventQueue queue;
+  DefaultEventQueue queue;
   queue.Grow(EventPhase::kKernel, plans.size());
   for (size_t i = 0; i < plans.size(); ++i) {
     const PlanSteps& plan = plans[i].plan;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/json_string.h"
 #include "base/random.h"
 #include "tests/status_matchers.h"
 
@@ -119,6 +120,14 @@ TEST(Json, ValuesKnowWhereTheyStandAndWhatTheyAre) {
   EXPECT_EQ(value.Find("a")->Describe(), "12");
   EXPECT_EQ(value.Find("b")->Describe(), "'word'");
   EXPECT_EQ(value.Describe(), "an object");
+}
+
+TEST(Json, TextIsWrittenSoThatItReadsBack) {
+  EXPECT_EQ(JsonString("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\n\\u0001\"");
+  std::string every;
+  for (char c = 1; c < 127; ++c) every += c;
+  every += "\u00e9\U0001F600";
+  EXPECT_EQ(*ParseJson(JsonString(every))->string(), every);
 }
 
 // Corrupted texts are read or refused, never worse. Half of the mutations break

@@ -53,6 +53,10 @@ TEST(CollectiveCommand, WrongWordsAreRefusedWithTheRightOnes) {
   EXPECT_THAT(Refusal({"--nodes", "0"}), HasSubstr("from 1 to"));
   EXPECT_THAT(Refusal({"--size", "16GB..1KB"}), HasSubstr("1KB..16GB"));
   EXPECT_THAT(Refusal({"--op", "allreduce"}), HasSubstr("'all_reduce'?"));
+  EXPECT_THAT(Refusal({"--op", "nonsense"}),
+              AllOf(HasSubstr("all_reduce, "), HasSubstr("moe_dispatch"),
+                    HasSubstr("moe_combine")));
+  EXPECT_THAT(Refusal({"--op", "moe_combin"}), HasSubstr("'moe_combine'?"));
   EXPECT_THAT(Refusal({"--chips", "9"}), HasSubstr("from 1 to 8"));
   EXPECT_THAT(Refusal({"--algorithm", "rang"}), HasSubstr("'ring'?"));
   EXPECT_THAT(Refusal({"--algorithm", "pxn", "--op", "all_to_all"}),

@@ -80,6 +80,13 @@ void FieldReader::Refuse(std::string_view name, std::string_view why) const {
   violations_->Add(fmt::format("{}.{}: {}", path_, name, why));
 }
 
+bool FieldReader::IsRefused(std::string_view name) const {
+  const std::string start = fmt::format("{}.{}: ", path_, name);
+  return std::any_of(
+      violations_->messages().begin(), violations_->messages().end(),
+      [&](const std::string& m) { return m.starts_with(start); });
+}
+
 bool FieldReader::CheckSet(std::string_view name,
                            std::string_view remedy) const {
   if (Has(name)) return true;

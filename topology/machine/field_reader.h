@@ -37,6 +37,8 @@ class FieldReader {
   bool Has(std::string_view name) const;
   // Adds the violation "path.name: why".
   void Refuse(std::string_view name, std::string_view why) const;
+  // Whether there is a violation of this field, so that its value is a dummy.
+  bool IsRefused(std::string_view name) const;
 
   // A quantity written as text with its unit: Duration, Bytes, BytesPerSecond,
   // FlopsPerSecond, OpsPerSecond, Hertz, Watts or SquareMillimetres. Unset is a

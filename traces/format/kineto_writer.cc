@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/json_string.h"
 #include "base/status.h"
 
 namespace orrery {
@@ -13,22 +14,6 @@ constexpr size_t kFlushAt = 1 << 20;
 // Streams are numbered from here, beyond any rank: viewers take a thread with
 // the number of its process for the process's first one and mix them up.
 constexpr int kFirstStream = 1'000'000;
-
-// A JSON string with its quotes.
-std::string Quoted(absl::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<int>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
 
 // Nanoseconds as microseconds with three decimals.
 std::string Microseconds(int64_t nanoseconds) {
@@ -50,7 +35,7 @@ absl::StatusOr<KinetoWriter> KinetoWriter::Create(const std::string& path,
       "\"name\": {}}}],\n\"distributedInfo\": {{\"backend\": \"nccl\", "
       "\"rank\": {}, \"world_size\": {}}},\n\"displayTimeUnit\": \"ms\",\n"
       "\"baseTimeNanoseconds\": 0,\n\"traceEvents\": [",
-      rank.rank, Quoted(rank.device_name), rank.rank, rank.world_size);
+      rank.rank, JsonString(rank.device_name), rank.rank, rank.world_size);
   return writer;
 }
 
@@ -73,7 +58,7 @@ void KinetoWriter::NameStream(int stream, const std::string& name) {
   AddLine(
       fmt::format("{{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": {}, "
                   "\"tid\": {}, \"args\": {{\"name\": {}}}}}",
-                  device_, kFirstStream + stream, Quoted(name)));
+                  device_, kFirstStream + stream, JsonString(name)));
 }
 
 void KinetoWriter::Add(const KinetoEvent& event) {
@@ -86,15 +71,15 @@ void KinetoWriter::Add(const KinetoEvent& event) {
         ", \"Collective name\": {}, \"In msg nelems\": {}, "
         "\"Out msg nelems\": {}, \"Group size\": {}, \"dtype\": \"Byte\", "
         "\"Process Group Name\": {}",
-        Quoted(event.collective->name), event.collective->in.value(),
+        JsonString(event.collective->name), event.collective->in.value(),
         event.collective->out.value(), event.collective->group_size,
-        Quoted(event.collective->group));
+        JsonString(event.collective->group));
   }
   AddLine(fmt::format(
       "{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": {}, \"pid\": {}, "
       "\"tid\": {}, \"ts\": {}, \"dur\": {}, \"args\": {{\"device\": {}, "
       "\"stream\": {}, \"correlation\": {}{}}}}}",
-      Quoted(event.name), device_, stream, Microseconds(start),
+      JsonString(event.name), device_, stream, Microseconds(start),
       Microseconds(Nanoseconds(event.end) - start), device_, stream,
       ++correlation_, collective));
 }

@@ -6,63 +6,71 @@
 
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
+#include "tests/sim/engine/event_queues.h"
 #include "tests/sim/engine/random_program.h"
 #include "tests/status_matchers.h"
 
 namespace orrery {
 namespace {
 
+template <class Queue>
+class Determinism : public testing::Test {};
+TYPED_TEST_SUITE(Determinism, EventQueues, EventQueueNames);
+
+template <EventQueue Queue>
 uint64_t HashOf(const AssembledProgram& assembled) {
   HashSink sink;
   const absl::StatusOr<RunResult> result =
-      Simulate(assembled.program, assembled.transfers, {}, sink);
+      Simulate<Queue>(assembled.program, assembled.transfers, {}, sink);
   CHECK(result.ok()) << result.status().ToString();
   CHECK_EQ(sink.count(), assembled.program.task_count());
   return sink.hash();
 }
 
-TEST(Determinism, TwoRunsAreAlike) {
+TYPED_TEST(Determinism, TwoRunsAreAlike) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const AssembledProgram assembled = Assemble(MakeRandomProgram(seed));
-    EXPECT_EQ(HashOf(assembled), HashOf(assembled)) << "seed " << seed;
+    EXPECT_EQ(HashOf<TypeParam>(assembled), HashOf<TypeParam>(assembled))
+        << "seed " << seed;
   }
 }
 
-TEST(Determinism, TheOrderOfBuildingDoesNotMatter) {
+TYPED_TEST(Determinism, TheOrderOfBuildingDoesNotMatter) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const RandomProgram description = MakeRandomProgram(seed);
-    const uint64_t expected = HashOf(Assemble(description));
+    const uint64_t expected = HashOf<TypeParam>(Assemble(description));
     for (uint64_t order = 0; order < 5; ++order) {
       Rng shuffle(seed * 5 + order, "shuffled insertion");
-      EXPECT_EQ(HashOf(Assemble(description, &shuffle)), expected)
+      EXPECT_EQ(HashOf<TypeParam>(Assemble(description, &shuffle)), expected)
           << "seed " << seed << ", order " << order;
     }
   }
 }
 
-// One number for every build: debug, release, sanitizers, either compiler.
-TEST(Determinism, EveryBuildComesToTheSameSpans) {
+// One number for every build: debug, release, sanitizers, either compiler,
+// either queue.
+TYPED_TEST(Determinism, EveryBuildComesToTheSameSpans) {
   uint64_t hash = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    hash = hash * 31 + HashOf(Assemble(MakeRandomProgram(seed)));
+    hash = hash * 31 + HashOf<TypeParam>(Assemble(MakeRandomProgram(seed)));
   }
   EXPECT_EQ(hash, 3008782950515722774u);
 }
 
 // The engine itself uses one thread and no state of its own; so many runs can
 // go side by side.
-TEST(Determinism, RunsSideBySideDoNotMeet) {
+TYPED_TEST(Determinism, RunsSideBySideDoNotMeet) {
   constexpr uint64_t kSeeds = 40;
   std::vector<uint64_t> alone(kSeeds);
   std::vector<uint64_t> together(kSeeds);
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
-    alone[seed] = HashOf(Assemble(MakeRandomProgram(seed)));
+    alone[seed] = HashOf<TypeParam>(Assemble(MakeRandomProgram(seed)));
   }
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 4; ++t) {
     threads.emplace_back([t, &together] {
       for (uint64_t seed = t; seed < kSeeds; seed += 4) {
-        together[seed] = HashOf(Assemble(MakeRandomProgram(seed)));
+        together[seed] = HashOf<TypeParam>(Assemble(MakeRandomProgram(seed)));
       }
     });
   }
@@ -70,7 +78,7 @@ TEST(Determinism, RunsSideBySideDoNotMeet) {
   EXPECT_EQ(together, alone);
 }
 
-TEST(Determinism, TheHashSeesEveryField) {
+TEST(HashSink, SeesEveryField) {
   const TaskSpan span;
   const auto hash = [](const TaskSpan& s) {
     HashSink sink;

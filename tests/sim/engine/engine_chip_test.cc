@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/engine/span_sinks.h"
+#include "tests/sim/engine/event_queues.h"
 #include "tests/sim/engine/replay.h"
 #include "tests/status_matchers.h"
 
@@ -13,11 +14,15 @@ using absl::StatusCode;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
+template <class Queue>
+class EngineChip : public testing::Test {};
+TYPED_TEST_SUITE(EngineChip, EventQueues, EventQueueNames);
+
 // A kernel of 10 that needs all compute units; from 2 on an all-reduce of 4
 // holds a fifth of them: 2 at full speed, 4 at 0.8 = 3.2, the remaining 4.8
 // alone.
 //   2 + 4 + 4.8 = 10.8
-TEST(EngineChip, CommunicationTakesItsShareOfTheChip) {
+TYPED_TEST(EngineChip, CommunicationTakesItsShareOfTheChip) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const SlotRef slot = role.AddSlot("tensor", kTensor);
@@ -28,14 +33,14 @@ TEST(EngineChip, CommunicationTakesItsShareOfTheChip) {
                      {.bytes = Bytes(1), .share = {.compute = 0.2}});
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
-  const Replay run = ReplayOf(program, ClosedForm(program, 4us));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 4us));
   EXPECT_EQ(run.of(0, kCompute, 0).ended, At(10'800ns));
   EXPECT_EQ(run.of(0, kTensor, 1).ended, At(6us));
   EXPECT_EQ(run.result.kernel_rate_changes, 2);
 }
 
 // What it leaves is enough: 0.5 of the memory needed, 0.6 free.
-TEST(EngineChip, AKernelThatNeedsLittleIsNotSlowed) {
+TYPED_TEST(EngineChip, AKernelThatNeedsLittleIsNotSlowed) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const SlotRef slot = role.AddSlot("tensor", kTensor);
@@ -46,25 +51,25 @@ TEST(EngineChip, AKernelThatNeedsLittleIsNotSlowed) {
       {.bytes = Bytes(1), .share = {.compute = 0.2, .memory = 0.4}});
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
-  const Replay run = ReplayOf(program, ClosedForm(program, 4us));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 4us));
   EXPECT_EQ(run.of(0, kCompute, 0).ended, At(10us));
 }
 
 // Two kernels that each need the whole chip: half speed until the short one has
 // done its 2 (at 4), then the other's remaining 4 alone: 8.
-TEST(EngineChip, TwoKernelsShareTheChip) {
+TYPED_TEST(EngineChip, TwoKernelsShareTheChip) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   role.AddKernel(kCompute, "long", {.duration = 6us});
   role.AddKernel(kTensor, "short", {.duration = 2us});
   builder.AddRank(0, role);
-  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  const Replay run = ReplayOf<TypeParam>(BuildOrDie(std::move(builder)), {});
   EXPECT_EQ(run.of(0, kTensor, 0).ended, At(4us));
   EXPECT_EQ(run.of(0, kCompute, 0).ended, At(8us));
 }
 
 // Communication that holds everything stops a kernel, and lets it go on.
-TEST(EngineChip, AKernelWithoutAnyShareWaits) {
+TYPED_TEST(EngineChip, AKernelWithoutAnyShareWaits) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const SlotRef slot = role.AddSlot("tensor", kTensor);
@@ -72,13 +77,13 @@ TEST(EngineChip, AKernelWithoutAnyShareWaits) {
   role.AddCollective(slot, "sum", {.bytes = Bytes(1), .share = {1, 1}});
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
-  const Replay run = ReplayOf(program, ClosedForm(program, 4us));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 4us));
   EXPECT_EQ(run.of(0, kCompute, 0).ended, At(7us));
 }
 
 // 10 of weights; 5 at the start of a, 7 more at the start of b, 12 back at its
 // end: the peak of 22 is at 2, when b starts.
-TEST(EngineChip, TracksMemoryPeakInstantAndKinds) {
+TYPED_TEST(EngineChip, TracksMemoryPeakInstantAndKinds) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   role.SetInitialMemory(MemoryKind::kWeights, Bytes(10));
@@ -91,7 +96,7 @@ TEST(EngineChip, TracksMemoryPeakInstantAndKinds) {
   role.Release(b, MemoryEffect::When::kEnd, MemoryKind::kActivations,
                Bytes(12));
   builder.AddRank(0, role);
-  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  const Replay run = ReplayOf<TypeParam>(BuildOrDie(std::move(builder)), {});
   const MemoryPeak& peak = run.result.ranks[RankId(0)].memory;
   EXPECT_EQ(peak.total, Bytes(22));
   EXPECT_EQ(peak.at, At(2us));
@@ -100,7 +105,7 @@ TEST(EngineChip, TracksMemoryPeakInstantAndKinds) {
 }
 
 // Freed and taken at the same instant: never both.
-TEST(EngineChip, WhatEndsGivesBackBeforeWhatStartsTakes) {
+TYPED_TEST(EngineChip, WhatEndsGivesBackBeforeWhatStartsTakes) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const TaskRef a = role.AddKernel(kCompute, "a", {.duration = 2us});
@@ -109,11 +114,11 @@ TEST(EngineChip, WhatEndsGivesBackBeforeWhatStartsTakes) {
   role.Release(a, MemoryEffect::When::kEnd, MemoryKind::kBuffers, Bytes(9));
   role.Allocate(b, MemoryEffect::When::kStart, MemoryKind::kBuffers, Bytes(9));
   builder.AddRank(0, role);
-  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  const Replay run = ReplayOf<TypeParam>(BuildOrDie(std::move(builder)), {});
   EXPECT_EQ(run.result.ranks[RankId(0)].memory.total, Bytes(9));
 }
 
-TEST(EngineChip, RefusesMemoryReleasedBeforeItIsHeld) {
+TYPED_TEST(EngineChip, RefusesMemoryReleasedBeforeItIsHeld) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const TaskRef a = role.AddKernel(kCompute, "a", {.duration = 2us});
@@ -121,7 +126,7 @@ TEST(EngineChip, RefusesMemoryReleasedBeforeItIsHeld) {
   role.Allocate(a, MemoryEffect::When::kEnd, MemoryKind::kBuffers, Bytes(9));
   builder.AddRank(6, role);
   NullSink sink;
-  EXPECT_THAT(Simulate(BuildOrDie(std::move(builder)), {}, {}, sink),
+  EXPECT_THAT(Simulate<TypeParam>(BuildOrDie(std::move(builder)), {}, {}, sink),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("rank 6")));
 }
 

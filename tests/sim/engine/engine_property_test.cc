@@ -7,15 +7,21 @@
 
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
+#include "tests/sim/engine/event_queues.h"
 #include "tests/sim/engine/random_program.h"
 #include "tests/sim/sharing/exact_fair_share.h"
 
 namespace orrery {
 namespace {
 
+template <class Queue>
+class EngineProperties : public testing::Test {};
+TYPED_TEST_SUITE(EngineProperties, EventQueues, EventQueueNames);
+
 constexpr uint64_t kPrograms = 600;
 
 // A run, with its spans by operation and rank.
+template <EventQueue Queue>
 struct Replayed {
   RandomProgram description;
   AssembledProgram assembled;
@@ -27,7 +33,7 @@ struct Replayed {
       : description(MakeRandomProgram(seed)), assembled(Assemble(description)) {
     RecordingSink sink;
     absl::StatusOr<RunResult> run =
-        Simulate(assembled.program, assembled.transfers, {}, sink);
+        Simulate<Queue>(assembled.program, assembled.transfers, {}, sink);
     CHECK(run.ok()) << run.status().ToString();
     result = *std::move(run);
     spans = sink.spans();
@@ -45,9 +51,9 @@ Duration Solo(const RandomProgram& p, const RandomOperation& op, size_t rank) {
   return Duration(std::llround(Picos(op.kernel.duration) * p.slowness[rank]));
 }
 
-TEST(EngineProperties, EveryTaskRunsOnceAfterWhatItWaitsFor) {
+TYPED_TEST(EngineProperties, EveryTaskRunsOnceAfterWhatItWaitsFor) {
   for (uint64_t seed = 0; seed < kPrograms; ++seed) {
-    const Replayed run(seed);
+    const Replayed<TypeParam> run(seed);
     size_t expected = 0;
     for (const RandomOperation& op : run.description.operations) {
       expected += op.ranks.size();
@@ -77,9 +83,9 @@ TEST(EngineProperties, EveryTaskRunsOnceAfterWhatItWaitsFor) {
   }
 }
 
-TEST(EngineProperties, MembersRunTogetherFromTheLastArrival) {
+TYPED_TEST(EngineProperties, MembersRunTogetherFromTheLastArrival) {
   for (uint64_t seed = 0; seed < kPrograms; ++seed) {
-    const Replayed run(seed);
+    const Replayed<TypeParam> run(seed);
     for (size_t i = 0; i < run.description.operations.size(); ++i) {
       const RandomOperation& op = run.description.operations[i];
       const TaskSpan& first = run.by_operation.at({i, op.ranks.front()});
@@ -126,9 +132,9 @@ Duration ShortestTime(const RandomProgram& p, const RandomProgram::Plan& plan) {
   return all;
 }
 
-TEST(EngineProperties, TheMakespanIsAtLeastTheCriticalPath) {
+TYPED_TEST(EngineProperties, TheMakespanIsAtLeastTheCriticalPath) {
   for (uint64_t seed = 0; seed < kPrograms; ++seed) {
-    const Replayed run(seed);
+    const Replayed<TypeParam> run(seed);
     const RandomProgram& p = run.description;
     // Longest path over streams, dependencies and calls, in the global order.
     std::map<std::pair<size_t, StreamId>, Duration> stream_end;
@@ -158,9 +164,10 @@ TEST(EngineProperties, TheMakespanIsAtLeastTheCriticalPath) {
 
 // Each flow's end is rounded to the nearest picosecond: what it carries is
 // right to half a picosecond of its rate, and so is the bound.
-TEST(EngineProperties, LinksCarryWhatTheProgramSendsAndNoFasterThanTheyCan) {
+TYPED_TEST(EngineProperties,
+           LinksCarryWhatTheProgramSendsAndNoFasterThanTheyCan) {
   for (uint64_t seed = 0; seed < kPrograms; ++seed) {
-    const Replayed run(seed);
+    const Replayed<TypeParam> run(seed);
     const RandomProgram& p = run.description;
     std::vector<double> sent(p.capacities.size(), 0);
     std::vector<double> flows(p.capacities.size(), 0);
@@ -188,10 +195,10 @@ TEST(EngineProperties, LinksCarryWhatTheProgramSendsAndNoFasterThanTheyCan) {
 // Every chip's timeline again, from the spans alone: between any two changes,
 // the exact shares of the kernels that ran; integrated, they must give each
 // kernel's work. A kernel's end is rounded to a picosecond at every change.
-TEST(EngineProperties, KernelsDoTheirWorkAtTheirFairShare) {
+TYPED_TEST(EngineProperties, KernelsDoTheirWorkAtTheirFairShare) {
   int64_t shared = 0;
   for (uint64_t seed = 0; seed < kPrograms; ++seed) {
-    const Replayed run(seed);
+    const Replayed<TypeParam> run(seed);
     const RandomProgram& p = run.description;
     for (size_t rank = 0; rank < p.ranks; ++rank) {
       std::vector<Time> changes;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/engine/span_sinks.h"
+#include "tests/sim/engine/event_queues.h"
 #include "tests/sim/engine/replay.h"
 #include "tests/status_matchers.h"
 
@@ -14,8 +15,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
+template <class Queue>
+class EngineRefusal : public testing::Test {};
+TYPED_TEST_SUITE(EngineRefusal, EventQueues, EventQueueNames);
+
 // Two ranks call two groups in opposite orders on one stream.
-TEST(EngineRefusal, ExplainsADeadlockBetweenRanks) {
+TYPED_TEST(EngineRefusal, ExplainsADeadlockBetweenRanks) {
   ProgramBuilder builder = TestBuilder();
   const GroupRef x = builder.AddGroup("x", 0);
   const GroupRef y = builder.AddGroup("y", 0);
@@ -32,7 +37,7 @@ TEST(EngineRefusal, ExplainsADeadlockBetweenRanks) {
   const Program program = BuildOrDie(std::move(builder));
   NullSink sink;
   EXPECT_THAT(
-      Simulate(program, ClosedForm(program, 1us), {}, sink),
+      Simulate<TypeParam>(program, ClosedForm(program, 1us), {}, sink),
       StatusIs(StatusCode::kFailedPrecondition,
                AllOf(HasSubstr("stalls with 4 tasks left"),
                      HasSubstr("rank 0 tensor: 'first' (task 0) waits in group "
@@ -44,7 +49,7 @@ TEST(EngineRefusal, ExplainsADeadlockBetweenRanks) {
 
 // Rank 1 waits in its compute stream for a collective that rank 0 makes only
 // after receiving what rank 1 sends later.
-TEST(EngineRefusal, ExplainsADeadlockThroughDependencies) {
+TYPED_TEST(EngineRefusal, ExplainsADeadlockThroughDependencies) {
   ProgramBuilder builder = TestBuilder();
   const GroupRef group = builder.AddGroup("tensor", 0);
   const GroupRef channel = builder.AddGroup("channel", 0);
@@ -67,7 +72,7 @@ TEST(EngineRefusal, ExplainsADeadlockThroughDependencies) {
   const Program program = BuildOrDie(std::move(builder));
   NullSink sink;
   EXPECT_THAT(
-      Simulate(program, ClosedForm(program, 1us), {}, sink),
+      Simulate<TypeParam>(program, ClosedForm(program, 1us), {}, sink),
       StatusIs(StatusCode::kFailedPrecondition,
                AllOf(HasSubstr("rank 0 tensor: 'sum' (task 0) waits for "
                                "'receive' (task 1)"),
@@ -79,7 +84,7 @@ TEST(EngineRefusal, ExplainsADeadlockThroughDependencies) {
                                "tensor[0] for rank 0"))));
 }
 
-TEST(EngineRefusal, RefusesTimeBeyondItsRange) {
+TYPED_TEST(EngineRefusal, RefusesTimeBeyondItsRange) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   for (int i = 0; i < 3; ++i) {
@@ -87,36 +92,37 @@ TEST(EngineRefusal, RefusesTimeBeyondItsRange) {
   }
   builder.AddRank(0, role);
   NullSink sink;
-  EXPECT_THAT(Simulate(BuildOrDie(std::move(builder)), {}, {}, sink),
+  EXPECT_THAT(Simulate<TypeParam>(BuildOrDie(std::move(builder)), {}, {}, sink),
               StatusIs(StatusCode::kOutOfRange,
                        AllOf(HasSubstr("rank 0 compute: 'century' (task 2)"),
                              HasSubstr("106 days"))));
 }
 
-TEST(EngineRefusal, RefusesARunThatDoesNotFit) {
+TYPED_TEST(EngineRefusal, RefusesARunThatDoesNotFit) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   role.AddKernel(kCompute, "k", {.duration = 1us});
   for (int32_t rank = 0; rank < 1000; ++rank) builder.AddRank(rank, role);
   const Program program = BuildOrDie(std::move(builder));
   NullSink sink;
-  EXPECT_THAT(Simulate(program, {}, {.max_state = Bytes(1000)}, sink),
-              StatusIs(StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr("1000 ranks"), HasSubstr("1000 B"))));
+  EXPECT_THAT(
+      Simulate<TypeParam>(program, {}, {.max_state = Bytes(1000)}, sink),
+      StatusIs(StatusCode::kResourceExhausted,
+               AllOf(HasSubstr("1000 ranks"), HasSubstr("1000 B"))));
   RecordingSink recording(Bytes(1000));
-  EXPECT_THAT(Simulate(program, {}, {}, recording),
+  EXPECT_THAT(Simulate<TypeParam>(program, {}, {}, recording),
               StatusIs(StatusCode::kResourceExhausted,
                        HasSubstr("to record 1000 tasks")));
 }
 
-TEST(EngineRefusal, RefusesCallsWithoutPlans) {
+TYPED_TEST(EngineRefusal, RefusesCallsWithoutPlans) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const SlotRef slot = role.AddSlot("tensor", kTensor);
   role.AddCollective(slot, "sum", AllReduce(100));
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   NullSink sink;
-  EXPECT_THAT(Simulate(BuildOrDie(std::move(builder)), {}, {}, sink),
+  EXPECT_THAT(Simulate<TypeParam>(BuildOrDie(std::move(builder)), {}, {}, sink),
               StatusIs(StatusCode::kInvalidArgument,
                        HasSubstr("1 distinct calls but 0 have a plan")));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/engine/span_sinks.h"
+#include "tests/sim/engine/event_queues.h"
 #include "tests/sim/engine/replay.h"
 #include "tests/status_matchers.h"
 
@@ -11,13 +12,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Engine, AStreamRunsItsKernelsInTurn) {
+template <class Queue>
+class Engine : public testing::Test {};
+TYPED_TEST_SUITE(Engine, EventQueues, EventQueueNames);
+
+TYPED_TEST(Engine, AStreamRunsItsKernelsInTurn) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   role.AddKernel(kCompute, "a", {.duration = 3us});
   role.AddKernel(kCompute, "b", {.duration = 4us});
   builder.AddRank(0, role);
-  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  const Replay run = ReplayOf<TypeParam>(BuildOrDie(std::move(builder)), {});
   EXPECT_EQ(run.result.end, At(7us));
   EXPECT_EQ(run.of(0, kCompute, 1).started, At(3us));
   EXPECT_EQ(run.of(0, kCompute, 1).release.by, Release::By::kStream);
@@ -25,19 +30,19 @@ TEST(Engine, AStreamRunsItsKernelsInTurn) {
   EXPECT_EQ(run.result.events, 2);
 }
 
-TEST(Engine, ASlowRankTakesLongerForTheSameKernel) {
+TYPED_TEST(Engine, ASlowRankTakesLongerForTheSameKernel) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   role.AddKernel(kCompute, "a", {.duration = 4us});
   builder.AddRank(0, role);
   builder.AddRank(1, role, /*multiplicity=*/1, /*slowness=*/1.25);
-  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  const Replay run = ReplayOf<TypeParam>(BuildOrDie(std::move(builder)), {});
   EXPECT_EQ(run.result.ranks[RankId(0)].finished, At(4us));
   EXPECT_EQ(run.result.ranks[RankId(1)].finished, At(5us));
 }
 
 // Rank 0 arrives at 2, rank 1 at 5; the call takes 10 from then on.
-TEST(Engine, ACollectiveStartsWhenTheLastMemberArrives) {
+TYPED_TEST(Engine, ACollectiveStartsWhenTheLastMemberArrives) {
   ProgramBuilder builder = TestBuilder();
   const GroupRef group = builder.AddGroup("tensor", 0);
   for (int32_t i = 0; i < 2; ++i) {
@@ -52,7 +57,7 @@ TEST(Engine, ACollectiveStartsWhenTheLastMemberArrives) {
     builder.Bind(builder.AddRank(i, role), slot, group);
   }
   const Program program = BuildOrDie(std::move(builder));
-  const Replay run = ReplayOf(program, ClosedForm(program, 10us));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 10us));
   EXPECT_EQ(run.result.end, At(16us));
   const TaskSpan& early = run.of(0, kTensor, 0);
   EXPECT_EQ(early.headed, At(0us));
@@ -71,7 +76,7 @@ TEST(Engine, ACollectiveStartsWhenTheLastMemberArrives) {
 }
 
 // The second collective is ready at 1 but its stream is busy until 10.
-TEST(Engine, QueuedTimeIsFoundFromTheSpans) {
+TYPED_TEST(Engine, QueuedTimeIsFoundFromTheSpans) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const SlotRef slot = role.AddSlot("tensor", kTensor);
@@ -81,7 +86,7 @@ TEST(Engine, QueuedTimeIsFoundFromTheSpans) {
   role.AddDependency(kernel, second);
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
-  const Replay run = ReplayOf(program, ClosedForm(program, 10us));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 10us));
   const std::vector<Time> eligible = EligibleTimes(program, run.spans);
   for (size_t i = 0; i < run.spans.size(); ++i) {
     if (program.name(run.spans[i].name) != "second") continue;
@@ -90,7 +95,7 @@ TEST(Engine, QueuedTimeIsFoundFromTheSpans) {
   }
 }
 
-TEST(Engine, ASendMeetsItsReceive) {
+TYPED_TEST(Engine, ASendMeetsItsReceive) {
   ProgramBuilder builder = TestBuilder();
   const GroupRef channel = builder.AddGroup("channel", 0);
   RoleBuilder& sender = builder.AddRole("sender");
@@ -105,13 +110,13 @@ TEST(Engine, ASendMeetsItsReceive) {
   builder.Bind(builder.AddRank(0, sender), out, channel);
   builder.Bind(builder.AddRank(1, receiver), in, channel);
   const Program program = BuildOrDie(std::move(builder));
-  const Replay run = ReplayOf(program, ClosedForm(program, 4us));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 4us));
   EXPECT_EQ(run.result.end, At(9us));
   EXPECT_EQ(run.of(1, kPipeline, 0).started, At(3us));
   EXPECT_EQ(run.of(1, kPipeline, 0).kind, SpanKind::kReceive);
 }
 
-TEST(Engine, MarkersTakeNoTime) {
+TYPED_TEST(Engine, MarkersTakeNoTime) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const TaskRef begin = role.AddMarker(kTensor, "begin");
@@ -120,13 +125,13 @@ TEST(Engine, MarkersTakeNoTime) {
   role.AddDependency(begin, kernel);
   role.AddDependency(kernel, end);
   builder.AddRank(0, role);
-  const Replay run = ReplayOf(BuildOrDie(std::move(builder)), {});
+  const Replay run = ReplayOf<TypeParam>(BuildOrDie(std::move(builder)), {});
   EXPECT_EQ(run.result.end, At(5us));
   EXPECT_EQ(run.of(0, kTensor, 1).started, At(5us));
   EXPECT_EQ(run.result.events, 1);
 }
 
-TEST(Engine, TotalsAddUp) {
+TYPED_TEST(Engine, TotalsAddUp) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const TaskRef a = role.AddKernel(kCompute, "a", {.duration = 3us});
@@ -134,7 +139,8 @@ TEST(Engine, TotalsAddUp) {
   role.AddDependency(a, b);
   for (int32_t rank = 0; rank < 4; ++rank) builder.AddRank(rank, role);
   TotalsSink totals;
-  ASSERT_OK(Simulate(BuildOrDie(std::move(builder)), {}, {}, totals));
+  ASSERT_OK(
+      Simulate<TypeParam>(BuildOrDie(std::move(builder)), {}, {}, totals));
   EXPECT_EQ(totals.of(kCompute).running, 12us);
   EXPECT_EQ(totals.of(kTensor).waiting_for_dependencies, 12us);
   EXPECT_EQ(totals.of(RankId(3), kTensor).running, 2us);
@@ -144,7 +150,7 @@ TEST(Engine, TotalsAddUp) {
 // Two transfers of 100 and 200 units over one link of 100 per microsecond:
 //   short: 100 at 50                  = 2 us
 //   long : 100 at 50, then 100 at 100 = 3 us
-TEST(Engine, TheLongerTransferSpeedsUpWhenTheShorterEnds) {
+TYPED_TEST(Engine, TheLongerTransferSpeedsUpWhenTheShorterEnds) {
   ProgramBuilder builder = TestBuilder();
   for (int32_t i = 0; i < 2; ++i) {
     RoleBuilder& role = builder.AddRole(i == 0 ? "short" : "long");
@@ -160,14 +166,14 @@ TEST(Engine, TheLongerTransferSpeedsUpWhenTheShorterEnds) {
         {{.work = static_cast<double>(call.what.bytes.value()),
           .uses = {{link, 1.0}}}}));
   }
-  const Replay run = ReplayOf(program, transfers);
+  const Replay run = ReplayOf<TypeParam>(program, transfers);
   EXPECT_EQ(run.of(0, kTensor, 0).ended, At(2us));
   EXPECT_EQ(run.of(1, kTensor, 0).ended, At(3us));
   EXPECT_DOUBLE_EQ(run.result.carried[link], 300);
 }
 
 // A chain of two phases: 1 + 100 / 100 and 2 + 50 / 25 (capped): 2 + 4.
-TEST(Engine, PhasesFollowEachOther) {
+TYPED_TEST(Engine, PhasesFollowEachOther) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const SlotRef slot = role.AddSlot("tensor", kTensor);
@@ -179,11 +185,11 @@ TEST(Engine, PhasesFollowEachOther) {
   transfers.plan_of_call.Add(transfers.plans.AddChain(
       {{.latency = 1us, .work = 100, .uses = {{link, 1.0}}},
        {.latency = 2us, .work = 50, .rate_cap = 25e6, .uses = {{link, 1.0}}}}));
-  EXPECT_EQ(ReplayOf(program, transfers).result.end, At(6us));
+  EXPECT_EQ(ReplayOf<TypeParam>(program, transfers).result.end, At(6us));
 }
 
 // A diamond: 1, then 2 and 5 side by side, then 1.
-TEST(Engine, AGraphOfStepsEndsWithItsLast) {
+TYPED_TEST(Engine, AGraphOfStepsEndsWithItsLast) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const SlotRef slot = role.AddSlot("tensor", kTensor);
@@ -194,19 +200,19 @@ TEST(Engine, AGraphOfStepsEndsWithItsLast) {
   transfers.plan_of_call.Add(transfers.plans.AddGraph(
       {{.latency = 1us}, {.latency = 2us}, {.latency = 5us}, {.latency = 1us}},
       {{0, 1}, {0, 2}, {1, 3}, {2, 3}}));
-  const Replay run = ReplayOf(program, transfers);
+  const Replay run = ReplayOf<TypeParam>(program, transfers);
   EXPECT_EQ(run.result.end, At(14us));
   EXPECT_EQ(run.result.transfer_steps, 8);
 }
 
-TEST(Engine, ACallThatTakesNoTimeEndsAtOnce) {
+TYPED_TEST(Engine, ACallThatTakesNoTimeEndsAtOnce) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   const SlotRef slot = role.AddSlot("tensor", kTensor);
   for (int i = 0; i < 3; ++i) role.AddCollective(slot, "sum", AllReduce(0));
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
-  const Replay run = ReplayOf(program, ClosedForm(program, 0us));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 0us));
   EXPECT_EQ(run.result.end, At(0us));
   EXPECT_EQ(run.spans.size(), 3u);
 }

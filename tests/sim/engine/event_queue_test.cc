@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "tests/sim/engine/event_queues.h"
 
 namespace orrery {
 namespace {
@@ -18,15 +19,21 @@ constexpr EventPhase kTransfer = EventPhase::kTransfer;
 
 Time At(int64_t picoseconds) { return Time(Duration(picoseconds)); }
 
-EventQueue QueueOf(size_t count) {
-  EventQueue queue;
-  queue.Grow(kKernel, count);
-  queue.Grow(kTransfer, count);
-  return queue;
-}
+// An empty queue with room for kEvents of each phase.
+constexpr uint32_t kEvents = 500;
+template <class Queue>
+class EventQueueTest : public testing::Test {
+ protected:
+  EventQueueTest() {
+    queue_.Grow(kKernel, kEvents);
+    queue_.Grow(kTransfer, kEvents);
+  }
+  Queue queue_;
+};
+TYPED_TEST_SUITE(EventQueueTest, EventQueues, EventQueueNames);
 
-TEST(EventQueue, PopsAnInstantWholeByPhaseThenIndex) {
-  EventQueue queue = QueueOf(10);
+TYPED_TEST(EventQueueTest, PopsAnInstantWholeByPhaseThenIndex) {
+  TypeParam& queue = this->queue_;
   queue.Schedule({kTransfer, 1}, At(5));
   queue.Schedule({kKernel, 9}, At(5));
   queue.Schedule({kKernel, 2}, At(5));
@@ -40,8 +47,8 @@ TEST(EventQueue, PopsAnInstantWholeByPhaseThenIndex) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(EventQueue, SchedulingAgainMoves) {
-  EventQueue queue = QueueOf(4);
+TYPED_TEST(EventQueueTest, SchedulingAgainMoves) {
+  TypeParam& queue = this->queue_;
   queue.Schedule({kKernel, 0}, At(10));
   queue.Schedule({kKernel, 1}, At(20));
   queue.Schedule({kKernel, 0}, At(30));
@@ -55,8 +62,8 @@ TEST(EventQueue, SchedulingAgainMoves) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(EventQueue, AwayAndBackHappensOnce) {
-  EventQueue queue = QueueOf(4);
+TYPED_TEST(EventQueueTest, AwayAndBackHappensOnce) {
+  TypeParam& queue = this->queue_;
   queue.Schedule({kKernel, 0}, At(10));
   queue.Schedule({kKernel, 0}, At(20));
   queue.Schedule({kKernel, 0}, At(10));
@@ -66,8 +73,8 @@ TEST(EventQueue, AwayAndBackHappensOnce) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(EventQueue, TheSameInstantCanBePoppedAgain) {
-  EventQueue queue = QueueOf(4);
+TYPED_TEST(EventQueueTest, TheSameInstantCanBePoppedAgain) {
+  TypeParam& queue = this->queue_;
   queue.Schedule({kKernel, 0}, At(10));
   std::vector<Event> events;
   EXPECT_EQ(queue.PopInstant(events), At(10));
@@ -76,8 +83,8 @@ TEST(EventQueue, TheSameInstantCanBePoppedAgain) {
   EXPECT_THAT(events, ElementsAre(Event(kKernel, 1)));
 }
 
-TEST(EventQueue, CancelledEventsNeverHappen) {
-  EventQueue queue = QueueOf(4);
+TYPED_TEST(EventQueueTest, CancelledEventsNeverHappen) {
+  TypeParam& queue = this->queue_;
   queue.Schedule({kKernel, 0}, At(10));
   queue.Schedule({kKernel, 1}, At(11));
   queue.Cancel({kKernel, 0});
@@ -88,8 +95,8 @@ TEST(EventQueue, CancelledEventsNeverHappen) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(EventQueue, ReachesTheEndOfTime) {
-  EventQueue queue = QueueOf(2);
+TYPED_TEST(EventQueueTest, ReachesTheEndOfTime) {
+  TypeParam& queue = this->queue_;
   queue.Schedule({kKernel, 0}, Time::max());
   queue.Schedule({kKernel, 1}, At(0));
   std::vector<Event> events;
@@ -98,10 +105,9 @@ TEST(EventQueue, ReachesTheEndOfTime) {
 }
 
 // Against an ordered set, with many moves, so that old entries are dropped.
-TEST(EventQueue, AgreesWithAnOrderedSet) {
-  constexpr uint32_t kEvents = 500;
+TYPED_TEST(EventQueueTest, AgreesWithAnOrderedSet) {
   Rng rng(1, "event queue");
-  EventQueue queue = QueueOf(kEvents);
+  TypeParam& queue = this->queue_;
   std::map<Event, Time> due;
   std::set<std::pair<Time, Event>> reference;
   Time now{};

@@ -27,9 +27,11 @@ struct Replay {
   }
 };
 
-inline Replay ReplayOf(const Program& program, const Transfers& transfers) {
+template <EventQueue Queue = DefaultEventQueue>
+Replay ReplayOf(const Program& program, const Transfers& transfers) {
   RecordingSink sink;
-  absl::StatusOr<RunResult> result = Simulate(program, transfers, {}, sink);
+  absl::StatusOr<RunResult> result =
+      Simulate<Queue>(program, transfers, {}, sink);
   CHECK(result.ok()) << result.status().ToString();
   return {*std::move(result), sink.spans()};
 }

@@ -1,6 +1,7 @@
 // Choice of algorithm, and what happens when calls share links.
 #include "sim/network/network.h"
 
+#include "sim/network/network_resources.h"
 #include "tests/sim/network/networks.h"
 #include "tests/status_matchers.h"
 
@@ -53,6 +54,26 @@ TEST(Network, TwoRingsOverOneLinkTakeTwiceAsLong) {
       EXPECT_NEAR(both[1] / alone, 2.0, 1e-6);
     }
   }
+}
+
+// A link is called by its kind and its ends, and the kind is not said twice.
+TEST(Network, LinksAreNamedByKindAndEnds) {
+  GraphBuilder builder;
+  const auto chips = builder.AddVertices(VertexKind::kChip, 1);
+  const auto nics = builder.AddVertices(VertexKind::kNic, 1);
+  const auto switches = builder.AddVertices(VertexKind::kSwitch, 1);
+  const BytesPerSecond rate(1e9);
+  builder.AddDuplex(chips[0], nics[0],
+                    {rate, {}, builder.AddLinkClass({"NIC", ""})});
+  builder.AddDuplex(nics[0], switches[0],
+                    {rate, {}, builder.AddLinkClass({"NDR", ""})});
+  const Graph graph = std::move(builder).Build();
+  std::vector<std::string> names;
+  for (const LinkId link : graph.links())
+    names.push_back(LinkName(graph, link));
+  EXPECT_THAT(names, testing::UnorderedElementsAre(
+                         "chip 0 to NIC 1", "NIC 1 to chip 0",
+                         "NDR NIC 1 to switch 2", "NDR switch 2 to NIC 1"));
 }
 
 // Seven senders to one receiver share its port: 7 x 100 MB at 50 GB/s.

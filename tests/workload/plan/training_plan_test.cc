@@ -85,6 +85,9 @@ TEST(TrainingPlan, DegreesMustFillTheChips) {
   EXPECT_THAT(Refusal("parallel { pipeline: 3 }"),
               HasSubstr("tensor 2 x context 1 x pipeline 3 = 6 does not divide "
                         "the system's 16 chips; the product could be 4 or 8"));
+  // One mistake, one line: the product is not held against the chips.
+  EXPECT_EQ(Refusal("parallel { tensor: 0 }"),
+            "training.parallel.tensor: 0 is not between 1 and 1048576");
 }
 
 TEST(TrainingPlan, TensorRanksShareHeadsAndWidths) {

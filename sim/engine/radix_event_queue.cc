@@ -1,16 +1,16 @@
-#include "sim/engine/event_queue.h"
+#include "sim/engine/radix_event_queue.h"
 
 #include <algorithm>
 
 namespace orrery {
 
-void EventQueue::Grow(EventPhase phase, size_t count) {
+void RadixEventQueue::Grow(EventPhase phase, size_t count) {
   CHECK(count <= size_t{Event::kMaxIndex} + 1) << count << " events";
   std::vector<Time>& due = due_[static_cast<size_t>(phase)];
   if (count > due.size()) due.resize(count, kNotPending);
 }
 
-void EventQueue::Cancel(Event event) {
+void RadixEventQueue::Cancel(Event event) {
   Time& due = Due(event);
   if (due == kNotPending) return;
   due = kNotPending;
@@ -18,7 +18,7 @@ void EventQueue::Cancel(Event event) {
   ++stale_;
 }
 
-Time EventQueue::PopInstant(std::vector<Event>& events) {
+Time RadixEventQueue::PopInstant(std::vector<Event>& events) {
   CHECK(!empty());
   events.clear();
   if (!present_.empty()) {
@@ -34,7 +34,7 @@ Time EventQueue::PopInstant(std::vector<Event>& events) {
   return last_;
 }
 
-void EventQueue::Advance(std::vector<Event>& events) {
+void RadixEventQueue::Advance(std::vector<Event>& events) {
   CHECK_NE(occupied_levels_, 0u);
   // Lower levels are nearer to the present, and so are lower digits.
   const int level = std::countr_zero(occupied_levels_);
@@ -55,7 +55,7 @@ void EventQueue::Advance(std::vector<Event>& events) {
   bucket.clear();
 }
 
-void EventQueue::DropStale(std::vector<Entry>& entries) {
+void RadixEventQueue::DropStale(std::vector<Entry>& entries) {
   std::erase_if(entries, [&](const Entry& e) { return Due(e.event) != e.at; });
   // An event that was moved away and back has two entries that look right.
   std::sort(entries.begin(), entries.end(),
@@ -67,7 +67,7 @@ void EventQueue::DropStale(std::vector<Entry>& entries) {
                 entries.end());
 }
 
-void EventQueue::DropStale() {
+void RadixEventQueue::DropStale() {
   DropStale(present_);
   for (int level = 0; level < kLevels; ++level) {
     uint64_t& occupied = occupied_[static_cast<size_t>(level)];
