@@ -74,8 +74,8 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
   }
   const LayerOps ops = BuildLayer(model, static_cast<int>(layer) - 1, shape);
   std::vector<OpRow> rows;
-  const auto add = [&](const std::vector<Step>& steps) -> absl::Status {
-    for (const Step& step : steps) {
+  const auto add = [&](const std::vector<LayerStep>& steps) -> absl::Status {
+    for (const LayerStep& step : steps) {
       if (step.op() == nullptr) continue;
       RETURN_IF_ERROR(CheckSize(*step.op()));
       rows.push_back(TimeRow(*step.op(), timer, chip));

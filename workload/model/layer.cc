@@ -27,11 +27,11 @@ void AddResidual(LayerBuilder& builder, bool post_norm) {
   const int64_t elements = builder.resident_tokens() * model.hidden();
   const DType activation = builder.shape().activation;
   if (post_norm) {
-    builder.Slot(kNormModule);
+    builder.BeginModule(Module::kNorm);
     builder.Norm(builder.resident_tokens(), model.hidden(), /*residual=*/false);
     builder.Keep("post_norm_input", elements, activation);
   }
-  builder.Slot();
+  builder.BeginModule();
   const Bytes mask = StorageBytes(DType::kInt8, elements);
   Pointwise dropout = builder.Elementwise(elements, 1, 1, 1);
   dropout.written += mask;
@@ -62,7 +62,7 @@ void AddResidual(LayerBuilder& builder, bool post_norm) {
 Bytes KeptBytes(const LayerOps& ops, ModuleSet recomputed) {
   Bytes sum;
   for (const KeptTensor& tensor : ops.kept) {
-    if ((tensor.modules & recomputed) == 0) sum += tensor.bytes;
+    if (!tensor.modules.Meets(recomputed)) sum += tensor.bytes;
   }
   return sum;
 }
@@ -75,17 +75,17 @@ Bytes KeptInputBytes(const LayerOps& ops) {
   return sum;
 }
 
-Flops SumMatrixFlops(const std::vector<Step>& steps) {
+Flops SumMatrixFlops(const std::vector<LayerStep>& steps) {
   Flops sum;
-  for (const Step& step : steps) {
+  for (const LayerStep& step : steps) {
     if (step.op() != nullptr) sum += MatrixFlops(*step.op());
   }
   return sum;
 }
 
-Flops SumModelFlops(const std::vector<Step>& steps) {
+Flops SumModelFlops(const std::vector<LayerStep>& steps) {
   Flops sum;
-  for (const Step& step : steps) {
+  for (const LayerStep& step : steps) {
     if (step.op() != nullptr) sum += ModelFlops(*step.op());
   }
   return sum;

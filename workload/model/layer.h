@@ -6,15 +6,16 @@
 // data in between, and which tensors are kept from forward to backward.
 //
 //   const LayerOps ops = BuildLayer(model, layer, shape);
-//   for (const Step& step : ops.forward) ...
+//   for (const LayerStep& step : ops.forward) ...
 //
-// Steps of a list stand in the order of execution. A `slot` numbers the
-// modules of a layer in forward order and ties the three lists together: both
-// gradient lists run through the slots downwards, and the weight gradient of a
-// slot needs what the input-gradient list did in slots above it. So a schedule
-// that splits the passes runs the lists one after the other, and one that does
-// not merges them by slot, which puts each weight gradient beside the exchange
-// it can hide. A ring exchange brings one block per step: the i-th attention op
+// Steps of a list stand in the order of execution. A layer is a row of modules
+// (norm, projection, attention core, ...); a step's `module_index` numbers them
+// in forward order and ties the three lists together: both gradient lists run
+// through the modules downwards, and the weight gradient of a module needs what
+// the input-gradient list did in modules above it. So a schedule that splits
+// the passes runs the lists one after the other, and one that does not merges
+// them module by module, which puts each weight gradient beside the exchange it
+// can hide. A ring exchange brings one block per step: the i-th attention op
 // after it needs i of them.
 //
 // Recomputation: a kept tensor whose `modules` meet the recomputed set is not
@@ -32,6 +33,7 @@
 #include "topology/traffic/communication_kind.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
+#include "workload/model/module.h"
 #include "workload/model/op.h"
 
 namespace orrery {
@@ -71,20 +73,11 @@ struct Exchange {
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
 
-// Parts of a layer that can be recomputed, as a set of bits: bit i is the i-th
-// Module of plan.h.
-using ModuleSet = uint8_t;
-inline constexpr ModuleSet kNoModule = 0;
-inline constexpr ModuleSet kAttentionCoreModule = 1 << 0;
-inline constexpr ModuleSet kNormModule = 1 << 1;
-inline constexpr ModuleSet kMlpActivationModule = 1 << 2;
-inline constexpr ModuleSet kMlpModule = 1 << 3;
-inline constexpr ModuleSet kMoeModule = 1 << 4;
-inline constexpr ModuleSet kLatentUpModule = 1 << 5;
-
-struct Step {
+// An op or an exchange, in its place.
+struct LayerStep {
   std::variant<Op, Exchange> what;
-  int16_t slot = 0;
+  int16_t module_index = 0;
+  // What its module counts as when modules are recomputed.
   ModuleSet modules = kNoModule;
   // Does not need the exchange before it in the list, and may run beside it:
   // shared experts beside the dispatch, the first block of ring attention
@@ -93,23 +86,23 @@ struct Step {
 
   const Op* op() const { return std::get_if<Op>(&what); }
   const Exchange* exchange() const { return std::get_if<Exchange>(&what); }
-  friend bool operator==(const Step&, const Step&) = default;
+  friend bool operator==(const LayerStep&, const LayerStep&) = default;
 };
 
-// A tensor that lives from its slot's forward to its slot's backward.
+// A tensor that lives from its module's forward to its module's backward.
 struct KeptTensor {
   // What it is to the op that needs it: "norm_input", "keys".
   std::string_view name;
   Bytes bytes{};
-  int16_t slot = 0;
+  // It is computed again with any of these.
   ModuleSet modules = kNoModule;
   bool layer_input = false;
 };
 
 struct LayerOps {
-  std::vector<Step> forward;
-  std::vector<Step> input_gradient;
-  std::vector<Step> weight_gradient;
+  std::vector<LayerStep> forward;
+  std::vector<LayerStep> input_gradient;
+  std::vector<LayerStep> weight_gradient;
   std::vector<KeptTensor> kept;
 };
 
@@ -141,7 +134,7 @@ Bytes KeptBytes(const LayerOps& ops, ModuleSet recomputed);
 Bytes KeptInputBytes(const LayerOps& ops);
 
 // Sums over a list of steps.
-Flops SumMatrixFlops(const std::vector<Step>& steps);
-Flops SumModelFlops(const std::vector<Step>& steps);
+Flops SumMatrixFlops(const std::vector<LayerStep>& steps);
+Flops SumModelFlops(const std::vector<LayerStep>& steps);
 
 }  // namespace orrery

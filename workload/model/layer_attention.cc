@@ -21,7 +21,7 @@ void AddQueryKeyValue(LayerBuilder& b) {
                  kv_heads * (a.score_head_dimension() + a.value_head_dimension),
       .inputs = model.hidden(),
       .bias = a.qkv_bias};
-  b.Slot();
+  b.BeginModule();
   b.GatherTokensForward(model.hidden());
   b.LinearForward(linear);
   b.LinearInputGradient(linear);
@@ -29,7 +29,7 @@ void AddQueryKeyValue(LayerBuilder& b) {
   b.GatherTokensWeightGradient(model.hidden());
   b.LinearWeightGradient(linear);
   b.KeepLinearInput("query_key_value_input", b.resident_tokens(),
-                    model.hidden(), kNormModule);
+                    model.hidden(), Module::kNorm);
 }
 
 // Rotation of queries and keys in place, and the new keys and values on their
@@ -39,7 +39,7 @@ void AddRotary(LayerBuilder& b) {
   const LayerShape& shape = b.shape();
   const int64_t heads = a.heads / shape.tensor;
   const int64_t kv_heads = std::max(1, a.kv_heads / shape.tensor);
-  b.Slot();
+  b.BeginModule();
   if (a.qk_norm) {
     const int64_t rows = b.tokens() * (heads + kv_heads);
     b.Norm(rows, a.head_dimension, /*residual=*/false);
@@ -75,7 +75,7 @@ void AddOutput(LayerBuilder& b) {
                                          .bias = a.output_bias};
   // In a parallel block the MLP's output is added before ranks are summed.
   const bool alone = !model.parallel_block();
-  b.Slot();
+  b.BeginModule();
   b.LinearForward(linear);
   if (alone) b.ReduceTokensForward(model.hidden());
   if (alone) b.GatherTokensInputGradient(model.hidden());
@@ -118,7 +118,7 @@ void AddLatentProjections(LayerBuilder& b) {
   const int64_t latent = a.kv_rank + a.rope_dimension;
   const bool compressed_query = a.query_rank > 0;
 
-  b.Slot();
+  b.BeginModule();
   const LayerBuilder::LinearShape kv_down{OpName::kKeyValueDown, rows, latent,
                                           hidden, a.qkv_bias};
   const LayerBuilder::LinearShape query_down{OpName::kQueryDown, rows,
@@ -129,15 +129,15 @@ void AddLatentProjections(LayerBuilder& b) {
   b.LinearInputGradient(kv_down);
   if (compressed_query) b.LinearWeightGradient(query_down);
   b.LinearWeightGradient(kv_down);
-  b.KeepLinearInput("latent_down_input", rows, hidden, kNormModule);
+  b.KeepLinearInput("latent_down_input", rows, hidden, Module::kNorm);
 
-  b.Slot(kNormModule);
+  b.BeginModule(Module::kNorm);
   b.Norm(rows, a.kv_rank, /*residual=*/false);
   if (compressed_query) b.Norm(rows, a.query_rank, /*residual=*/false);
   b.Keep("latent_norm_input", rows * (a.kv_rank + a.query_rank),
          b.shape().activation);
 
-  b.Slot(kLatentUpModule);
+  b.BeginModule(Module::kLatentUp);
   const int64_t gathered = latent + (compressed_query ? a.query_rank : hidden);
   const int64_t query_inputs = compressed_query ? a.query_rank : hidden;
   const LayerBuilder::LinearShape query_up{OpName::kQueryUp, b.tokens(),
@@ -161,13 +161,13 @@ void AddLatentProjections(LayerBuilder& b) {
   b.LinearWeightGradient(kv_up);
   b.LinearWeightGradient(query_up);
   b.KeepLinearInput("latent_up_input", rows, a.kv_rank + a.query_rank,
-                    kNormModule);
+                    Module::kNorm);
 }
 
 void AddAttention(LayerBuilder& b, int layer) {
   const Model& model = b.model();
   const Attention& a = model.attention();
-  b.Slot(kNormModule);
+  b.BeginModule(Module::kNorm);
   b.Norm(b.resident_tokens(), model.hidden(), /*residual=*/true);
   b.Keep("norm_input", b.resident_tokens() * model.hidden(),
          b.shape().activation, kNoModule, /*layer_input=*/true);
@@ -179,7 +179,7 @@ void AddAttention(LayerBuilder& b, int layer) {
   AddRotary(b);
   AddAttentionCore(b, layer);
   if (a.is_latent() && b.shape().absorb_latent) {
-    b.Slot();
+    b.BeginModule();
     b.Forward(OpName::kValueAbsorb,
               PerHead(b, a.value_head_dimension, a.kv_rank));
   }

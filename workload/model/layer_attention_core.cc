@@ -163,12 +163,12 @@ void AddUnfused(LayerBuilder& b, const FusedAttention& core) {
   b.InputGradient(OpName::kScores, product(rows, d, core.keys));
   b.InputGradient(OpName::kScores, product(core.keys, d, rows));
 
-  b.Keep("softmax_output", scores, shape.activation, kAttentionCoreModule);
+  b.Keep("softmax_output", scores, shape.activation, Module::kAttentionCore);
   if (dropout) {
     b.Keep("attention_dropout_mask", scores, DType::kInt8,
-           kAttentionCoreModule);
+           Module::kAttentionCore);
     b.Keep("attention_dropout_output", scores, shape.activation,
-           kAttentionCoreModule);
+           Module::kAttentionCore);
   }
 }
 
@@ -177,9 +177,10 @@ void AddUnfused(LayerBuilder& b, const FusedAttention& core) {
 void AddAttentionCore(LayerBuilder& b, int layer) {
   const LayerShape& shape = b.shape();
   const FusedAttention core = CoreShape(b, layer);
-  const ModuleSet up =
-      b.model().attention().is_latent() ? kLatentUpModule : kNoModule;
-  b.Slot(kAttentionCoreModule);
+  const ModuleSet up = b.model().attention().is_latent()
+                           ? ModuleSet(Module::kLatentUp)
+                           : kNoModule;
+  b.BeginModule(Module::kAttentionCore);
   b.Keep("queries", b.tokens() * core.query_heads * core.head_dimension,
          shape.activation, up);
   b.Keep("keys", b.tokens() * core.kv_heads * core.head_dimension,
@@ -191,7 +192,7 @@ void AddAttentionCore(LayerBuilder& b, int layer) {
     return;
   }
   b.Keep("log_sum_exp", b.tokens() * core.query_heads, DType::kFp32,
-         kAttentionCoreModule);
+         Module::kAttentionCore);
   if (shape.context == 1) {
     AddFlash(b, core);
     return;

@@ -17,13 +17,15 @@ constexpr double kCastFlops = 2;
 // Steps of most layers, so that lists seldom grow.
 constexpr size_t kUsualSteps = 24;
 
-// From slots upwards to slots downwards; steps of one slot keep their order.
-void TurnAround(std::vector<Step>& steps) {
+// From modules upwards to modules downwards; steps of one module keep their
+// order.
+void TurnAround(std::vector<LayerStep>& steps) {
   std::reverse(steps.begin(), steps.end());
   for (auto first = steps.begin(); first != steps.end();) {
-    const auto last = std::find_if(first, steps.end(), [&](const Step& step) {
-      return step.slot != first->slot;
-    });
+    const auto last =
+        std::find_if(first, steps.end(), [&](const LayerStep& step) {
+          return step.module_index != first->module_index;
+        });
     std::reverse(first, last);
     first = last;
   }
@@ -40,8 +42,8 @@ LayerBuilder::LayerBuilder(const Model& model, const LayerShape& shape)
   ops_.kept.reserve(kUsualSteps);
 }
 
-void LayerBuilder::Slot(ModuleSet modules) {
-  ++slot_;
+void LayerBuilder::BeginModule(ModuleSet modules) {
+  ++module_index_;
   modules_ = modules;
 }
 
@@ -66,8 +68,8 @@ void LayerBuilder::WeightGradientExchange(const Exchange& exchange) {
 
 void LayerBuilder::Keep(std::string_view name, int64_t elements, DType dtype,
                         ModuleSet modules, bool layer_input) {
-  ops_.kept.push_back(KeptTensor{name, StorageBytes(dtype, elements), slot_,
-                                 modules, layer_input});
+  ops_.kept.push_back(
+      KeptTensor{name, StorageBytes(dtype, elements), modules, layer_input});
 }
 
 Pointwise LayerBuilder::Elementwise(int64_t elements, double reads,
@@ -225,7 +227,7 @@ void LayerBuilder::GatherTokensWeightGradient(int64_t width) {
 }
 
 LayerOps LayerBuilder::Build() && {
-  // Slots are opened one after the other.
+  // Modules are opened one after the other.
   TurnAround(ops_.input_gradient);
   TurnAround(ops_.weight_gradient);
   return std::move(ops_);

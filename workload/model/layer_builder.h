@@ -1,9 +1,11 @@
 #pragma once
-// LayerBuilder: collects the steps and kept tensors of a layer, slot by slot.
+// LayerBuilder: collects the steps and kept tensors of a layer, module by
+// module.
 //
 // The files layer_*.cc describe the parts of a transformer with it; nobody else
-// needs it. A part opens a slot, says what runs forward and backward there, and
-// what is kept. Build() puts the gradient lists into the order of execution.
+// needs it. A part opens a module, says what runs forward and backward there,
+// and what is kept. Build() puts the gradient lists into the order of
+// execution.
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -26,9 +28,9 @@ class LayerBuilder {
     return shape_.sequence_parallel ? tokens() / shape_.tensor : tokens();
   }
 
-  // Opens the next module. `modules` are the recomputable sets its forward
-  // steps belong to.
-  void Slot(ModuleSet modules = kNoModule);
+  // Opens the next module. `modules` are what it counts as when modules
+  // are recomputed.
+  void BeginModule(ModuleSet modules = kNoModule);
   // Whether steps added from now on may run beside the exchange before them.
   void BesideExchange(bool beside) { beside_ = beside; }
 
@@ -93,11 +95,11 @@ class LayerBuilder {
 
  private:
   template <class What>
-  void Add(std::vector<Step>& list, const What& what, ModuleSet modules) {
+  void Add(std::vector<LayerStep>& list, const What& what, ModuleSet modules) {
     // In place: a step is large, and there are many.
-    Step& step = list.emplace_back();
+    LayerStep& step = list.emplace_back();
     step.what = what;
-    step.slot = slot_;
+    step.module_index = module_index_;
     step.modules = modules;
     step.beside_exchange = beside_;
   }
@@ -106,7 +108,7 @@ class LayerBuilder {
 
   const Model& model_;
   const LayerShape& shape_;
-  int16_t slot_ = -1;
+  int16_t module_index_ = -1;
   ModuleSet modules_ = kNoModule;
   bool beside_ = false;
   LayerOps ops_;
@@ -118,8 +120,8 @@ void AddLatentProjections(LayerBuilder& builder);
 void AddAttentionCore(LayerBuilder& builder, int layer);
 void AddMlp(LayerBuilder& builder);
 void AddBlockNorm(LayerBuilder& builder);
-// The activation between two linear layers, over rows of `width`, in a slot of
-// its own.
+// The activation between two linear layers, over rows of `width`, in a module
+// of // its own.
 void AddActivation(LayerBuilder& builder, OpName name, int64_t rows,
                    int64_t width, bool gated, ModuleSet modules);
 void AddMixture(LayerBuilder& builder);

@@ -121,27 +121,10 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
                     plan.dispatch_method() != DispatchMethod::kDirect};
 }
 
-ModuleSet RecomputedModules(const TrainingPlan& plan) {
-  constexpr std::pair<Module, ModuleSet> kBits[] = {
-      {Module::kAttentionCore, kAttentionCoreModule},
-      {Module::kNorm, kNormModule},
-      {Module::kMlpActivation, kMlpActivationModule},
-      {Module::kMlp, kMlpModule},
-      {Module::kMoe, kMoeModule},
-      {Module::kMlaUpProjection, kLatentUpModule}};
-  static_assert(std::size(kBits) == kModules);
-  ModuleSet set = kNoModule;
-  if (plan.recompute() == Recompute::kFull) return set;
-  for (const auto& [module, bit] : kBits) {
-    if (plan.Recomputes(module)) set = static_cast<ModuleSet>(set | bit);
-  }
-  return set;
-}
-
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan) {
   return plan.recompute() == Recompute::kFull
              ? KeptInputBytes(ops)
-             : KeptBytes(ops, RecomputedModules(plan));
+             : KeptBytes(ops, plan.recomputed_modules());
 }
 
 }  // namespace orrery

@@ -55,10 +55,6 @@ RankParameters ParametersOf(const Model& model, const Degrees& degrees,
 // place of its expert group.
 LayerShape ShapeOf(const TrainingPlan& plan, int expert_place = 0);
 
-// What the plan recomputes, as the layers name it; none under full
-// recomputation, which is not a matter of modules.
-ModuleSet RecomputedModules(const TrainingPlan& plan);
-
 // Bytes of `ops` that live from forward to backward under the plan.
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan);
 

@@ -8,7 +8,6 @@
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "topology/machine/system.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
+#include "workload/model/module.h"
 #include "workload/plan/degrees.h"
 #include "workload/plan/expert_routing.h"
 
@@ -39,16 +39,6 @@ enum class PipelineSchedule {
 // including the ones before it.
 enum class Sharding { kNone, kOptimizer, kGradients, kWeights };
 enum class Recompute { kNone, kSelective, kFull, kPerModule };
-// Parts of a layer that can be recomputed by themselves.
-enum class Module {
-  kAttentionCore,
-  kNorm,
-  kMlpActivation,
-  kMlp,
-  kMoe,
-  kMlaUpProjection
-};
-inline constexpr size_t kModules = 6;
 // Every copy of a token by itself, or once to each island that needs it.
 enum class DispatchMethod { kDirect, kByIsland };
 
@@ -85,9 +75,9 @@ class TrainingPlan {
   // Sharded weights are gathered for every pass, not once per step.
   bool reshards_after_forward() const { return reshard_after_forward_; }
   Recompute recompute() const { return recompute_; }
-  bool Recomputes(Module module) const {
-    return recompute_modules_[static_cast<size_t>(module)];
-  }
+  // Modules that are recomputed; none under full recomputation, which is not a
+  // matter of modules.
+  ModuleSet recomputed_modules() const { return recomputed_modules_; }
   AttentionKernel attention_kernel() const { return attention_kernel_; }
   ContextMethod context_method() const { return context_method_; }
   DType precision() const { return precision_; }
@@ -135,7 +125,7 @@ class TrainingPlan {
   Sharding sharding_ = Sharding::kNone;
   int sharding_group_ = 1;
   Recompute recompute_ = Recompute::kNone;
-  std::array<bool, kModules> recompute_modules_{};
+  ModuleSet recomputed_modules_;
   AttentionKernel attention_kernel_ = AttentionKernel::kFlash;
   ContextMethod context_method_ = ContextMethod::kRing;
   DType precision_{};

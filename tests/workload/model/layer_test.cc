@@ -26,9 +26,9 @@ Model Preset(const std::string& name) {
 }
 
 // "all_gather tensor", "query_key_value", ...: a list as words.
-std::vector<std::string> Words(const std::vector<Step>& steps) {
+std::vector<std::string> Words(const std::vector<LayerStep>& steps) {
   std::vector<std::string> words;
-  for (const Step& step : steps) {
+  for (const LayerStep& step : steps) {
     if (const Op* op = step.op()) {
       words.emplace_back(Name(op->name));
     } else {
@@ -81,7 +81,7 @@ TEST(Layer, AnAccumulationOfItsOwnReadsAndWritesTheSum) {
   int products = 0;
   int64_t weights = 0;
   Bytes added;
-  for (const Step& step : ops.weight_gradient) {
+  for (const LayerStep& step : ops.weight_gradient) {
     if (const auto* g = std::get_if<Gemm>(&step.op()->work)) {
       EXPECT_FALSE(g->accumulate);
       EXPECT_EQ(g->output, DType::kBf16);
@@ -105,7 +105,7 @@ TEST(Layer, TensorParallelismSumsTwiceForwardAndTwiceBackward) {
                           "norm", "mlp_up", "mlp_activation", "mlp_down",
                           "all_reduce tensor", "residual"));
   int sums = 0;
-  for (const Step& step : ops.input_gradient) {
+  for (const LayerStep& step : ops.input_gradient) {
     if (step.exchange() == nullptr) continue;
     ++sums;
     // b s h e = 32 tokens x 64 x 2 bytes.
@@ -171,7 +171,7 @@ TEST(Layer, ContextExchangesMoveTheBytesOfTheFormulas) {
   LayerShape shape{.sequences = 2, .queries = 4096, .tensor = 2, .context = 4};
   const auto context_bytes = [&] {
     int64_t bytes = 0;
-    for (const Step& step : BuildLayer(model, 0, shape).forward) {
+    for (const LayerStep& step : BuildLayer(model, 0, shape).forward) {
       const Exchange* e = step.exchange();
       if (e != nullptr && e->group == ExchangeGroup::kContext) {
         bytes += e->bytes.value() * e->steps;
@@ -200,7 +200,7 @@ TEST(Layer, AMixtureDispatchesComputesAndCombines) {
                           "expert_up", "expert_activation", "expert_down",
                           "all_to_all expert", "unpermute", "residual"));
   // T k h e: 128 tokens to 2 experts each, 64 wide, 2 bytes.
-  for (const Step& step : ops.forward) {
+  for (const LayerStep& step : ops.forward) {
     if (step.exchange() != nullptr) {
       EXPECT_EQ(step.exchange()->bytes, Bytes(128 * 2 * 64 * 2));
     }
@@ -213,7 +213,7 @@ TEST(Layer, AMixtureDispatchesComputesAndCombines) {
 TEST(Layer, ExpertsGetTheirShareOfTokens) {
   const Model model = MakeModel(kSmallMixture);
   const auto expert_up = [&](const LayerShape& shape) {
-    for (const Step& step : BuildLayer(model, 1, shape).forward) {
+    for (const LayerStep& step : BuildLayer(model, 1, shape).forward) {
       if (step.op() != nullptr && step.op()->name == OpName::kExpertUp) {
         return std::get<GroupedGemm>(step.op()->work);
       }
@@ -257,7 +257,7 @@ TEST(Layer, LatentAttentionDecodesInTheCompressedSpace) {
                                    .cached = 1023,
                                    .write_cache = true,
                                    .absorb_latent = true});
-  for (const Step& step : ops.forward) {
+  for (const LayerStep& step : ops.forward) {
     const auto* core = std::get_if<FusedAttention>(&step.op()->work);
     if (core == nullptr) continue;
     EXPECT_EQ(core->kv_heads, 1);
@@ -295,13 +295,13 @@ TEST_P(KeptActivations, AreThePublishedGibibytes) {
   constexpr double kPrinted = 0.005;
   const LayerOps tensor = BuildLayer(model, 0, shape);
   EXPECT_NEAR(gib(KeptBytes(tensor, kNoModule)), c.none, kPrinted);
-  EXPECT_NEAR(gib(KeptBytes(tensor, kAttentionCoreModule)), c.selective,
+  EXPECT_NEAR(gib(KeptBytes(tensor, Module::kAttentionCore)), c.selective,
               kPrinted);
   EXPECT_NEAR(gib(KeptInputBytes(tensor)), c.full, kPrinted);
   shape.sequence_parallel = true;
   const LayerOps both = BuildLayer(model, 0, shape);
   EXPECT_NEAR(gib(KeptBytes(both, kNoModule)), c.sequence_parallel, kPrinted);
-  EXPECT_NEAR(gib(KeptBytes(both, kAttentionCoreModule)), c.both, kPrinted);
+  EXPECT_NEAR(gib(KeptBytes(both, Module::kAttentionCore)), c.both, kPrinted);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -319,12 +319,12 @@ TEST(KeptActivations, OfAGatedBlockAreTwelveHPlusFourKvPlusSixF) {
   const LayerOps ops = BuildLayer(model, 0, {.queries = 1});
   // 12 x 4096 + 4 x 1024 + 6 x 14336 bytes per token and layer; log-sum-exp,
   // 4 bytes per head, comes on top.
-  EXPECT_EQ(KeptBytes(ops, kAttentionCoreModule), Bytes(139264));
+  EXPECT_EQ(KeptBytes(ops, Module::kAttentionCore), Bytes(139264));
   EXPECT_EQ(KeptBytes(ops, kNoModule), Bytes(139264 + 4 * 32));
   // Without the product: 2f less; without the norms: 4h less.
-  EXPECT_EQ(KeptBytes(ops, kAttentionCoreModule | kMlpActivationModule),
+  EXPECT_EQ(KeptBytes(ops, Module::kAttentionCore | Module::kMlpActivation),
             Bytes(139264 - 2 * 14336));
-  EXPECT_EQ(KeptBytes(ops, kAttentionCoreModule | kNormModule),
+  EXPECT_EQ(KeptBytes(ops, Module::kAttentionCore | Module::kNorm),
             Bytes(139264 - 4 * 4096));
 }
 
@@ -358,7 +358,7 @@ TEST(KeptActivations, HaveTheFormatsThatAreAskedFor) {
   // E5M6 is nobody's operand: it takes a cast of its own.
   const auto casts = [](const LayerOps& ops) {
     return std::count_if(
-        ops.forward.begin(), ops.forward.end(), [](const Step& step) {
+        ops.forward.begin(), ops.forward.end(), [](const LayerStep& step) {
           return step.op() != nullptr && step.op()->name == OpName::kQuantize;
         });
   };
