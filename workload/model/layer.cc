@@ -33,26 +33,27 @@ void AddResidual(LayerBuilder& builder, bool post_norm) {
   }
   builder.BeginModule();
   const Bytes mask = StorageBytes(DType::kInt8, elements);
+  const bool drops_out = builder.drops_out();
   Pointwise dropout = builder.Elementwise(elements, 1, 1, 1);
   dropout.written += mask;
   switch (builder.shape().fusion) {
     case Fusion::kNone:
-      if (model.dropout()) builder.Forward(OpName::kDropout, dropout);
+      if (drops_out) builder.Forward(OpName::kDropout, dropout);
       builder.Forward(OpName::kResidual,
                       builder.Elementwise(elements, 2, 1, 1));
       break;
     case Fusion::kPointwise: {
       Pointwise sum = builder.Elementwise(elements, 2, 1, 2);
-      if (model.dropout()) sum.written += mask;
+      if (drops_out) sum.written += mask;
       builder.Forward(OpName::kResidual, sum);
       break;
     }
     case Fusion::kResidualNorm:
       // The next norm adds the residual.
-      if (model.dropout()) builder.Forward(OpName::kDropout, dropout);
+      if (drops_out) builder.Forward(OpName::kDropout, dropout);
       break;
   }
-  if (!model.dropout()) return;
+  if (!drops_out) return;
   builder.Keep("dropout_mask", elements, DType::kInt8);
   Pointwise gradient = builder.Elementwise(elements, 1, 1, 1);
   gradient.read += mask;

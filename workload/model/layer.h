@@ -3,7 +3,8 @@
 //
 // For one layer and one shape: what runs forward, what yields the gradient of
 // the input, what yields the gradients of the weights, where ranks exchange
-// data in between, and which tensors are kept from forward to backward.
+// data in between, and which tensors are kept from forward to backward. In
+// inference there is a forward list and nothing else.
 //
 //   const LayerOps ops = BuildLayer(model, layer, shape);
 //   for (const LayerStep& step : ops.forward) ...
@@ -108,22 +109,17 @@ struct LayerOps {
 
 // The ops of `layer`. Layers from model.layers() on are the blocks of the
 // multi-token-prediction modules. Requires: the degrees divide the model (heads
-// by tensor x context for Ulysses, experts by expert), queries by context.
+// by tensor x context for Ulysses, experts by expert), and what layer_shape.h
+// asks for.
 LayerOps BuildLayer(const Model& model, int layer, const LayerShape& shape);
 
 // Before the first layer: the vocabulary-parallel embedding.
 LayerOps BuildEmbedding(const Model& model, const LayerShape& shape);
 
-// What the end of the model computes.
-struct HeadShape {
-  // Positions per sequence whose logits are needed; 0: all.
-  int64_t positions = 0;
-  // Cross-entropy over vocabulary-parallel logits, as in training.
-  bool loss = true;
-};
-// After the last layer: norm, LM head, loss.
-LayerOps BuildHead(const Model& model, const LayerShape& shape,
-                   const HeadShape& head = {});
+// After the last layer: norm and LM head for the positions whose logits are
+// needed (see pass_purpose.h); then the loss over vocabulary-parallel logits,
+// or in inference the logits gathered to be sampled from.
+LayerOps BuildHead(const Model& model, const LayerShape& shape);
 // What a multi-token-prediction module has besides its block and its head: two
 // norms and the projection of 2h to h.
 LayerOps BuildPredictionInput(const Model& model, const LayerShape& shape);

@@ -1,6 +1,7 @@
 // The attention block around its core: norm, projections, rotary, output.
 #include <algorithm>
 
+#include "workload/model/kv_cache.h"
 #include "workload/model/layer_builder.h"
 
 namespace orrery {
@@ -54,12 +55,11 @@ void AddRotary(LayerBuilder& b) {
     b.Forward(OpName::kRotary, rotation);
     b.InputGradient(OpName::kRotary, rotation);
   }
-  if (shape.write_cache) {
-    const int64_t width =
-        a.is_latent() ? a.kv_rank + a.rope_dimension
-                      : kv_heads * (a.head_dimension + a.value_head_dimension);
-    Pointwise write = b.Elementwise(b.tokens() * width, 1, 0, 0);
-    write.written = StorageBytes(shape.cache, b.tokens() * width);
+  if (WritesCache(shape.purpose)) {
+    const int64_t elements =
+        b.tokens() * KvCacheElementsPerTokenAndLayer(b.model(), shape.tensor);
+    Pointwise write = b.Elementwise(elements, 1, 0, 0);
+    write.written = StorageBytes(shape.cache, elements);
     b.Forward(OpName::kCacheWrite, write);
   }
 }
@@ -93,10 +93,30 @@ void AddOutput(LayerBuilder& b) {
   }
 }
 
+// Rows of latent attention on this rank: new tokens of groups that stay in the
+// compressed space, and latents that are expanded to heads for the others. What
+// they have in the cache are latents too.
+struct LatentRows {
+  int64_t absorbed = 0;
+  int64_t expanded = 0;
+};
+
+LatentRows LatentRowsOf(const LayerShape& shape) {
+  LatentRows rows;
+  for (const SequenceGroup& g : shape.groups) {
+    if (AbsorbsLatent(shape.purpose, g)) {
+      rows.absorbed += g.count * g.queries / shape.context;
+    } else {
+      rows.expanded += g.count * (g.queries + g.cached) / shape.context;
+    }
+  }
+  return rows;
+}
+
 // Compressed products of all heads with a weight of their own each.
-Gemm PerHead(const LayerBuilder& b, int64_t n, int64_t k) {
+Gemm PerHead(const LayerBuilder& b, int64_t rows, int64_t n, int64_t k) {
   const Attention& a = b.model().attention();
-  return Gemm{.m = b.tokens(),
+  return Gemm{.m = rows,
               .n = n,
               .k = k,
               .batch = a.heads / b.shape().tensor,
@@ -143,17 +163,18 @@ void AddLatentProjections(LayerBuilder& b) {
   const LayerBuilder::LinearShape query_up{OpName::kQueryUp, b.tokens(),
                                            heads * a.score_head_dimension(),
                                            query_inputs, a.qkv_bias};
+  const LatentRows latents = LatentRowsOf(b.shape());
   const LayerBuilder::LinearShape kv_up{
-      OpName::kKeyValueUp, b.tokens(),
+      OpName::kKeyValueUp, latents.expanded,
       heads * (a.head_dimension + a.value_head_dimension), a.kv_rank,
       a.qkv_bias};
   b.GatherTokensForward(gathered);
   b.LinearForward(query_up);
-  if (b.shape().absorb_latent) {
-    b.Forward(OpName::kQueryAbsorb, PerHead(b, a.kv_rank, a.head_dimension));
-  } else {
-    b.LinearForward(kv_up);
+  if (latents.absorbed > 0) {
+    b.Forward(OpName::kQueryAbsorb,
+              PerHead(b, latents.absorbed, a.kv_rank, a.head_dimension));
   }
+  if (latents.expanded > 0) b.LinearForward(kv_up);
   b.LinearInputGradient(kv_up);
   b.LinearInputGradient(query_up);
   b.ReduceTokensInputGradient(gathered);
@@ -178,10 +199,11 @@ void AddAttention(LayerBuilder& b, int layer) {
   }
   AddRotary(b);
   AddAttentionCore(b, layer);
-  if (a.is_latent() && b.shape().absorb_latent) {
+  const int64_t absorbed = a.is_latent() ? LatentRowsOf(b.shape()).absorbed : 0;
+  if (absorbed > 0) {
     b.BeginModule();
     b.Forward(OpName::kValueAbsorb,
-              PerHead(b, a.value_head_dimension, a.kv_rank));
+              PerHead(b, absorbed, a.value_head_dimension, a.kv_rank));
   }
   AddOutput(b);
 }

@@ -17,16 +17,24 @@ namespace orrery {
 
 class LayerBuilder {
  public:
-  LayerBuilder(const Model& model, const LayerShape& shape);
+  LayerBuilder(const Model& model, const LayerShape& shape)
+      : LayerBuilder(model, shape, shape.tokens()) {}
+  // For so many tokens of this rank, where not all go on.
+  LayerBuilder(const Model& model, const LayerShape& shape, int64_t tokens);
 
   const Model& model() const { return model_; }
   const LayerShape& shape() const { return shape_; }
   // Tokens of this rank, and those it normalises: with sequence parallelism a
-  // tensor rank has its share of them between the matrix products.
-  int64_t tokens() const { return shape_.tokens(); }
+  // tensor rank has its share of them between the matrix products, of a batch
+  // that is padded if need be.
+  int64_t tokens() const { return tokens_; }
   int64_t resident_tokens() const {
-    return shape_.sequence_parallel ? tokens() / shape_.tensor : tokens();
+    return shape_.sequence_parallel
+               ? (tokens_ + shape_.tensor - 1) / shape_.tensor
+               : tokens_;
   }
+  bool trains() const { return trains_; }
+  bool drops_out() const { return trains_ && model_.dropout(); }
 
   // Opens the next module. `modules` are what it counts as when modules
   // are recomputed.
@@ -34,6 +42,8 @@ class LayerBuilder {
   // Whether steps added from now on may run beside the exchange before them.
   void BesideExchange(bool beside) { beside_ = beside; }
 
+  // Gradients and kept tensors are left out of what does not train, so that a
+  // part describes both passes and need not ask.
   void Forward(OpName name, const Work& work);
   void InputGradient(OpName name, const Work& work);
   void WeightGradient(OpName name, const Work& work);
@@ -108,6 +118,8 @@ class LayerBuilder {
 
   const Model& model_;
   const LayerShape& shape_;
+  int64_t tokens_;
+  bool trains_;
   int16_t module_index_ = -1;
   ModuleSet modules_ = kNoModule;
   bool beside_ = false;

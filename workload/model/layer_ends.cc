@@ -36,7 +36,7 @@ LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
   scatter.written += StorageBytes(shape.gradient, elements);
   b.WeightGradient(OpName::kEmbedding, scatter);
   if (model.embedding_norm()) AddNorm(b, b.resident_tokens(), Module::kNorm);
-  if (model.dropout()) {
+  if (b.drops_out()) {
     const int64_t resident = b.resident_tokens() * model.hidden();
     b.BeginModule();
     Pointwise dropout = b.Elementwise(resident, 1, 1, 1);
@@ -51,15 +51,8 @@ LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
   return std::move(b).Build();
 }
 
-LayerOps BuildHead(const Model& model, const LayerShape& shape,
-                   const HeadShape& head) {
-  // The head sees only the positions asked for.
-  LayerShape positions = shape;
-  if (head.positions > 0) {
-    positions.queries = head.positions;
-    positions.context = 1;
-  }
-  LayerBuilder b(model, positions);
+LayerOps BuildHead(const Model& model, const LayerShape& shape) {
+  LayerBuilder b(model, shape, shape.logits());
   const int64_t vocabulary =
       (model.vocabulary() + shape.tensor - 1) / shape.tensor;
   const int64_t hidden = model.hidden();
@@ -74,10 +67,19 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape,
   b.GatherTokensWeightGradient(hidden);
   b.LinearWeightGradient(linear);
   b.KeepLinearInput("head_input", b.resident_tokens(), hidden, Module::kNorm);
-  if (!head.loss) return std::move(b).Build();
+  const int64_t logits = b.tokens() * vocabulary;
+  if (!b.trains()) {
+    // Whoever samples needs the whole vocabulary.
+    if (shape.tensor > 1) {
+      b.ForwardExchange(Exchange{
+          .kind = ExchangeKind::kAllGather,
+          .group = ExchangeGroup::kTensor,
+          .bytes = StorageBytes(shape.activation, logits * shape.tensor)});
+    }
+    return std::move(b).Build();
+  }
 
   b.BeginModule();
-  const int64_t logits = b.tokens() * vocabulary;
   Pointwise loss = b.Elementwise(logits, 1, 0, kLossFlops);
   loss.kind = Pointwise::Kind::kSoftmax;
   loss.row = vocabulary;

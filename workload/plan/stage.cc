@@ -99,8 +99,7 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   const DType precision = plan.precision();
   // Narrow formats are for operands; what passes between kernels has 16 bits.
   const DType activation = Bits(precision) < 16 ? DType::kBf16 : precision;
-  return {.sequences = plan.micro_batch(),
-          .queries = plan.sequence(),
+  return {.groups = {{.count = plan.micro_batch(), .queries = plan.sequence()}},
           .tensor = degrees.tensor,
           .context = degrees.context,
           .expert = degrees.expert,
