@@ -172,7 +172,7 @@ void BM_BuildLayer(benchmark::State& state) {
   auto model = Model::FromProto(*proto);
   CHECK(model.ok());
   const LayerShape shape{
-      .sequences = 1, .queries = 8192, .tensor = 8, .sequence_parallel = true};
+      .groups = {{.queries = 8192}}, .tensor = 8, .sequence_parallel = true};
   for (auto _ : state) {
     benchmark::DoNotOptimize(BuildLayer(*model, 0, shape));
   }

@@ -24,12 +24,13 @@ constexpr int64_t kMaxTokens = int64_t{1} << 40;
 absl::StatusOr<LayerShape> ReadShape(const Arguments& arguments,
                                      const Model& model) {
   LayerShape shape;
-  ASSIGN_OR_RETURN(shape.sequences, CountFlag(arguments, "batch", 1));
-  ASSIGN_OR_RETURN(shape.queries, CountFlag(arguments, "sequence", 4096));
+  SequenceGroup group;
+  ASSIGN_OR_RETURN(group.count, CountFlag(arguments, "batch", 1));
+  ASSIGN_OR_RETURN(group.queries, CountFlag(arguments, "sequence", 4096));
   ASSIGN_OR_RETURN(const int64_t tensor, CountFlag(arguments, "tensor", 1));
   ASSIGN_OR_RETURN(shape.precision,
                    DTypeFlag(arguments, "dtype", DType::kBf16));
-  if (shape.sequences > kMaxTokens / shape.queries) {
+  if (group.count > kMaxTokens / group.queries) {
     return absl::InvalidArgumentError(
         "--batch times --sequence must be at most 2^40");
   }
@@ -44,12 +45,11 @@ absl::StatusOr<LayerShape> ReadShape(const Arguments& arguments,
   if (Bits(shape.precision) > 16) shape.activation = shape.precision;
   if (arguments.Has("decode")) {
     // One new token after a context of --sequence.
-    shape.cached = shape.queries - 1;
-    shape.queries = 1;
-    shape.write_cache = true;
-    shape.absorb_latent = true;
+    shape.purpose = PassPurpose::kDecode;
+    group = {.count = group.count, .queries = 1, .cached = group.queries - 1};
     shape.fusion = Fusion::kResidualNorm;
   }
+  shape.groups = {group};
   return shape;
 }
 
@@ -74,8 +74,8 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
   }
   const LayerOps ops = BuildLayer(model, static_cast<int>(layer) - 1, shape);
   std::vector<OpRow> rows;
-  const auto add = [&](const std::vector<Step>& steps) -> absl::Status {
-    for (const Step& step : steps) {
+  const auto add = [&](const std::vector<LayerStep>& steps) -> absl::Status {
+    for (const LayerStep& step : steps) {
       if (step.op() == nullptr) continue;
       RETURN_IF_ERROR(CheckSize(*step.op()));
       rows.push_back(TimeRow(*step.op(), timer, chip));
@@ -83,7 +83,7 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(add(ops.forward));
-  if (!arguments.Has("decode") && !arguments.Has("forward")) {
+  if (!arguments.Has("forward")) {
     RETURN_IF_ERROR(add(ops.input_gradient));
     RETURN_IF_ERROR(add(ops.weight_gradient));
   }

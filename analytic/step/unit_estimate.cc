@@ -10,7 +10,7 @@ namespace {
 
 // A list of steps with the time of each.
 struct PricedSteps {
-  const std::vector<Step>& steps;
+  const std::vector<LayerStep>& steps;
   std::vector<double> seconds = {};  // of the op, or of all of the exchange
   std::vector<Flops> flops = {};     // of the op
   std::vector<double> exposed = {};  // what is waited for of the exchange
@@ -23,11 +23,11 @@ class UnitPricer {
              int chunks)
       : prices_(prices), spans_(spans), overlap_(overlap), chunks_(chunks) {}
 
-  PricedSteps Price(const std::vector<Step>& steps) {
+  PricedSteps Price(const std::vector<LayerStep>& steps) {
     PricedSteps priced{steps};
     priced.seconds.reserve(steps.size());
     priced.flops.reserve(steps.size());
-    for (const Step& step : steps) {
+    for (const LayerStep& step : steps) {
       if (const Op* op = step.op()) {
         const PriceList::KernelPrice price = prices_.Kernel(*op);
         priced.seconds.push_back(price.seconds);
@@ -75,7 +75,7 @@ class UnitPricer {
   // The product that a chunked exchange runs along with: the one after a
   // gather, the one before a reduction; 0 if there is none.
   double ChunkedWith(const PricedSteps& list, size_t i) const {
-    const std::vector<Step>& steps = list.steps;
+    const std::vector<LayerStep>& steps = list.steps;
     const Exchange& exchange = *steps[i].exchange();
     if (chunks_ == 1 || exchange.group != ExchangeGroup::kTensor ||
         exchange.kind == ExchangeKind::kAllToAll || steps[i].beside_exchange) {
@@ -92,7 +92,7 @@ class UnitPricer {
 
   // Kernels that run beside the exchange at place `i`.
   static double Beside(const PricedSteps& list, size_t i) {
-    const std::vector<Step>& steps = list.steps;
+    const std::vector<LayerStep>& steps = list.steps;
     double beside = 0;
     int blocks = steps[i].exchange()->kind == ExchangeKind::kRing
                      ? steps[i].exchange()->steps
@@ -123,7 +123,7 @@ template <class Include>
 void AddSteps(const PricedSteps& list, Include include, PassEstimate& pass,
               Flops* flops = nullptr) {
   for (size_t i = 0; i < list.steps.size(); ++i) {
-    const Step& step = list.steps[i];
+    const LayerStep& step = list.steps[i];
     if (!include(step)) continue;
     if (step.op() != nullptr) {
       pass.kernels += list.seconds[i];
@@ -135,27 +135,29 @@ void AddSteps(const PricedSteps& list, Include include, PassEstimate& pass,
   }
 }
 
-double KernelsOfSlot(const PricedSteps& list, int slot) {
+double KernelsOfModule(const PricedSteps& list, int module_index) {
   double sum = 0;
   for (size_t i = 0; i < list.steps.size(); ++i) {
-    const Step& step = list.steps[i];
-    if (step.slot == slot && step.op() != nullptr) sum += list.seconds[i];
+    const LayerStep& step = list.steps[i];
+    if (step.module_index == module_index && step.op() != nullptr)
+      sum += list.seconds[i];
   }
   return sum;
 }
 
-// Exchanges of `list` hide behind the kernels of `behind` in the same slot.
+// Exchanges of `list` hide behind the kernels of `behind` in the same module.
 // `after_own`: only those that follow the module's own product; a gather before
 // it is waited for.
 void Hide(const PricedSteps& list, const PricedSteps& behind, bool after_own,
           PassEstimate& pass) {
   for (size_t i = 0; i < list.steps.size(); ++i) {
-    const Step& step = list.steps[i];
+    const LayerStep& step = list.steps[i];
     if (step.exchange() == nullptr) continue;
-    const bool first = i == 0 || list.steps[i - 1].slot != step.slot;
+    const bool first =
+        i == 0 || list.steps[i - 1].module_index != step.module_index;
     if (after_own && first) continue;
     const double hidden =
-        std::min(list.exposed[i], KernelsOfSlot(behind, step.slot));
+        std::min(list.exposed[i], KernelsOfModule(behind, step.module_index));
     double& exposed = pass.exposed[static_cast<size_t>(step.exchange()->group)];
     exposed = std::max(0.0, exposed - hidden);
   }
@@ -195,7 +197,7 @@ UnitEstimate& UnitEstimate::operator+=(const UnitEstimate& other) {
 UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
                           bool overlap, PriceList& prices,
                           const ExchangeSpans& spans) {
-  const auto all = [](const Step&) { return true; };
+  const auto all = [](const LayerStep&) { return true; };
   const int chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1;
   UnitPricer pricer(prices, spans, overlap, chunks);
   const PricedSteps forward = pricer.Price(ops.forward);
@@ -217,11 +219,13 @@ UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
     Hide(weights, inputs, /*after_own=*/false, unit.weight_gradient);
   }
   const bool full = plan.recompute() == Recompute::kFull;
-  const ModuleSet modules = RecomputedModules(plan);
-  if (full || modules != kNoModule) {
+  const ModuleSet modules = plan.recomputed_modules();
+  if (full || !modules.empty()) {
     AddSteps(
         forward,
-        [&](const Step& step) { return full || (step.modules & modules) != 0; },
+        [&](const LayerStep& step) {
+          return full || step.modules.Meets(modules);
+        },
         unit.input_gradient, &unit.recomputed);
   }
   return unit;

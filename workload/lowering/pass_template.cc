@@ -11,9 +11,9 @@ namespace {
 
 void WriteAgain(PassWriter& writer, const LayerOps& ops,
                 const Recomputation& again) {
-  std::vector<Step> steps;
-  for (const Step& step : ops.forward) {
-    if (again.full || (step.modules & again.modules) != 0) {
+  std::vector<LayerStep> steps;
+  for (const LayerStep& step : ops.forward) {
+    if (again.full || step.modules.Meets(again.modules)) {
       steps.push_back(step);
     }
   }
@@ -21,13 +21,14 @@ void WriteAgain(PassWriter& writer, const LayerOps& ops,
   writer.AddSteps(steps);
 }
 
-// The steps of one slot, of a list sorted by slot downwards.
-absl::Span<const Step> OfSlot(const std::vector<Step>& steps, int slot) {
-  const auto first =
-      std::find_if(steps.begin(), steps.end(),
-                   [slot](const Step& s) { return s.slot == slot; });
+// The steps of one module, of a list sorted by module downwards.
+absl::Span<const LayerStep> OfModule(const std::vector<LayerStep>& steps,
+                                     int index) {
+  const auto first = std::find_if(
+      steps.begin(), steps.end(),
+      [index](const LayerStep& s) { return s.module_index == index; });
   auto last = first;
-  while (last != steps.end() && last->slot == slot) ++last;
+  while (last != steps.end() && last->module_index == index) ++last;
   return absl::MakeConstSpan(steps.data() + (first - steps.begin()),
                              static_cast<size_t>(last - first));
 }
@@ -49,11 +50,11 @@ PassTemplate BackwardPass(const LayerOps& ops, const Recomputation& again,
   WriteAgain(writer, ops, again);
   int top = -1;
   for (const auto* list : {&ops.input_gradient, &ops.weight_gradient}) {
-    if (!list->empty()) top = std::max<int>(top, list->front().slot);
+    if (!list->empty()) top = std::max<int>(top, list->front().module_index);
   }
-  for (int slot = top; slot >= 0; --slot) {
-    const auto input = OfSlot(ops.input_gradient, slot);
-    const auto weight = OfSlot(ops.weight_gradient, slot);
+  for (int index = top; index >= 0; --index) {
+    const auto input = OfModule(ops.input_gradient, index);
+    const auto weight = OfModule(ops.weight_gradient, index);
     // What the weights need again travels while the input's gradient is
     // computed.
     writer.SetPhase(WorkPhase::kWeightGradient);

@@ -143,7 +143,7 @@ int32_t PassWriter::EmitExchange(const Exchange& exchange, const Tasks& after,
   return Append(std::move(task), std::string(Name(exchange.kind)), {});
 }
 
-PassWriter::Tasks PassWriter::NextInputs(const Step& step) {
+PassWriter::Tasks PassWriter::NextInputs(const LayerStep& step) {
   if (step.beside_exchange) return side_.value_or(before_exchange_);
   Tasks inputs = main_;
   if (step.op() != nullptr && !blocks_.empty() && !split_next_) {
@@ -157,11 +157,11 @@ PassWriter::Tasks PassWriter::NextInputs(const Step& step) {
   return inputs;
 }
 
-void PassWriter::Advance(const Step& step, int32_t task) {
+void PassWriter::Advance(const LayerStep& step, int32_t task) {
   (step.beside_exchange ? side_.emplace() : main_) = {task};
 }
 
-void PassWriter::AddOp(const Step& step, const Tasks& after) {
+void PassWriter::AddOp(const LayerStep& step, const Tasks& after) {
   const KernelWork timed = timer_(*step.op());
   pass_.work.Add(timed, phase_ == WorkPhase::kRecompute);
   if (!split_next_ || step.beside_exchange) {
@@ -184,7 +184,7 @@ void PassWriter::AddOp(const Step& step, const Tasks& after) {
 }
 
 // A product whose result is exchanged piece by piece.
-void PassWriter::AddSplitOp(const Step& step, const Exchange& exchange,
+void PassWriter::AddSplitOp(const LayerStep& step, const Exchange& exchange,
                             const Tasks& after) {
   const KernelWork timed = timer_(*step.op());
   pass_.work.Add(timed, phase_ == WorkPhase::kRecompute);
@@ -208,7 +208,7 @@ void PassWriter::AddSplitOp(const Step& step, const Exchange& exchange,
   main_ = {last};
 }
 
-void PassWriter::AddExchange(const Step& step) {
+void PassWriter::AddExchange(const LayerStep& step) {
   const Exchange& exchange = *step.exchange();
   const Tasks after = NextInputs(step);
   if (step.beside_exchange) {
@@ -226,10 +226,10 @@ void PassWriter::AddExchange(const Step& step) {
   main_ = {EmitExchange(exchange, after)};
 }
 
-void PassWriter::AddSteps(absl::Span<const Step> steps) {
+void PassWriter::AddSteps(absl::Span<const LayerStep> steps) {
   for (size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i];
-    const Step* next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
+    const LayerStep& step = steps[i];
+    const LayerStep* next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
     const bool plain =
         !step.beside_exchange && next != nullptr && !next->beside_exchange;
     if (step.exchange() != nullptr) {
@@ -262,19 +262,19 @@ void PassWriter::AddSteps(absl::Span<const Step> steps) {
   }
 }
 
-void PassWriter::AddInputGradients(absl::Span<const Step> steps) {
+void PassWriter::AddInputGradients(absl::Span<const LayerStep> steps) {
   const bool has_op =
       std::any_of(steps.begin(), steps.end(),
-                  [](const Step& s) { return s.op() != nullptr; });
+                  [](const LayerStep& s) { return s.op() != nullptr; });
   AddSteps(steps);
   // A module without an input gradient of its own (the embedding) waits for
   // what the exchanges bring.
   if (!has_op || !options_.overlap_weight_gradient) gradient_ = main_;
 }
 
-void PassWriter::AddWeightExchanges(absl::Span<const Step> steps) {
+void PassWriter::AddWeightExchanges(absl::Span<const LayerStep> steps) {
   weight_exchanges_.clear();
-  for (const Step& step : steps) {
+  for (const LayerStep& step : steps) {
     if (step.exchange() == nullptr) continue;
     const Tasks after = step.beside_exchange && side_ ? *side_ : main_;
     weight_exchanges_.push_back(EmitExchange(*step.exchange(), after));
@@ -282,8 +282,8 @@ void PassWriter::AddWeightExchanges(absl::Span<const Step> steps) {
   }
 }
 
-void PassWriter::AddWeightOps(absl::Span<const Step> steps) {
-  for (const Step& step : steps) {
+void PassWriter::AddWeightOps(absl::Span<const LayerStep> steps) {
+  for (const LayerStep& step : steps) {
     if (step.op() == nullptr) continue;
     Tasks after = gradient_;
     after.insert(after.end(), weight_exchanges_.begin(),

@@ -20,13 +20,13 @@ class PassWriter {
   void SetPhase(WorkPhase phase) { phase_ = phase; }
 
   // Along the main chain, or beside it where a step says so.
-  void AddSteps(absl::Span<const Step> steps);
+  void AddSteps(absl::Span<const LayerStep> steps);
   // The input gradients of one module: as AddSteps, and remembers where the
   // weight gradients of the module may start.
-  void AddInputGradients(absl::Span<const Step> steps);
+  void AddInputGradients(absl::Span<const LayerStep> steps);
   // The weight gradients of one module: first their exchanges, then their ops.
-  void AddWeightExchanges(absl::Span<const Step> steps);
-  void AddWeightOps(absl::Span<const Step> steps);
+  void AddWeightExchanges(absl::Span<const LayerStep> steps);
+  void AddWeightOps(absl::Span<const LayerStep> steps);
 
   PassTemplate Finish() &&;
 
@@ -34,12 +34,12 @@ class PassWriter {
   using Tasks = std::vector<int32_t>;
   static constexpr int32_t kInput = -1;  // the pass' input, as a task
 
-  Tasks NextInputs(const Step& step);
-  void Advance(const Step& step, int32_t task);
-  void AddOp(const Step& step, const Tasks& after);
-  void AddSplitOp(const Step& step, const Exchange& exchange,
+  Tasks NextInputs(const LayerStep& step);
+  void Advance(const LayerStep& step, int32_t task);
+  void AddOp(const LayerStep& step, const Tasks& after);
+  void AddSplitOp(const LayerStep& step, const Exchange& exchange,
                   const Tasks& after);
-  void AddExchange(const Step& step);
+  void AddExchange(const LayerStep& step);
   int32_t EmitExchange(const Exchange& exchange, const Tasks& after,
                        int64_t pieces = 1);
   int32_t EmitKernel(const Op& op, const KernelWork& timed, const Tasks& after);

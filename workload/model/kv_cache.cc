@@ -6,10 +6,11 @@
 
 namespace orrery {
 
-int64_t KvCacheElementsPerTokenAndLayer(const Model& model) {
+int64_t KvCacheElementsPerTokenAndLayer(const Model& model, int tensor) {
   const Attention& a = model.attention();
   if (a.is_latent()) return int64_t{a.kv_rank} + a.rope_dimension;
-  return a.key_width() + a.value_width();
+  const int64_t kv_heads = std::max(1, a.kv_heads / tensor);
+  return kv_heads * (a.score_head_dimension() + a.value_head_dimension);
 }
 
 Bytes KvCacheBytesPerTokenAndLayer(const Model& model, int bits) {

@@ -14,8 +14,10 @@
 
 namespace orrery {
 
-// Cache elements of one token in one layer, all heads.
-int64_t KvCacheElementsPerTokenAndLayer(const Model& model);
+// Cache elements of one token in one layer on one of `tensor` ranks, which
+// split the key-value heads; what cannot be split, a head or the latent, every
+// rank has.
+int64_t KvCacheElementsPerTokenAndLayer(const Model& model, int tensor = 1);
 
 // Bytes of one token in one layer with elements of `bits` bits, rounded up to
 // whole bytes.

@@ -27,32 +27,33 @@ void AddResidual(LayerBuilder& builder, bool post_norm) {
   const int64_t elements = builder.resident_tokens() * model.hidden();
   const DType activation = builder.shape().activation;
   if (post_norm) {
-    builder.Slot(kNormModule);
+    builder.BeginModule(Module::kNorm);
     builder.Norm(builder.resident_tokens(), model.hidden(), /*residual=*/false);
     builder.Keep("post_norm_input", elements, activation);
   }
-  builder.Slot();
+  builder.BeginModule();
   const Bytes mask = StorageBytes(DType::kInt8, elements);
+  const bool drops_out = builder.drops_out();
   Pointwise dropout = builder.Elementwise(elements, 1, 1, 1);
   dropout.written += mask;
   switch (builder.shape().fusion) {
     case Fusion::kNone:
-      if (model.dropout()) builder.Forward(OpName::kDropout, dropout);
+      if (drops_out) builder.Forward(OpName::kDropout, dropout);
       builder.Forward(OpName::kResidual,
                       builder.Elementwise(elements, 2, 1, 1));
       break;
     case Fusion::kPointwise: {
       Pointwise sum = builder.Elementwise(elements, 2, 1, 2);
-      if (model.dropout()) sum.written += mask;
+      if (drops_out) sum.written += mask;
       builder.Forward(OpName::kResidual, sum);
       break;
     }
     case Fusion::kResidualNorm:
       // The next norm adds the residual.
-      if (model.dropout()) builder.Forward(OpName::kDropout, dropout);
+      if (drops_out) builder.Forward(OpName::kDropout, dropout);
       break;
   }
-  if (!model.dropout()) return;
+  if (!drops_out) return;
   builder.Keep("dropout_mask", elements, DType::kInt8);
   Pointwise gradient = builder.Elementwise(elements, 1, 1, 1);
   gradient.read += mask;
@@ -62,7 +63,7 @@ void AddResidual(LayerBuilder& builder, bool post_norm) {
 Bytes KeptBytes(const LayerOps& ops, ModuleSet recomputed) {
   Bytes sum;
   for (const KeptTensor& tensor : ops.kept) {
-    if ((tensor.modules & recomputed) == 0) sum += tensor.bytes;
+    if (!tensor.modules.Meets(recomputed)) sum += tensor.bytes;
   }
   return sum;
 }
@@ -75,17 +76,17 @@ Bytes KeptInputBytes(const LayerOps& ops) {
   return sum;
 }
 
-Flops SumMatrixFlops(const std::vector<Step>& steps) {
+Flops SumMatrixFlops(const std::vector<LayerStep>& steps) {
   Flops sum;
-  for (const Step& step : steps) {
+  for (const LayerStep& step : steps) {
     if (step.op() != nullptr) sum += MatrixFlops(*step.op());
   }
   return sum;
 }
 
-Flops SumModelFlops(const std::vector<Step>& steps) {
+Flops SumModelFlops(const std::vector<LayerStep>& steps) {
   Flops sum;
-  for (const Step& step : steps) {
+  for (const LayerStep& step : steps) {
     if (step.op() != nullptr) sum += ModelFlops(*step.op());
   }
   return sum;

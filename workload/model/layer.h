@@ -3,18 +3,20 @@
 //
 // For one layer and one shape: what runs forward, what yields the gradient of
 // the input, what yields the gradients of the weights, where ranks exchange
-// data in between, and which tensors are kept from forward to backward.
+// data in between, and which tensors are kept from forward to backward. In
+// inference there is a forward list and nothing else.
 //
 //   const LayerOps ops = BuildLayer(model, layer, shape);
-//   for (const Step& step : ops.forward) ...
+//   for (const LayerStep& step : ops.forward) ...
 //
-// Steps of a list stand in the order of execution. A `slot` numbers the
-// modules of a layer in forward order and ties the three lists together: both
-// gradient lists run through the slots downwards, and the weight gradient of a
-// slot needs what the input-gradient list did in slots above it. So a schedule
-// that splits the passes runs the lists one after the other, and one that does
-// not merges them by slot, which puts each weight gradient beside the exchange
-// it can hide. A ring exchange brings one block per step: the i-th attention op
+// Steps of a list stand in the order of execution. A layer is a row of modules
+// (norm, projection, attention core, ...); a step's `module_index` numbers them
+// in forward order and ties the three lists together: both gradient lists run
+// through the modules downwards, and the weight gradient of a module needs what
+// the input-gradient list did in modules above it. So a schedule that splits
+// the passes runs the lists one after the other, and one that does not merges
+// them module by module, which puts each weight gradient beside the exchange it
+// can hide. A ring exchange brings one block per step: the i-th attention op
 // after it needs i of them.
 //
 // Recomputation: a kept tensor whose `modules` meet the recomputed set is not
@@ -32,6 +34,7 @@
 #include "topology/traffic/communication_kind.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
+#include "workload/model/module.h"
 #include "workload/model/op.h"
 
 namespace orrery {
@@ -71,20 +74,11 @@ struct Exchange {
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
 
-// Parts of a layer that can be recomputed, as a set of bits: bit i is the i-th
-// Module of plan.h.
-using ModuleSet = uint8_t;
-inline constexpr ModuleSet kNoModule = 0;
-inline constexpr ModuleSet kAttentionCoreModule = 1 << 0;
-inline constexpr ModuleSet kNormModule = 1 << 1;
-inline constexpr ModuleSet kMlpActivationModule = 1 << 2;
-inline constexpr ModuleSet kMlpModule = 1 << 3;
-inline constexpr ModuleSet kMoeModule = 1 << 4;
-inline constexpr ModuleSet kLatentUpModule = 1 << 5;
-
-struct Step {
+// An op or an exchange, in its place.
+struct LayerStep {
   std::variant<Op, Exchange> what;
-  int16_t slot = 0;
+  int16_t module_index = 0;
+  // What its module counts as when modules are recomputed.
   ModuleSet modules = kNoModule;
   // Does not need the exchange before it in the list, and may run beside it:
   // shared experts beside the dispatch, the first block of ring attention
@@ -93,44 +87,39 @@ struct Step {
 
   const Op* op() const { return std::get_if<Op>(&what); }
   const Exchange* exchange() const { return std::get_if<Exchange>(&what); }
-  friend bool operator==(const Step&, const Step&) = default;
+  friend bool operator==(const LayerStep&, const LayerStep&) = default;
 };
 
-// A tensor that lives from its slot's forward to its slot's backward.
+// A tensor that lives from its module's forward to its module's backward.
 struct KeptTensor {
   // What it is to the op that needs it: "norm_input", "keys".
   std::string_view name;
   Bytes bytes{};
-  int16_t slot = 0;
+  // It is computed again with any of these.
   ModuleSet modules = kNoModule;
   bool layer_input = false;
 };
 
 struct LayerOps {
-  std::vector<Step> forward;
-  std::vector<Step> input_gradient;
-  std::vector<Step> weight_gradient;
+  std::vector<LayerStep> forward;
+  std::vector<LayerStep> input_gradient;
+  std::vector<LayerStep> weight_gradient;
   std::vector<KeptTensor> kept;
 };
 
 // The ops of `layer`. Layers from model.layers() on are the blocks of the
 // multi-token-prediction modules. Requires: the degrees divide the model (heads
-// by tensor x context for Ulysses, experts by expert), queries by context.
+// by tensor x context for Ulysses, experts by expert), and what layer_shape.h
+// asks for.
 LayerOps BuildLayer(const Model& model, int layer, const LayerShape& shape);
 
 // Before the first layer: the vocabulary-parallel embedding.
 LayerOps BuildEmbedding(const Model& model, const LayerShape& shape);
 
-// What the end of the model computes.
-struct HeadShape {
-  // Positions per sequence whose logits are needed; 0: all.
-  int64_t positions = 0;
-  // Cross-entropy over vocabulary-parallel logits, as in training.
-  bool loss = true;
-};
-// After the last layer: norm, LM head, loss.
-LayerOps BuildHead(const Model& model, const LayerShape& shape,
-                   const HeadShape& head = {});
+// After the last layer: norm and LM head for the positions whose logits are
+// needed (see pass_purpose.h); then the loss over vocabulary-parallel logits,
+// or in inference the logits gathered to be sampled from.
+LayerOps BuildHead(const Model& model, const LayerShape& shape);
 // What a multi-token-prediction module has besides its block and its head: two
 // norms and the projection of 2h to h.
 LayerOps BuildPredictionInput(const Model& model, const LayerShape& shape);
@@ -141,7 +130,7 @@ Bytes KeptBytes(const LayerOps& ops, ModuleSet recomputed);
 Bytes KeptInputBytes(const LayerOps& ops);
 
 // Sums over a list of steps.
-Flops SumMatrixFlops(const std::vector<Step>& steps);
-Flops SumModelFlops(const std::vector<Step>& steps);
+Flops SumMatrixFlops(const std::vector<LayerStep>& steps);
+Flops SumModelFlops(const std::vector<LayerStep>& steps);
 
 }  // namespace orrery

@@ -1,6 +1,7 @@
 // The attention block around its core: norm, projections, rotary, output.
 #include <algorithm>
 
+#include "workload/model/kv_cache.h"
 #include "workload/model/layer_builder.h"
 
 namespace orrery {
@@ -21,7 +22,7 @@ void AddQueryKeyValue(LayerBuilder& b) {
                  kv_heads * (a.score_head_dimension() + a.value_head_dimension),
       .inputs = model.hidden(),
       .bias = a.qkv_bias};
-  b.Slot();
+  b.BeginModule();
   b.GatherTokensForward(model.hidden());
   b.LinearForward(linear);
   b.LinearInputGradient(linear);
@@ -29,7 +30,7 @@ void AddQueryKeyValue(LayerBuilder& b) {
   b.GatherTokensWeightGradient(model.hidden());
   b.LinearWeightGradient(linear);
   b.KeepLinearInput("query_key_value_input", b.resident_tokens(),
-                    model.hidden(), kNormModule);
+                    model.hidden(), Module::kNorm);
 }
 
 // Rotation of queries and keys in place, and the new keys and values on their
@@ -39,7 +40,7 @@ void AddRotary(LayerBuilder& b) {
   const LayerShape& shape = b.shape();
   const int64_t heads = a.heads / shape.tensor;
   const int64_t kv_heads = std::max(1, a.kv_heads / shape.tensor);
-  b.Slot();
+  b.BeginModule();
   if (a.qk_norm) {
     const int64_t rows = b.tokens() * (heads + kv_heads);
     b.Norm(rows, a.head_dimension, /*residual=*/false);
@@ -54,12 +55,11 @@ void AddRotary(LayerBuilder& b) {
     b.Forward(OpName::kRotary, rotation);
     b.InputGradient(OpName::kRotary, rotation);
   }
-  if (shape.write_cache) {
-    const int64_t width =
-        a.is_latent() ? a.kv_rank + a.rope_dimension
-                      : kv_heads * (a.head_dimension + a.value_head_dimension);
-    Pointwise write = b.Elementwise(b.tokens() * width, 1, 0, 0);
-    write.written = StorageBytes(shape.cache, b.tokens() * width);
+  if (WritesCache(shape.purpose)) {
+    const int64_t elements =
+        b.tokens() * KvCacheElementsPerTokenAndLayer(b.model(), shape.tensor);
+    Pointwise write = b.Elementwise(elements, 1, 0, 0);
+    write.written = StorageBytes(shape.cache, elements);
     b.Forward(OpName::kCacheWrite, write);
   }
 }
@@ -75,7 +75,7 @@ void AddOutput(LayerBuilder& b) {
                                          .bias = a.output_bias};
   // In a parallel block the MLP's output is added before ranks are summed.
   const bool alone = !model.parallel_block();
-  b.Slot();
+  b.BeginModule();
   b.LinearForward(linear);
   if (alone) b.ReduceTokensForward(model.hidden());
   if (alone) b.GatherTokensInputGradient(model.hidden());
@@ -93,10 +93,30 @@ void AddOutput(LayerBuilder& b) {
   }
 }
 
+// Rows of latent attention on this rank: new tokens of groups that stay in the
+// compressed space, and latents that are expanded to heads for the others. What
+// they have in the cache are latents too.
+struct LatentRows {
+  int64_t absorbed = 0;
+  int64_t expanded = 0;
+};
+
+LatentRows LatentRowsOf(const LayerShape& shape) {
+  LatentRows rows;
+  for (const SequenceGroup& g : shape.groups) {
+    if (AbsorbsLatent(shape.purpose, g)) {
+      rows.absorbed += g.count * g.queries / shape.context;
+    } else {
+      rows.expanded += g.count * (g.queries + g.cached) / shape.context;
+    }
+  }
+  return rows;
+}
+
 // Compressed products of all heads with a weight of their own each.
-Gemm PerHead(const LayerBuilder& b, int64_t n, int64_t k) {
+Gemm PerHead(const LayerBuilder& b, int64_t rows, int64_t n, int64_t k) {
   const Attention& a = b.model().attention();
-  return Gemm{.m = b.tokens(),
+  return Gemm{.m = rows,
               .n = n,
               .k = k,
               .batch = a.heads / b.shape().tensor,
@@ -118,7 +138,7 @@ void AddLatentProjections(LayerBuilder& b) {
   const int64_t latent = a.kv_rank + a.rope_dimension;
   const bool compressed_query = a.query_rank > 0;
 
-  b.Slot();
+  b.BeginModule();
   const LayerBuilder::LinearShape kv_down{OpName::kKeyValueDown, rows, latent,
                                           hidden, a.qkv_bias};
   const LayerBuilder::LinearShape query_down{OpName::kQueryDown, rows,
@@ -129,31 +149,32 @@ void AddLatentProjections(LayerBuilder& b) {
   b.LinearInputGradient(kv_down);
   if (compressed_query) b.LinearWeightGradient(query_down);
   b.LinearWeightGradient(kv_down);
-  b.KeepLinearInput("latent_down_input", rows, hidden, kNormModule);
+  b.KeepLinearInput("latent_down_input", rows, hidden, Module::kNorm);
 
-  b.Slot(kNormModule);
+  b.BeginModule(Module::kNorm);
   b.Norm(rows, a.kv_rank, /*residual=*/false);
   if (compressed_query) b.Norm(rows, a.query_rank, /*residual=*/false);
   b.Keep("latent_norm_input", rows * (a.kv_rank + a.query_rank),
          b.shape().activation);
 
-  b.Slot(kLatentUpModule);
+  b.BeginModule(Module::kLatentUp);
   const int64_t gathered = latent + (compressed_query ? a.query_rank : hidden);
   const int64_t query_inputs = compressed_query ? a.query_rank : hidden;
   const LayerBuilder::LinearShape query_up{OpName::kQueryUp, b.tokens(),
                                            heads * a.score_head_dimension(),
                                            query_inputs, a.qkv_bias};
+  const LatentRows latents = LatentRowsOf(b.shape());
   const LayerBuilder::LinearShape kv_up{
-      OpName::kKeyValueUp, b.tokens(),
+      OpName::kKeyValueUp, latents.expanded,
       heads * (a.head_dimension + a.value_head_dimension), a.kv_rank,
       a.qkv_bias};
   b.GatherTokensForward(gathered);
   b.LinearForward(query_up);
-  if (b.shape().absorb_latent) {
-    b.Forward(OpName::kQueryAbsorb, PerHead(b, a.kv_rank, a.head_dimension));
-  } else {
-    b.LinearForward(kv_up);
+  if (latents.absorbed > 0) {
+    b.Forward(OpName::kQueryAbsorb,
+              PerHead(b, latents.absorbed, a.kv_rank, a.head_dimension));
   }
+  if (latents.expanded > 0) b.LinearForward(kv_up);
   b.LinearInputGradient(kv_up);
   b.LinearInputGradient(query_up);
   b.ReduceTokensInputGradient(gathered);
@@ -161,13 +182,13 @@ void AddLatentProjections(LayerBuilder& b) {
   b.LinearWeightGradient(kv_up);
   b.LinearWeightGradient(query_up);
   b.KeepLinearInput("latent_up_input", rows, a.kv_rank + a.query_rank,
-                    kNormModule);
+                    Module::kNorm);
 }
 
 void AddAttention(LayerBuilder& b, int layer) {
   const Model& model = b.model();
   const Attention& a = model.attention();
-  b.Slot(kNormModule);
+  b.BeginModule(Module::kNorm);
   b.Norm(b.resident_tokens(), model.hidden(), /*residual=*/true);
   b.Keep("norm_input", b.resident_tokens() * model.hidden(),
          b.shape().activation, kNoModule, /*layer_input=*/true);
@@ -178,10 +199,11 @@ void AddAttention(LayerBuilder& b, int layer) {
   }
   AddRotary(b);
   AddAttentionCore(b, layer);
-  if (a.is_latent() && b.shape().absorb_latent) {
-    b.Slot();
+  const int64_t absorbed = a.is_latent() ? LatentRowsOf(b.shape()).absorbed : 0;
+  if (absorbed > 0) {
+    b.BeginModule();
     b.Forward(OpName::kValueAbsorb,
-              PerHead(b, a.value_head_dimension, a.kv_rank));
+              PerHead(b, absorbed, a.value_head_dimension, a.kv_rank));
   }
   AddOutput(b);
 }

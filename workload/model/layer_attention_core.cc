@@ -1,6 +1,9 @@
 // The core of attention: flash or unfused, on one rank or over context ranks.
+// Every group of sequences has a kernel of its own, and over context ranks
+// exchanges of its own.
 #include <algorithm>
 
+#include "base/check.h"
 #include "workload/model/layer_builder.h"
 
 namespace orrery {
@@ -11,26 +14,30 @@ namespace {
 constexpr double kSoftmaxFlops = 7;
 constexpr double kSoftmaxGradientFlops = 4;
 
-// What this rank's core works on, before context parallelism: its heads, all
-// its queries, every key.
-FusedAttention CoreShape(const LayerBuilder& b, int layer) {
+// What this rank's core does for a group, before context parallelism: its
+// heads, all queries, every key.
+FusedAttention CoreShape(const LayerBuilder& b, int layer,
+                         const SequenceGroup& group) {
   const Attention& a = b.model().attention();
   const LayerShape& shape = b.shape();
-  const bool latent = a.is_latent() && shape.absorb_latent;
+  const bool absorbed = a.is_latent() && AbsorbsLatent(shape.purpose, group);
+  // Expanded latents are not what the cache holds.
+  const bool from_cache =
+      WritesCache(shape.purpose) && (absorbed || !a.is_latent());
   FusedAttention core{
-      .batch = shape.sequences,
+      .batch = group.count,
       .query_heads = a.heads / shape.tensor,
       .kv_heads = std::max(1, a.kv_heads / shape.tensor),
-      .queries = shape.queries,
-      .keys = shape.cached + shape.queries,
+      .queries = group.queries,
+      .keys = group.cached + group.queries,
       .head_dimension = a.score_head_dimension(),
       .value_dimension = a.value_head_dimension,
       .mask = shape.causal ? Mask::kCausal : Mask::kFull,
       .window = b.model().Window(layer).value_or(0),
       .operand = shape.activation,
-      .cache = shape.write_cache ? shape.cache : shape.activation,
+      .cache = from_cache ? shape.cache : shape.activation,
   };
-  if (latent) {
+  if (absorbed) {
     core.kv_heads = 1;
     core.head_dimension = a.kv_rank + a.rope_dimension;
     core.value_dimension = a.kv_rank;
@@ -52,13 +59,14 @@ void AddFlash(LayerBuilder& b, FusedAttention core) {
 }
 
 // One op per block of keys that comes around the ring. With balanced chunks a
-// rank's queries see half of every block but their own, of which the causal
-// half: together q (s + 1) / 2 pairs.
+// rank's queries see half the new keys of every block but their own, of which
+// the causal half: together q (s + 1) / 2 pairs. Cached keys they see all.
 void AddRingFlash(LayerBuilder& b, FusedAttention core) {
   const LayerShape& shape = b.shape();
   const int64_t block_keys = core.keys / shape.context;
   core.queries /= shape.context;
-  const int64_t elements = shape.sequences * block_keys * KeyValueWidth(core);
+  const int64_t cached_keys = block_keys - core.queries;
+  const int64_t elements = core.batch * block_keys * KeyValueWidth(core);
   Exchange ring{.kind = ExchangeKind::kRing,
                 .group = ExchangeGroup::kContext,
                 .bytes = StorageBytes(shape.activation, elements),
@@ -74,7 +82,9 @@ void AddRingFlash(LayerBuilder& b, FusedAttention core) {
   b.BesideExchange(false);
   FusedAttention other = core;
   other.mask = Mask::kFull;
-  other.keys = shape.causal ? std::max<int64_t>(1, block_keys / 2) : block_keys;
+  other.keys = shape.causal
+                   ? cached_keys + std::max<int64_t>(1, core.queries / 2)
+                   : block_keys;
   for (int step = 1; step < shape.context; ++step) AddFlash(b, other);
 }
 
@@ -84,11 +94,21 @@ void AddGatheredFlash(LayerBuilder& b, FusedAttention core) {
       .kind = ExchangeKind::kAllGather,
       .group = ExchangeGroup::kContext,
       .bytes = StorageBytes(shape.activation,
-                            shape.sequences * core.keys * KeyValueWidth(core))};
-  core.queries /= shape.context;
-  if (core.mask == Mask::kCausal) core.mask = Mask::kCausalBalanced;
+                            core.batch * core.keys * KeyValueWidth(core))};
   b.ForwardExchange(gather);
   b.InputGradientExchange(gather);
+  const int64_t cached = core.keys - core.queries;
+  core.queries /= shape.context;
+  if (core.mask == Mask::kCausal && cached > 0) {
+    // Balanced are only the new keys; cached ones are seen by all, in a kernel
+    // of their own.
+    FusedAttention past = core;
+    past.mask = Mask::kFull;
+    past.keys = cached;
+    AddFlash(b, past);
+    core.keys -= cached;
+  }
+  if (core.mask == Mask::kCausal) core.mask = Mask::kCausalBalanced;
   AddFlash(b, core);
   Exchange scatter = gather;
   scatter.kind = ExchangeKind::kReduceScatter;
@@ -105,7 +125,8 @@ void AddUlyssesFlash(LayerBuilder& b, FusedAttention core) {
     return Exchange{
         .kind = ExchangeKind::kAllToAll,
         .group = ExchangeGroup::kContext,
-        .bytes = StorageBytes(shape.activation, b.tokens() * width)};
+        .bytes = StorageBytes(shape.activation, core.batch * core.queries /
+                                                    shape.context * width)};
   };
   const Exchange inputs = all_to_all(query_width + KeyValueWidth(core));
   const Exchange outputs = all_to_all(output_width);
@@ -122,7 +143,7 @@ void AddUlyssesFlash(LayerBuilder& b, FusedAttention core) {
 // computed; the mask only hides them.
 void AddUnfused(LayerBuilder& b, const FusedAttention& core) {
   const LayerShape& shape = b.shape();
-  const bool dropout = b.model().dropout();
+  const bool dropout = b.drops_out();
   const int64_t queries = core.queries / shape.context;
   const int64_t scores = core.batch * core.query_heads * queries * core.keys;
   // Query heads that share keys stand below one another.
@@ -163,39 +184,43 @@ void AddUnfused(LayerBuilder& b, const FusedAttention& core) {
   b.InputGradient(OpName::kScores, product(rows, d, core.keys));
   b.InputGradient(OpName::kScores, product(core.keys, d, rows));
 
-  b.Keep("softmax_output", scores, shape.activation, kAttentionCoreModule);
+  b.Keep("softmax_output", scores, shape.activation, Module::kAttentionCore);
   if (dropout) {
     b.Keep("attention_dropout_mask", scores, DType::kInt8,
-           kAttentionCoreModule);
+           Module::kAttentionCore);
     b.Keep("attention_dropout_output", scores, shape.activation,
-           kAttentionCoreModule);
+           Module::kAttentionCore);
   }
 }
 
-}  // namespace
-
-void AddAttentionCore(LayerBuilder& b, int layer) {
+// What the gradient of the core needs again, but for the score matrix.
+void KeepInputs(LayerBuilder& b) {
+  const Attention& a = b.model().attention();
   const LayerShape& shape = b.shape();
-  const FusedAttention core = CoreShape(b, layer);
-  const ModuleSet up =
-      b.model().attention().is_latent() ? kLatentUpModule : kNoModule;
-  b.Slot(kAttentionCoreModule);
-  b.Keep("queries", b.tokens() * core.query_heads * core.head_dimension,
-         shape.activation, up);
-  b.Keep("keys", b.tokens() * core.kv_heads * core.head_dimension,
-         shape.activation, up);
-  b.Keep("values", b.tokens() * core.kv_heads * core.value_dimension,
-         shape.activation, up);
+  const ModuleSet up = a.is_latent() ? ModuleSet(Module::kLatentUp) : kNoModule;
+  const int64_t heads = b.tokens() * (a.heads / shape.tensor);
+  const int64_t kv_heads = b.tokens() * std::max(1, a.kv_heads / shape.tensor);
+  b.Keep("queries", heads * a.score_head_dimension(), shape.activation, up);
+  b.Keep("keys", kv_heads * a.score_head_dimension(), shape.activation, up);
+  b.Keep("values", kv_heads * a.value_head_dimension, shape.activation, up);
+  if (shape.attention == AttentionKernel::kFlash) {
+    b.Keep("log_sum_exp", heads, DType::kFp32, Module::kAttentionCore);
+  }
+}
+
+void AddCore(LayerBuilder& b, const FusedAttention& core) {
+  const LayerShape& shape = b.shape();
   if (shape.attention == AttentionKernel::kUnfused) {
     AddUnfused(b, core);
     return;
   }
-  b.Keep("log_sum_exp", b.tokens() * core.query_heads, DType::kFp32,
-         kAttentionCoreModule);
   if (shape.context == 1) {
     AddFlash(b, core);
     return;
   }
+  CHECK(core.window == 0 || core.keys == core.queries ||
+        shape.context_method == ContextMethod::kUlysses)
+      << "cached tokens of a windowed layer over context ranks";
   switch (shape.context_method) {
     case ContextMethod::kRing:
       AddRingFlash(b, core);
@@ -206,6 +231,16 @@ void AddAttentionCore(LayerBuilder& b, int layer) {
     case ContextMethod::kUlysses:
       AddUlyssesFlash(b, core);
       break;
+  }
+}
+
+}  // namespace
+
+void AddAttentionCore(LayerBuilder& b, int layer) {
+  b.BeginModule(Module::kAttentionCore);
+  KeepInputs(b);
+  for (const SequenceGroup& group : b.shape().groups) {
+    AddCore(b, CoreShape(b, layer, group));
   }
 }
 

@@ -17,31 +17,53 @@ constexpr double kCastFlops = 2;
 // Steps of most layers, so that lists seldom grow.
 constexpr size_t kUsualSteps = 24;
 
-// From slots upwards to slots downwards; steps of one slot keep their order.
-void TurnAround(std::vector<Step>& steps) {
+// From modules upwards to modules downwards; steps of one module keep their
+// order.
+void TurnAround(std::vector<LayerStep>& steps) {
   std::reverse(steps.begin(), steps.end());
   for (auto first = steps.begin(); first != steps.end();) {
-    const auto last = std::find_if(first, steps.end(), [&](const Step& step) {
-      return step.slot != first->slot;
-    });
+    const auto last =
+        std::find_if(first, steps.end(), [&](const LayerStep& step) {
+          return step.module_index != first->module_index;
+        });
     std::reverse(first, last);
     first = last;
   }
 }
 
+void CheckShape(const LayerShape& shape) {
+  const bool trains = Trains(shape.purpose);
+  CHECK(!shape.groups.empty()) << "a batch without sequences";
+  for (const SequenceGroup& group : shape.groups) {
+    CHECK(group.count > 0 && group.queries > 0 && group.cached >= 0)
+        << group.count << " x " << group.queries << " after " << group.cached;
+    CHECK(group.queries % shape.context == 0 &&
+          group.cached % shape.context == 0)
+        << group.queries << " after " << group.cached << " tokens over "
+        << shape.context << " context ranks";
+    CHECK(!trains || group.cached == 0) << "training has no cache";
+  }
+  CHECK(trains || shape.kept == KeptFormats{}) << "inference keeps nothing";
+}
+
 }  // namespace
 
-LayerBuilder::LayerBuilder(const Model& model, const LayerShape& shape)
-    : model_(model), shape_(shape) {
-  for (auto* list :
-       {&ops_.forward, &ops_.input_gradient, &ops_.weight_gradient}) {
-    list->reserve(kUsualSteps);
-  }
+LayerBuilder::LayerBuilder(const Model& model, const LayerShape& shape,
+                           int64_t tokens)
+    : model_(model),
+      shape_(shape),
+      tokens_(tokens),
+      trains_(Trains(shape.purpose)) {
+  CheckShape(shape);
+  ops_.forward.reserve(kUsualSteps);
+  if (!trains_) return;
+  ops_.input_gradient.reserve(kUsualSteps);
+  ops_.weight_gradient.reserve(kUsualSteps);
   ops_.kept.reserve(kUsualSteps);
 }
 
-void LayerBuilder::Slot(ModuleSet modules) {
-  ++slot_;
+void LayerBuilder::BeginModule(ModuleSet modules) {
+  ++module_index_;
   modules_ = modules;
 }
 
@@ -49,25 +71,30 @@ void LayerBuilder::Forward(OpName name, const Work& work) {
   Add(ops_.forward, Op{name, Pass::kForward, work}, modules_);
 }
 void LayerBuilder::InputGradient(OpName name, const Work& work) {
+  if (!trains_) return;
   Add(ops_.input_gradient, Op{name, Pass::kInputGradient, work}, kNoModule);
 }
 void LayerBuilder::WeightGradient(OpName name, const Work& work) {
+  if (!trains_) return;
   Add(ops_.weight_gradient, Op{name, Pass::kWeightGradient, work}, kNoModule);
 }
 void LayerBuilder::ForwardExchange(const Exchange& exchange) {
   Add(ops_.forward, exchange, modules_);
 }
 void LayerBuilder::InputGradientExchange(const Exchange& exchange) {
+  if (!trains_) return;
   Add(ops_.input_gradient, exchange, kNoModule);
 }
 void LayerBuilder::WeightGradientExchange(const Exchange& exchange) {
+  if (!trains_) return;
   Add(ops_.weight_gradient, exchange, kNoModule);
 }
 
 void LayerBuilder::Keep(std::string_view name, int64_t elements, DType dtype,
                         ModuleSet modules, bool layer_input) {
-  ops_.kept.push_back(KeptTensor{name, StorageBytes(dtype, elements), slot_,
-                                 modules, layer_input});
+  if (!trains_) return;
+  ops_.kept.push_back(
+      KeptTensor{name, StorageBytes(dtype, elements), modules, layer_input});
 }
 
 Pointwise LayerBuilder::Elementwise(int64_t elements, double reads,
@@ -94,11 +121,10 @@ Pointwise LayerBuilder::Cast(int64_t elements, DType to, int copies) const {
 }
 
 // The forward cast also writes the transposed copy that the weight gradient
-// reads, if there will be one: a run that writes a cache has none.
+// reads, if there will be one.
 void LayerBuilder::CastForward(int64_t elements) {
   if (!Narrow()) return;
-  Forward(OpName::kQuantize,
-          Cast(elements, shape_.precision, shape_.write_cache ? 1 : 2));
+  Forward(OpName::kQuantize, Cast(elements, shape_.precision, trains_ ? 2 : 1));
 }
 
 // Once for the input's gradient and, transposed, once for the weights'.
@@ -225,7 +251,7 @@ void LayerBuilder::GatherTokensWeightGradient(int64_t width) {
 }
 
 LayerOps LayerBuilder::Build() && {
-  // Slots are opened one after the other.
+  // Modules are opened one after the other.
   TurnAround(ops_.input_gradient);
   TurnAround(ops_.weight_gradient);
   return std::move(ops_);

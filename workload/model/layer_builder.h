@@ -1,9 +1,11 @@
 #pragma once
-// LayerBuilder: collects the steps and kept tensors of a layer, slot by slot.
+// LayerBuilder: collects the steps and kept tensors of a layer, module by
+// module.
 //
 // The files layer_*.cc describe the parts of a transformer with it; nobody else
-// needs it. A part opens a slot, says what runs forward and backward there, and
-// what is kept. Build() puts the gradient lists into the order of execution.
+// needs it. A part opens a module, says what runs forward and backward there,
+// and what is kept. Build() puts the gradient lists into the order of
+// execution.
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -15,23 +17,33 @@ namespace orrery {
 
 class LayerBuilder {
  public:
-  LayerBuilder(const Model& model, const LayerShape& shape);
+  LayerBuilder(const Model& model, const LayerShape& shape)
+      : LayerBuilder(model, shape, shape.tokens()) {}
+  // For so many tokens of this rank, where not all go on.
+  LayerBuilder(const Model& model, const LayerShape& shape, int64_t tokens);
 
   const Model& model() const { return model_; }
   const LayerShape& shape() const { return shape_; }
   // Tokens of this rank, and those it normalises: with sequence parallelism a
-  // tensor rank has its share of them between the matrix products.
-  int64_t tokens() const { return shape_.tokens(); }
+  // tensor rank has its share of them between the matrix products, of a batch
+  // that is padded if need be.
+  int64_t tokens() const { return tokens_; }
   int64_t resident_tokens() const {
-    return shape_.sequence_parallel ? tokens() / shape_.tensor : tokens();
+    return shape_.sequence_parallel
+               ? (tokens_ + shape_.tensor - 1) / shape_.tensor
+               : tokens_;
   }
+  bool trains() const { return trains_; }
+  bool drops_out() const { return trains_ && model_.dropout(); }
 
-  // Opens the next module. `modules` are the recomputable sets its forward
-  // steps belong to.
-  void Slot(ModuleSet modules = kNoModule);
+  // Opens the next module. `modules` are what it counts as when modules
+  // are recomputed.
+  void BeginModule(ModuleSet modules = kNoModule);
   // Whether steps added from now on may run beside the exchange before them.
   void BesideExchange(bool beside) { beside_ = beside; }
 
+  // Gradients and kept tensors are left out of what does not train, so that a
+  // part describes both passes and need not ask.
   void Forward(OpName name, const Work& work);
   void InputGradient(OpName name, const Work& work);
   void WeightGradient(OpName name, const Work& work);
@@ -93,11 +105,11 @@ class LayerBuilder {
 
  private:
   template <class What>
-  void Add(std::vector<Step>& list, const What& what, ModuleSet modules) {
+  void Add(std::vector<LayerStep>& list, const What& what, ModuleSet modules) {
     // In place: a step is large, and there are many.
-    Step& step = list.emplace_back();
+    LayerStep& step = list.emplace_back();
     step.what = what;
-    step.slot = slot_;
+    step.module_index = module_index_;
     step.modules = modules;
     step.beside_exchange = beside_;
   }
@@ -106,7 +118,9 @@ class LayerBuilder {
 
   const Model& model_;
   const LayerShape& shape_;
-  int16_t slot_ = -1;
+  int64_t tokens_;
+  bool trains_;
+  int16_t module_index_ = -1;
   ModuleSet modules_ = kNoModule;
   bool beside_ = false;
   LayerOps ops_;
@@ -118,8 +132,8 @@ void AddLatentProjections(LayerBuilder& builder);
 void AddAttentionCore(LayerBuilder& builder, int layer);
 void AddMlp(LayerBuilder& builder);
 void AddBlockNorm(LayerBuilder& builder);
-// The activation between two linear layers, over rows of `width`, in a slot of
-// its own.
+// The activation between two linear layers, over rows of `width`, in a module
+// of // its own.
 void AddActivation(LayerBuilder& builder, OpName name, int64_t rows,
                    int64_t width, bool gated, ModuleSet modules);
 void AddMixture(LayerBuilder& builder);

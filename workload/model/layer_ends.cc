@@ -12,7 +12,7 @@ constexpr double kLossGradientFlops = 2;
 constexpr int kLossExchanges = 3;
 
 void AddNorm(LayerBuilder& b, int64_t rows, ModuleSet modules) {
-  b.Slot(modules);
+  b.BeginModule(modules);
   b.Norm(rows, b.model().hidden(), /*residual=*/false);
   b.Keep("norm_input", rows * b.model().hidden(), b.shape().activation,
          kNoModule, /*layer_input=*/true);
@@ -24,7 +24,7 @@ LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
   LayerBuilder b(model, shape);
   const int64_t elements = b.tokens() * model.hidden();
   const bool learned = model.position() == PositionEncoding::kLearned;
-  b.Slot();
+  b.BeginModule();
   // A row is read and written per token, not the whole table.
   b.Forward(OpName::kEmbedding,
             b.Elementwise(elements, learned ? 2 : 1, 1, learned ? 1 : 0));
@@ -35,10 +35,10 @@ LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
   scatter.read += StorageBytes(shape.gradient, elements);
   scatter.written += StorageBytes(shape.gradient, elements);
   b.WeightGradient(OpName::kEmbedding, scatter);
-  if (model.embedding_norm()) AddNorm(b, b.resident_tokens(), kNormModule);
-  if (model.dropout()) {
+  if (model.embedding_norm()) AddNorm(b, b.resident_tokens(), Module::kNorm);
+  if (b.drops_out()) {
     const int64_t resident = b.resident_tokens() * model.hidden();
-    b.Slot();
+    b.BeginModule();
     Pointwise dropout = b.Elementwise(resident, 1, 1, 1);
     dropout.written += StorageBytes(DType::kInt8, resident);
     b.Forward(OpName::kDropout, dropout);
@@ -51,33 +51,35 @@ LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
   return std::move(b).Build();
 }
 
-LayerOps BuildHead(const Model& model, const LayerShape& shape,
-                   const HeadShape& head) {
-  // The head sees only the positions asked for.
-  LayerShape positions = shape;
-  if (head.positions > 0) {
-    positions.queries = head.positions;
-    positions.context = 1;
-  }
-  LayerBuilder b(model, positions);
+LayerOps BuildHead(const Model& model, const LayerShape& shape) {
+  LayerBuilder b(model, shape, shape.logits());
   const int64_t vocabulary =
       (model.vocabulary() + shape.tensor - 1) / shape.tensor;
   const int64_t hidden = model.hidden();
   const LayerBuilder::LinearShape linear{OpName::kHead, b.tokens(), vocabulary,
                                          hidden, model.head_bias()};
-  if (model.final_norm()) AddNorm(b, b.resident_tokens(), kNormModule);
-  b.Slot();
+  if (model.final_norm()) AddNorm(b, b.resident_tokens(), Module::kNorm);
+  b.BeginModule();
   b.GatherTokensForward(hidden);
   b.LinearForward(linear);
   b.LinearInputGradient(linear);
   b.ReduceTokensInputGradient(hidden);
   b.GatherTokensWeightGradient(hidden);
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("head_input", b.resident_tokens(), hidden, kNormModule);
-  if (!head.loss) return std::move(b).Build();
-
-  b.Slot();
+  b.KeepLinearInput("head_input", b.resident_tokens(), hidden, Module::kNorm);
   const int64_t logits = b.tokens() * vocabulary;
+  if (!b.trains()) {
+    // Whoever samples needs the whole vocabulary.
+    if (shape.tensor > 1) {
+      b.ForwardExchange(Exchange{
+          .kind = ExchangeKind::kAllGather,
+          .group = ExchangeGroup::kTensor,
+          .bytes = StorageBytes(shape.activation, logits * shape.tensor)});
+    }
+    return std::move(b).Build();
+  }
+
+  b.BeginModule();
   Pointwise loss = b.Elementwise(logits, 1, 0, kLossFlops);
   loss.kind = Pointwise::Kind::kSoftmax;
   loss.row = vocabulary;
@@ -105,9 +107,9 @@ LayerOps BuildPredictionInput(const Model& model, const LayerShape& shape) {
   const LayerBuilder::LinearShape linear{OpName::kPredictionProjection,
                                          b.tokens(), hidden / shape.tensor,
                                          2 * hidden};
-  AddNorm(b, rows, kNormModule);
-  AddNorm(b, rows, kNormModule);
-  b.Slot();
+  AddNorm(b, rows, Module::kNorm);
+  AddNorm(b, rows, Module::kNorm);
+  b.BeginModule();
   b.GatherTokensForward(2 * hidden);
   b.LinearForward(linear);
   if (shape.tensor > 1) {
@@ -121,7 +123,7 @@ LayerOps BuildPredictionInput(const Model& model, const LayerShape& shape) {
   b.ReduceTokensInputGradient(2 * hidden);
   b.GatherTokensWeightGradient(2 * hidden);
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("projection_input", rows, 2 * hidden, kNormModule);
+  b.KeepLinearInput("projection_input", rows, 2 * hidden, Module::kNorm);
   return std::move(b).Build();
 }
 

@@ -82,7 +82,7 @@ void AddSharedExperts(LayerBuilder& b) {
                                      moe.expert_bias};
   const LayerBuilder::LinearShape down{OpName::kSharedDown, b.tokens(), hidden,
                                        width, moe.expert_bias};
-  b.Slot(kMoeModule);
+  b.BeginModule(Module::kMoe);
   b.BesideExchange(true);
   b.GatherTokensForward(hidden);
   b.LinearForward(up);
@@ -91,15 +91,15 @@ void AddSharedExperts(LayerBuilder& b) {
   b.GatherTokensWeightGradient(hidden);
   b.LinearWeightGradient(up);
   AddActivation(b, OpName::kSharedActivation, b.tokens(), width, moe.gated(),
-                kMoeModule);
-  b.Slot();
+                Module::kMoe);
+  b.BeginModule();
   b.LinearForward(down);
   b.ReduceTokensForward(hidden);
   b.GatherTokensInputGradient(hidden);
   b.LinearInputGradient(down);
   b.LinearWeightGradient(down);
   b.KeepLinearInput("shared_down_input", b.tokens(), width,
-                    kMoeModule | kMlpActivationModule);
+                    Module::kMoe | Module::kMlpActivation);
   b.BesideExchange(false);
 }
 
@@ -138,15 +138,15 @@ void AddMixture(LayerBuilder& b) {
   const bool reduces = shape.expert_tensor > 1 && !shape.sequence_parallel;
 
   AddBlockNorm(b);
-  b.Slot(kMoeModule);
+  b.BeginModule(Module::kMoe);
   const LayerBuilder::LinearShape router{OpName::kRouter, tokens, moe.experts,
                                          hidden, moe.router_bias};
   b.LinearForward(router);
   b.LinearInputGradient(router);
   b.LinearWeightGradient(router);
-  b.KeepLinearInput("router_input", tokens, hidden, kNormModule);
+  b.KeepLinearInput("router_input", tokens, hidden, Module::kNorm);
 
-  b.Slot(kMoeModule);
+  b.BeginModule(Module::kMoe);
   const Bytes logits = StorageBytes(DType::kFp32, tokens * moe.experts);
   const Bytes chosen = StorageBytes(DType::kFp32, 2 * load.sent_rows);
   const double logit_count = static_cast<double>(tokens) * moe.experts;
@@ -162,9 +162,9 @@ void AddMixture(LayerBuilder& b) {
                                            .flops = 4 * logit_count,
                                            .row = moe.experts});
   b.Keep("router_probabilities", tokens * moe.experts, DType::kFp32,
-         kMoeModule);
+         Module::kMoe);
 
-  b.Slot(kMoeModule);
+  b.BeginModule(Module::kMoe);
   b.Forward(OpName::kPermute, b.Elementwise(load.sent_rows * hidden, 1, 1, 0));
   b.InputGradient(OpName::kPermute,
                   b.Elementwise(load.sent_rows * hidden, 1,
@@ -173,7 +173,7 @@ void AddMixture(LayerBuilder& b) {
 
   if (moe.shared_experts > 0) AddSharedExperts(b);
 
-  b.Slot(kMoeModule);
+  b.BeginModule(Module::kMoe);
   if (gathers) b.ForwardExchange(expert_tensor(ExchangeKind::kAllGather));
   // Rows that travelled in the narrow format need no cast.
   if (shape.dispatch != shape.precision) {
@@ -186,12 +186,12 @@ void AddMixture(LayerBuilder& b) {
   }
   if (reduces) b.InputGradientExchange(expert_tensor(ExchangeKind::kAllReduce));
   if (spread) b.InputGradientExchange(combine);
-  b.KeepLinearInput("expert_input", load.received, hidden, kMoeModule);
+  b.KeepLinearInput("expert_input", load.received, hidden, Module::kMoe);
 
   AddActivation(b, OpName::kExpertActivation, load.received, width, moe.gated(),
-                kMoeModule);
+                Module::kMoe);
 
-  b.Slot(kMoeModule);
+  b.BeginModule(Module::kMoe);
   if (gathers) {
     b.InputGradientExchange(expert_tensor(ExchangeKind::kAllGather));
   }
@@ -201,9 +201,9 @@ void AddMixture(LayerBuilder& b) {
   if (gathers) b.ForwardExchange(expert_tensor(ExchangeKind::kReduceScatter));
   if (reduces) b.ForwardExchange(expert_tensor(ExchangeKind::kAllReduce));
   b.KeepLinearInput("expert_down_input", load.received, width,
-                    kMoeModule | kMlpActivationModule);
+                    Module::kMoe | Module::kMlpActivation);
 
-  b.Slot(kMoeModule);
+  b.BeginModule(Module::kMoe);
   if (spread) b.ForwardExchange(combine);
   // The sum over a token's experts, and over the shared ones.
   const double share = 1.0 / moe.experts_per_token;
@@ -219,7 +219,7 @@ void AddMixture(LayerBuilder& b) {
   if (spread) b.InputGradientExchange(dispatch);
   if (on_output) {
     b.Keep("expert_output", load.sent_rows * hidden, shape.activation,
-           kMoeModule);
+           Module::kMoe);
   }
 }
 

@@ -19,7 +19,7 @@ void AddActivation(LayerBuilder& b, OpName name, int64_t rows, int64_t width,
                    bool gated, ModuleSet modules) {
   const ActivationCost cost = gated ? kGatedCost : kPlainCost;
   const double inputs = gated ? 2 : 1;
-  b.Slot(static_cast<ModuleSet>(modules | kMlpActivationModule));
+  b.BeginModule(modules | Module::kMlpActivation);
   const int64_t kept = rows * width * (gated ? 2 : 1);
   const DType computed = b.shape().activation;
   const DType format = b.shape().kept.activation_input.value_or(computed);
@@ -37,7 +37,7 @@ void AddActivation(LayerBuilder& b, OpName name, int64_t rows, int64_t width,
 }
 
 void AddBlockNorm(LayerBuilder& b) {
-  b.Slot(kNormModule);
+  b.BeginModule(Module::kNorm);
   b.Norm(b.resident_tokens(), b.model().hidden(), /*residual=*/true);
   b.Keep("norm_input", b.resident_tokens() * b.model().hidden(),
          b.shape().activation);
@@ -56,26 +56,27 @@ void AddMlp(LayerBuilder& b) {
                                        width, model.mlp_bias()};
   // A parallel block has gathered its tokens and kept them for attention.
   if (!parallel) AddBlockNorm(b);
-  b.Slot(kMlpModule);
+  b.BeginModule(Module::kMlp);
   if (!parallel) b.GatherTokensForward(hidden);
   b.LinearForward(up);
   b.LinearInputGradient(up);
   if (!parallel) {
     b.ReduceTokensInputGradient(hidden);
     b.GatherTokensWeightGradient(hidden);
-    b.KeepLinearInput("mlp_up_input", b.resident_tokens(), hidden, kNormModule);
+    b.KeepLinearInput("mlp_up_input", b.resident_tokens(), hidden,
+                      Module::kNorm);
   }
   b.LinearWeightGradient(up);
   AddActivation(b, OpName::kMlpActivation, b.tokens(), width, mlp.gated(),
-                kMlpModule);
-  b.Slot();
+                Module::kMlp);
+  b.BeginModule();
   b.LinearForward(down);
   b.ReduceTokensForward(hidden);
   b.GatherTokensInputGradient(hidden);
   b.LinearInputGradient(down);
   b.LinearWeightGradient(down);
   b.KeepLinearInput("mlp_down_input", b.tokens(), width,
-                    kMlpModule | kMlpActivationModule);
+                    Module::kMlp | Module::kMlpActivation);
 }
 
 }  // namespace orrery

@@ -1,14 +1,30 @@
 #pragma once
 // LayerShape: how much work a layer gets on one rank, and in which manner.
 //
-// Everything here is about one rank of one micro-batch (or one decode step);
-// pipeline and data parallelism have no place in it. Every field has a value
-// that means "not split", so that LayerShape{.sequences = 1, .queries = 4096}
-// is a whole layer on one chip.
+// Everything here is about one rank of one micro-batch (or one step of an
+// inference engine); pipeline and data parallelism have no place in it. Every
+// field but `groups` has a value that means "not split" or "as usual":
+//
+//   // A layer in training, whole on one chip.
+//   LayerShape{.groups = {{.count = 2, .queries = 4096}}}
+//   // Three chunks of prompts and 61 decoding sequences in one batch.
+//   LayerShape{.purpose = PassPurpose::kMixed,
+//              .groups = {{.count = 3, .queries = 512, .cached = 1024},
+//                         {.count = 61, .queries = 1, .cached = 1000}}}
+//
+// Matrix products, norms and experts see the tokens of all groups; attention is
+// a kernel per group, so put sequences alike into one.
+//
+// Context ranks split the new and the cached tokens of every sequence evenly.
+// Requires: at least one group, none empty; `context` divides the queries and
+// the cached tokens of each (not so in decoding token by token), and if a layer
+// has a window only Ulysses takes cached tokens; nothing cached in training.
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "topology/machine/dtype.h"
+#include "workload/model/pass_purpose.h"
 
 namespace orrery {
 
@@ -35,7 +51,7 @@ enum class Fusion : uint8_t {
 enum class RoutingWeight : uint8_t { kOnOutput, kOnActivation };
 
 // Formats in which tensors wait for the backward pass, where it is not the one
-// they are computed or multiplied in.
+// they are computed or multiplied in. Of training only.
 struct KeptFormats {
   std::optional<DType> linear_input = std::nullopt;
   std::optional<DType> attention_output = std::nullopt;
@@ -44,12 +60,9 @@ struct KeptFormats {
 };
 
 struct LayerShape {
-  // Sequences of the micro-batch or of the decode batch.
-  int64_t sequences = 1;
-  // New tokens of each sequence, before the split over context ranks, and
-  // tokens that are in the cache already.
-  int64_t queries = 1;
-  int64_t cached = 0;
+  PassPurpose purpose = PassPurpose::kTraining;
+  // The sequences, before the split over context ranks.
+  std::vector<SequenceGroup> groups;
 
   int tensor = 1;
   int context = 1;
@@ -75,6 +88,7 @@ struct LayerShape {
   bool fuse_accumulation = true;
   // Tokens on their way to the experts.
   DType dispatch = DType::kBf16;
+  // Keys and values in the cache (inference).
   DType cache = DType::kBf16;
   KeptFormats kept = {};
   RoutingWeight routing_weight = RoutingWeight::kOnOutput;
@@ -84,13 +98,23 @@ struct LayerShape {
   double expert_peak = 1;
   // Tokens do not travel to experts as an even, direct all-to-all.
   bool routed = false;
-  // New keys and values are written to a cache (inference).
-  bool write_cache = false;
-  // Latent attention in the compressed space, as decoding does.
-  bool absorb_latent = false;
 
-  // Tokens of this rank.
-  int64_t tokens() const { return sequences * queries / context; }
+  // New tokens of this rank.
+  int64_t tokens() const {
+    int64_t sum = 0;
+    for (const SequenceGroup& g : groups) sum += g.count * g.queries;
+    return sum / context;
+  }
+  // Positions whose logits this rank computes. In training they are split over
+  // context ranks like all tokens; the few of inference are not.
+  int64_t logits() const {
+    if (Trains(purpose)) return tokens();
+    int64_t sum = 0;
+    for (const SequenceGroup& g : groups) {
+      sum += g.count * LogitsPerSequence(purpose, g);
+    }
+    return sum;
+  }
   friend bool operator==(const LayerShape&, const LayerShape&) = default;
 };
 

@@ -70,7 +70,10 @@ enum class OpName : uint8_t {
 // "mlp_up": for tables, traces and JSON.
 std::string_view Name(OpName name);
 
-// Backward work in two parts, because schedules may run them apart.
+// What one kernel computes: activations, or one of the two parts of backward
+// work, because schedules may run them apart. What a schedule runs of a whole
+// stage is a PipelinePass (workload/plan/schedule.h), what a task is reported
+// as a WorkPhase (workload/program/task.h).
 enum class Pass : uint8_t { kForward, kInputGradient, kWeightGradient };
 std::string_view Name(Pass pass);
 

@@ -23,6 +23,7 @@
 
 namespace orrery {
 
+// What a schedule runs of one stage and micro-batch in one go.
 enum class PipelinePass : uint8_t {
   kForward,
   // Input and weight gradients together.

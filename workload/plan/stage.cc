@@ -108,8 +108,7 @@ LayerShape SplitOf(const ParallelLayout& layout, int expert_place) {
 LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   const DType precision = plan.precision();
   LayerShape shape = SplitOf(plan.layout(), expert_place);
-  shape.sequences = plan.micro_batch();
-  shape.queries = plan.sequence();
+  shape.groups = {{.count = plan.micro_batch(), .queries = plan.sequence()}};
   shape.context_method = plan.context_method();
   shape.attention = plan.attention_kernel();
   shape.precision = precision;
@@ -123,27 +122,10 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   return shape;
 }
 
-ModuleSet RecomputedModules(const TrainingPlan& plan) {
-  constexpr std::pair<Module, ModuleSet> kBits[] = {
-      {Module::kAttentionCore, kAttentionCoreModule},
-      {Module::kNorm, kNormModule},
-      {Module::kMlpActivation, kMlpActivationModule},
-      {Module::kMlp, kMlpModule},
-      {Module::kMoe, kMoeModule},
-      {Module::kMlaUpProjection, kLatentUpModule}};
-  static_assert(std::size(kBits) == kModules);
-  ModuleSet set = kNoModule;
-  if (plan.recompute() == Recompute::kFull) return set;
-  for (const auto& [module, bit] : kBits) {
-    if (plan.Recomputes(module)) set = static_cast<ModuleSet>(set | bit);
-  }
-  return set;
-}
-
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan) {
   return plan.recompute() == Recompute::kFull
              ? KeptInputBytes(ops)
-             : KeptBytes(ops, RecomputedModules(plan));
+             : KeptBytes(ops, plan.recomputed_modules());
 }
 
 }  // namespace orrery

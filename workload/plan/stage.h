@@ -57,10 +57,6 @@ LayerShape SplitOf(const ParallelLayout& layout, int expert_place = 0);
 // One micro-batch of the plan, as the layers of such a rank see it.
 LayerShape ShapeOf(const TrainingPlan& plan, int expert_place = 0);
 
-// What the plan recomputes, as the layers name it; none under full
-// recomputation, which is not a matter of modules.
-ModuleSet RecomputedModules(const TrainingPlan& plan);
-
 // Bytes of `ops` that live from forward to backward under the plan.
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan);
 

@@ -241,21 +241,20 @@ class TrainingPlanReader {
     plan_.recompute_ =
         Ordinal<Recompute>(fields_.Enum<pb::Training::Recompute>("recompute"));
     if (plan_.recompute_ == Recompute::kSelective) {
-      plan_.recompute_modules_[static_cast<size_t>(Module::kAttentionCore)] =
-          true;
+      plan_.recomputed_modules_ = Module::kAttentionCore;
     }
     for (const int module : proto_.recompute_module()) {
       if (module != pb::Training::MODULE_UNSPECIFIED) {
-        plan_.recompute_modules_[static_cast<size_t>(module) - 1] = true;
+        plan_.recomputed_modules_ |= Ordinal<Module>(module);
       }
     }
     const auto missing = [&](Module module, bool has, const char* what) {
-      if (!plan_.Recomputes(module) || has) return;
+      if (!plan_.recomputed_modules_.Has(module) || has) return;
       fields_.Refuse("recompute_module",
                      fmt::format("{} has no {}", model_.name(), what));
     };
     missing(Module::kMoe, model_.moe().has_value(), "experts");
-    missing(Module::kMlaUpProjection, model_.attention().is_latent(),
+    missing(Module::kLatentUp, model_.attention().is_latent(),
             "latent attention");
     const bool listed = proto_.recompute_module_size() > 0;
     if (listed != (plan_.recompute_ == Recompute::kPerModule)) {

@@ -7,7 +7,6 @@
 // value and, where there is one, the nearest legal value.
 #include <absl/status/statusor.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -16,6 +15,7 @@
 #include "topology/machine/system.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
+#include "workload/model/module.h"
 #include "workload/plan/parallel_layout.h"
 
 namespace orrery {
@@ -28,16 +28,6 @@ class Training;
 // including the ones before it.
 enum class Sharding { kNone, kOptimizer, kGradients, kWeights };
 enum class Recompute { kNone, kSelective, kFull, kPerModule };
-// Parts of a layer that can be recomputed by themselves.
-enum class Module {
-  kAttentionCore,
-  kNorm,
-  kMlpActivation,
-  kMlp,
-  kMoe,
-  kMlaUpProjection
-};
-inline constexpr size_t kModules = 6;
 
 class TrainingPlan {
  public:
@@ -70,9 +60,9 @@ class TrainingPlan {
   // Sharded weights are gathered for every pass, not once per step.
   bool reshards_after_forward() const { return reshard_after_forward_; }
   Recompute recompute() const { return recompute_; }
-  bool Recomputes(Module module) const {
-    return recompute_modules_[static_cast<size_t>(module)];
-  }
+  // Modules that are recomputed; none under full recomputation, which is not a
+  // matter of modules.
+  ModuleSet recomputed_modules() const { return recomputed_modules_; }
   AttentionKernel attention_kernel() const { return attention_kernel_; }
   ContextMethod context_method() const { return context_method_; }
   DType precision() const { return precision_; }
@@ -114,7 +104,7 @@ class TrainingPlan {
   int virtual_stages_ = 1;
   Sharding sharding_ = Sharding::kNone;
   Recompute recompute_ = Recompute::kNone;
-  std::array<bool, kModules> recompute_modules_{};
+  ModuleSet recomputed_modules_;
   AttentionKernel attention_kernel_ = AttentionKernel::kFlash;
   ContextMethod context_method_ = ContextMethod::kRing;
   DType precision_{};

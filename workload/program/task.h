@@ -94,6 +94,7 @@ struct MemoryEffect {
   friend bool operator==(const MemoryEffect&, const MemoryEffect&) = default;
 };
 
+// What reports and timelines count a task as.
 enum class WorkPhase : uint8_t {
   kOther,
   kForward,

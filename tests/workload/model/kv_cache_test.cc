@@ -17,6 +17,15 @@ TEST(KvCache, GroupedQueriesStoreTheirKeyValueHeads) {
   EXPECT_EQ(KvCacheBytes(model, 100, 16), Bytes(100 * 4 * 64));
 }
 
+// Two ranks have a head each; four cannot split it further. A latent serves all
+// heads, so every rank has it.
+TEST(KvCache, TensorRanksSplitHeadsButNoHeadAndNoLatent) {
+  const Model model = MakeModel(kSmallDense);
+  EXPECT_EQ(KvCacheElementsPerTokenAndLayer(model, 2), 16);
+  EXPECT_EQ(KvCacheElementsPerTokenAndLayer(model, 4), 16);
+  EXPECT_EQ(KvCacheElementsPerTokenAndLayer(MakeModel(kSmallMixture), 4), 40);
+}
+
 // One latent of 32 and one rotary key of 8 for all heads.
 TEST(KvCache, LatentAttentionStoresOneLatent) {
   const Model model = MakeModel(kSmallMixture);

@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "catalog/catalog.h"
-#include "proto/model.pb.h"
-#include "tests/status_matchers.h"
+#include "tests/workload/model/layer_lists.h"
 #include "tests/workload/model/models.h"
 #include "workload/plan/expert_routing.h"
 
@@ -17,31 +15,9 @@ namespace {
 
 using testing::ElementsAre;
 
-Model Preset(const std::string& name) {
-  auto proto = Catalog().Model(name);
-  CHECK(proto.ok()) << proto.status().ToString();
-  auto model = Model::FromProto(*proto);
-  CHECK(model.ok()) << model.status().ToString();
-  return *std::move(model);
-}
-
-// "all_gather tensor", "query_key_value", ...: a list as words.
-std::vector<std::string> Words(const std::vector<Step>& steps) {
-  std::vector<std::string> words;
-  for (const Step& step : steps) {
-    if (const Op* op = step.op()) {
-      words.emplace_back(Name(op->name));
-    } else {
-      words.push_back(std::string(Name(step.exchange()->kind)) + " " +
-                      std::string(Name(step.exchange()->group)));
-    }
-  }
-  return words;
-}
-
 TEST(Layer, ADenseLayerOnOneChipHasItsOpsInOrder) {
   const Model model = MakeModel(kSmallDense);
-  const LayerOps ops = BuildLayer(model, 0, {.queries = 32});
+  const LayerOps ops = BuildLayer(model, 0, {.groups = {{.queries = 32}}});
   EXPECT_THAT(Words(ops.forward),
               ElementsAre("norm", "query_key_value", "rotary", "attention",
                           "attention_output", "residual", "norm", "mlp_up",
@@ -57,7 +33,8 @@ TEST(Layer, ADenseLayerOnOneChipHasItsOpsInOrder) {
 
 TEST(Layer, GradientsOfAProductAreTheTransposedProducts) {
   const Model model = MakeModel(kSmallDense);
-  const LayerOps ops = BuildLayer(model, 0, {.sequences = 3, .queries = 32});
+  const LayerOps ops =
+      BuildLayer(model, 0, {.groups = {{.count = 3, .queries = 32}}});
   // 96 tokens; q 64, k 16, v 16 wide from 64.
   const Gemm forward = std::get<Gemm>(ops.forward[1].op()->work);
   EXPECT_EQ(forward, (Gemm{.m = 96, .n = 96, .k = 64}));
@@ -75,13 +52,13 @@ TEST(Layer, GradientsOfAProductAreTheTransposedProducts) {
 // sum, and writes the sum: 2 + 4 + 4 bytes per weight.
 TEST(Layer, AnAccumulationOfItsOwnReadsAndWritesTheSum) {
   const Model model = MakeModel(kSmallDense);
-  LayerShape shape{.queries = 64};
+  LayerShape shape{.groups = {{.queries = 64}}};
   shape.fuse_accumulation = false;
   const LayerOps ops = BuildLayer(model, 0, shape);
   int products = 0;
   int64_t weights = 0;
   Bytes added;
-  for (const Step& step : ops.weight_gradient) {
+  for (const LayerStep& step : ops.weight_gradient) {
     if (const auto* g = std::get_if<Gemm>(&step.op()->work)) {
       EXPECT_FALSE(g->accumulate);
       EXPECT_EQ(g->output, DType::kBf16);
@@ -98,14 +75,15 @@ TEST(Layer, AnAccumulationOfItsOwnReadsAndWritesTheSum) {
 
 TEST(Layer, TensorParallelismSumsTwiceForwardAndTwiceBackward) {
   const Model model = MakeModel(kSmallDense);
-  const LayerOps ops = BuildLayer(model, 0, {.queries = 32, .tensor = 2});
+  const LayerOps ops =
+      BuildLayer(model, 0, {.groups = {{.queries = 32}}, .tensor = 2});
   EXPECT_THAT(Words(ops.forward),
               ElementsAre("norm", "query_key_value", "rotary", "attention",
                           "attention_output", "all_reduce tensor", "residual",
                           "norm", "mlp_up", "mlp_activation", "mlp_down",
                           "all_reduce tensor", "residual"));
   int sums = 0;
-  for (const Step& step : ops.input_gradient) {
+  for (const LayerStep& step : ops.input_gradient) {
     if (step.exchange() == nullptr) continue;
     ++sums;
     // b s h e = 32 tokens x 64 x 2 bytes.
@@ -118,7 +96,8 @@ TEST(Layer, TensorParallelismSumsTwiceForwardAndTwiceBackward) {
 TEST(Layer, SequenceParallelismGathersAndScatters) {
   const Model model = MakeModel(kSmallDense);
   const LayerOps ops = BuildLayer(
-      model, 0, {.queries = 32, .tensor = 2, .sequence_parallel = true});
+      model, 0,
+      {.groups = {{.queries = 32}}, .tensor = 2, .sequence_parallel = true});
   EXPECT_THAT(Words(ops.forward),
               ElementsAre("norm", "all_gather tensor", "query_key_value",
                           "rotary", "attention", "attention_output",
@@ -134,9 +113,29 @@ TEST(Layer, SequenceParallelismGathersAndScatters) {
             Bytes(16 * 64 * 2));
 }
 
+// Documents of two lengths in one micro-batch: attention of each by itself,
+// everything else over the tokens of both.
+TEST(Layer, GroupsOfATrainingBatchAddUp) {
+  const Model model = MakeModel(kSmallDense);
+  const SequenceGroup longer{.count = 2, .queries = 64};
+  const SequenceGroup shorter{.count = 5, .queries = 16};
+  const LayerOps both = BuildLayer(model, 0, {.groups = {longer, shorter}});
+  const LayerOps one = BuildLayer(model, 0, {.groups = {longer}});
+  const LayerOps other = BuildLayer(model, 0, {.groups = {shorter}});
+  EXPECT_EQ(SumMatrixFlops(both.forward),
+            SumMatrixFlops(one.forward) + SumMatrixFlops(other.forward));
+  EXPECT_EQ(SumMatrixFlops(both.input_gradient),
+            SumMatrixFlops(one.input_gradient) +
+                SumMatrixFlops(other.input_gradient));
+  EXPECT_EQ(KeptBytes(both, kNoModule),
+            KeptBytes(one, kNoModule) + KeptBytes(other, kNoModule));
+  EXPECT_EQ(OpsNamed(both.forward, OpName::kAttention).size(), 2u);
+  EXPECT_EQ(OpsNamed(both.forward, OpName::kMlpUp).size(), 1u);
+}
+
 TEST(Layer, SplittingOverTensorRanksConservesFlops) {
   const Model model = Preset("llama3_8b");
-  const LayerShape whole{.sequences = 2, .queries = 512};
+  const LayerShape whole{.groups = {{.count = 2, .queries = 512}}};
   const LayerOps one = BuildLayer(model, 0, whole);
   for (const int tensor : {2, 4, 8}) {
     LayerShape shape = whole;
@@ -154,7 +153,7 @@ TEST(Layer, SplittingOverContextRanksConservesFlops) {
   for (const ContextMethod method :
        {ContextMethod::kRing, ContextMethod::kAllGather,
         ContextMethod::kUlysses}) {
-    LayerShape shape{.sequences = 2, .queries = 4096};
+    LayerShape shape{.groups = {{.count = 2, .queries = 4096}}};
     const double one =
         SumMatrixFlops(BuildLayer(model, 0, shape).forward).value();
     shape.context = 4;
@@ -168,10 +167,11 @@ TEST(Layer, SplittingOverContextRanksConservesFlops) {
 // block 2 b (s/c) h_kv e / t in c - 1 steps, Ulysses (b s/c)(2h + 2h_kv) e / t.
 TEST(Layer, ContextExchangesMoveTheBytesOfTheFormulas) {
   const Model model = Preset("llama3_8b");  // h 4096, h_kv 1024
-  LayerShape shape{.sequences = 2, .queries = 4096, .tensor = 2, .context = 4};
+  LayerShape shape{
+      .groups = {{.count = 2, .queries = 4096}}, .tensor = 2, .context = 4};
   const auto context_bytes = [&] {
     int64_t bytes = 0;
-    for (const Step& step : BuildLayer(model, 0, shape).forward) {
+    for (const LayerStep& step : BuildLayer(model, 0, shape).forward) {
       const Exchange* e = step.exchange();
       if (e != nullptr && e->group == ExchangeGroup::kContext) {
         bytes += e->bytes.value() * e->steps;
@@ -189,8 +189,8 @@ TEST(Layer, ContextExchangesMoveTheBytesOfTheFormulas) {
 
 TEST(Layer, AMixtureDispatchesComputesAndCombines) {
   const Model model = MakeModel(kSmallMixture);
-  const LayerOps ops =
-      BuildLayer(model, 1, {.sequences = 4, .queries = 32, .expert = 4});
+  const LayerOps ops = BuildLayer(
+      model, 1, {.groups = {{.count = 4, .queries = 32}}, .expert = 4});
   EXPECT_THAT(Words(ops.forward),
               ElementsAre("norm", "key_value_down", "query_down", "norm",
                           "norm", "query_up", "key_value_up", "rotary",
@@ -200,7 +200,7 @@ TEST(Layer, AMixtureDispatchesComputesAndCombines) {
                           "expert_up", "expert_activation", "expert_down",
                           "all_to_all expert", "unpermute", "residual"));
   // T k h e: 128 tokens to 2 experts each, 64 wide, 2 bytes.
-  for (const Step& step : ops.forward) {
+  for (const LayerStep& step : ops.forward) {
     if (step.exchange() != nullptr) {
       EXPECT_EQ(step.exchange()->bytes, Bytes(128 * 2 * 64 * 2));
     }
@@ -213,15 +213,12 @@ TEST(Layer, AMixtureDispatchesComputesAndCombines) {
 TEST(Layer, ExpertsGetTheirShareOfTokens) {
   const Model model = MakeModel(kSmallMixture);
   const auto expert_up = [&](const LayerShape& shape) {
-    for (const Step& step : BuildLayer(model, 1, shape).forward) {
-      if (step.op() != nullptr && step.op()->name == OpName::kExpertUp) {
-        return std::get<GroupedGemm>(step.op()->work);
-      }
-    }
-    return GroupedGemm{};
+    const LayerOps ops = BuildLayer(model, 1, shape);
+    return std::get<GroupedGemm>(
+        OpsNamed(ops.forward, OpName::kExpertUp).at(0).work);
   };
   // 128 tokens x 2 experts on each of 4 ranks; 2 of 8 experts are here.
-  LayerShape shape{.sequences = 4, .queries = 32, .expert = 4};
+  LayerShape shape{.groups = {{.count = 4, .queries = 32}}, .expert = 4};
   GroupedGemm balanced = expert_up(shape);
   EXPECT_EQ(balanced.groups, 2);
   EXPECT_EQ(balanced.rows, 128);
@@ -234,39 +231,19 @@ TEST(Layer, ExpertsGetTheirShareOfTokens) {
   EXPECT_DOUBLE_EQ(expert_up(shape).hot_rows, 384);
   EXPECT_DOUBLE_EQ(expert_up(shape).rows, 128 * 5.0 / 7);
   // One token, two of eight experts: 8 (1 - 3/4) = 2 of them are active.
-  EXPECT_DOUBLE_EQ(expert_up({.sequences = 1, .queries = 1}).active, 2);
+  EXPECT_DOUBLE_EQ(expert_up({.groups = {{.queries = 1}}}).active, 2);
 }
 
 TEST(Layer, EightBitOperandsAreCastBeforeEveryProduct) {
   const Model model = MakeModel(kSmallDense);
-  const LayerOps ops =
-      BuildLayer(model, 0, {.queries = 32, .precision = DType::kFp8});
+  const LayerOps ops = BuildLayer(
+      model, 0, {.groups = {{.queries = 32}}, .precision = DType::kFp8});
   EXPECT_THAT(
       Words(ops.forward),
       ElementsAre("norm", "quantize", "query_key_value", "rotary", "attention",
                   "quantize", "attention_output", "residual", "norm",
                   "quantize", "mlp_up", "mlp_activation", "quantize",
                   "mlp_down", "residual"));
-}
-
-TEST(Layer, LatentAttentionDecodesInTheCompressedSpace) {
-  const Model model = Preset("deepseek_v3");
-  const LayerOps ops = BuildLayer(model, 0,
-                                  {.sequences = 16,
-                                   .queries = 1,
-                                   .cached = 1023,
-                                   .write_cache = true,
-                                   .absorb_latent = true});
-  for (const Step& step : ops.forward) {
-    const auto* core = std::get_if<FusedAttention>(&step.op()->work);
-    if (core == nullptr) continue;
-    EXPECT_EQ(core->kv_heads, 1);
-    EXPECT_EQ(core->head_dimension, 512 + 64);
-    EXPECT_EQ(core->value_dimension, 512);
-    // 2 x 128 x (576 + 512) FLOP per cached token.
-    EXPECT_EQ(MatrixFlops(*step.op()).value(),
-              16.0 * 1024 * 2 * 128 * (576 + 512));
-  }
 }
 
 // Bytes per layer over those of s b h, Korthikanti et al. (arXiv 2205.05198),
@@ -283,8 +260,7 @@ class KeptActivations : public testing::TestWithParam<ActivationCase> {};
 TEST_P(KeptActivations, AreThePublishedGibibytes) {
   const ActivationCase& c = GetParam();
   const Model model = Preset(c.model);
-  LayerShape shape{.sequences = c.micro_batch,
-                   .queries = 2048,
+  LayerShape shape{.groups = {{.count = c.micro_batch, .queries = 2048}},
                    .tensor = 8,
                    .attention = AttentionKernel::kUnfused};
   const auto gib = [&](Bytes per_layer) {
@@ -295,13 +271,13 @@ TEST_P(KeptActivations, AreThePublishedGibibytes) {
   constexpr double kPrinted = 0.005;
   const LayerOps tensor = BuildLayer(model, 0, shape);
   EXPECT_NEAR(gib(KeptBytes(tensor, kNoModule)), c.none, kPrinted);
-  EXPECT_NEAR(gib(KeptBytes(tensor, kAttentionCoreModule)), c.selective,
+  EXPECT_NEAR(gib(KeptBytes(tensor, Module::kAttentionCore)), c.selective,
               kPrinted);
   EXPECT_NEAR(gib(KeptInputBytes(tensor)), c.full, kPrinted);
   shape.sequence_parallel = true;
   const LayerOps both = BuildLayer(model, 0, shape);
   EXPECT_NEAR(gib(KeptBytes(both, kNoModule)), c.sequence_parallel, kPrinted);
-  EXPECT_NEAR(gib(KeptBytes(both, kAttentionCoreModule)), c.both, kPrinted);
+  EXPECT_NEAR(gib(KeptBytes(both, Module::kAttentionCore)), c.both, kPrinted);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -316,15 +292,15 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(KeptActivations, OfAGatedBlockAreTwelveHPlusFourKvPlusSixF) {
   const Model model = Preset("llama3_8b");
-  const LayerOps ops = BuildLayer(model, 0, {.queries = 1});
+  const LayerOps ops = BuildLayer(model, 0, {.groups = {{.queries = 1}}});
   // 12 x 4096 + 4 x 1024 + 6 x 14336 bytes per token and layer; log-sum-exp,
   // 4 bytes per head, comes on top.
-  EXPECT_EQ(KeptBytes(ops, kAttentionCoreModule), Bytes(139264));
+  EXPECT_EQ(KeptBytes(ops, Module::kAttentionCore), Bytes(139264));
   EXPECT_EQ(KeptBytes(ops, kNoModule), Bytes(139264 + 4 * 32));
   // Without the product: 2f less; without the norms: 4h less.
-  EXPECT_EQ(KeptBytes(ops, kAttentionCoreModule | kMlpActivationModule),
+  EXPECT_EQ(KeptBytes(ops, Module::kAttentionCore | Module::kMlpActivation),
             Bytes(139264 - 2 * 14336));
-  EXPECT_EQ(KeptBytes(ops, kAttentionCoreModule | kNormModule),
+  EXPECT_EQ(KeptBytes(ops, Module::kAttentionCore | Module::kNorm),
             Bytes(139264 - 4 * 4096));
 }
 
@@ -341,7 +317,7 @@ int64_t KeptNamed(const LayerOps& ops, std::string_view name) {
 // of 8 experts and the shared one), no output of experts.
 TEST(KeptActivations, HaveTheFormatsThatAreAskedFor) {
   const Model model = Preset("deepseek_v3");
-  LayerShape shape{.queries = 1, .precision = DType::kFp8};
+  LayerShape shape{.groups = {{.queries = 1}}, .precision = DType::kFp8};
   const LayerOps plain = BuildLayer(model, 10, shape);
   EXPECT_EQ(KeptNamed(plain, "attention_output"), 2 * 16384);
   EXPECT_EQ(KeptNamed(plain, "attention_output_operand"), 16384);
@@ -357,10 +333,7 @@ TEST(KeptActivations, HaveTheFormatsThatAreAskedFor) {
   EXPECT_EQ(KeptNamed(narrow, "expert_output"), 0);
   // E5M6 is nobody's operand: it takes a cast of its own.
   const auto casts = [](const LayerOps& ops) {
-    return std::count_if(
-        ops.forward.begin(), ops.forward.end(), [](const Step& step) {
-          return step.op() != nullptr && step.op()->name == OpName::kQuantize;
-        });
+    return OpsNamed(ops.forward, OpName::kQuantize).size();
   };
   EXPECT_EQ(casts(narrow), casts(plain) + 1);
 }
@@ -368,21 +341,12 @@ TEST(KeptActivations, HaveTheFormatsThatAreAskedFor) {
 TEST(KeptActivations, OfTheHeadAreFourSBHAndTheLogitsInFp32) {
   // 4 s b h / t (1 + V/h) with s b = 8192, t = 8.
   const Model model = Preset("gpt_22b");
-  const LayerOps ops = BuildHead(model, {.sequences = 4,
-                                         .queries = 2048,
-                                         .tensor = 8,
-                                         .sequence_parallel = true});
+  const LayerOps ops =
+      BuildHead(model, {.groups = {{.count = 4, .queries = 2048}},
+                        .tensor = 8,
+                        .sequence_parallel = true});
   EXPECT_EQ(KeptBytes(ops, kNoModule),
             Bytes(int64_t{4} * 8192 * (6144 + 51200) / 8));
-}
-
-TEST(Head, AServedPromptNeedsTheLastPositionOnly) {
-  const Model model = MakeModel(kSmallDense);
-  const LayerOps ops = BuildHead(model, {.sequences = 3, .queries = 100},
-                                 {.positions = 1, .loss = false});
-  ASSERT_EQ(ops.forward.size(), 2u);
-  EXPECT_EQ(std::get<Gemm>(ops.forward[1].op()->work),
-            (Gemm{.m = 3, .n = 1000, .k = 64}));
 }
 
 }  // namespace

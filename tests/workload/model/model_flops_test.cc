@@ -5,20 +5,12 @@
 #include <string>
 
 #include "catalog/catalog.h"
-#include "proto/model.pb.h"
+#include "tests/workload/model/layer_lists.h"
 #include "workload/model/layer.h"
 #include "workload/model/parameters.h"
 
 namespace orrery {
 namespace {
-
-Model Preset(const std::string& name) {
-  auto proto = Catalog().Model(name);
-  CHECK(proto.ok()) << proto.status().ToString();
-  auto model = Model::FromProto(*proto);
-  CHECK(model.ok()) << model.status().ToString();
-  return *std::move(model);
-}
 
 // 72 B s L h^2 (1 + s/6h + V/12Lh): Narayanan et al., SC'21.
 double Formula(const Model& model, double batch, double s) {
@@ -56,7 +48,7 @@ TEST(ModelFlops, GiveThePublishedUtilisations) {
 
 // The op lists, written the other way round, must agree with the closed form.
 double SumOfOps(const Model& model, int64_t s, bool causal) {
-  const LayerShape shape{.sequences = 1, .queries = s, .causal = causal};
+  const LayerShape shape{.groups = {{.queries = s}}, .causal = causal};
   double sum = 0;
   const auto add = [&](const LayerOps& ops) {
     sum += SumModelFlops(ops.forward).value() +

@@ -53,7 +53,7 @@ TEST(ExpertRouting, AsManyTokensArriveAsWereSent) {
     double rows = 0;
     for (int place = 0; place < 4; ++place) {
       const LayerOps layer = BuildLayer(c.model, 0, ShapeOf(c.plan, place));
-      for (const Step& step : layer.forward) {
+      for (const LayerStep& step : layer.forward) {
         if (step.op() == nullptr || step.op()->name != OpName::kExpertUp) {
           continue;
         }

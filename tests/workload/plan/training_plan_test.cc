@@ -242,8 +242,8 @@ TEST(TrainingPlan, RecomputeModulesAndTheirModeGoTogether) {
               HasSubstr("RECOMPUTE_PER_MODULE"));
   ASSERT_OK_AND_ASSIGN(const TrainingPlan selective,
                        MakePlan("recompute: RECOMPUTE_SELECTIVE"));
-  EXPECT_TRUE(selective.Recomputes(Module::kAttentionCore));
-  EXPECT_FALSE(selective.Recomputes(Module::kMlp));
+  EXPECT_TRUE(selective.recomputed_modules().Has(Module::kAttentionCore));
+  EXPECT_FALSE(selective.recomputed_modules().Has(Module::kMlp));
 }
 
 TEST(TrainingPlan, EveryMistakeIsReportedAtOnce) {

@@ -17,7 +17,7 @@ class TemplateMaker {
         plan_(plan),
         shape_(ShapeOf(plan, expert_place)),
         again_{.full = plan.recompute() == Recompute::kFull,
-               .modules = RecomputedModules(plan)},
+               .modules = plan.recomputed_modules()},
         timer_(timer),
         options_(options),
         table_(table) {}
