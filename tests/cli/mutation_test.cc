@@ -14,6 +14,7 @@
 #include "catalog/catalog.h"
 #include "tests/cli/mutate.h"
 #include "tests/cli/run_orrery.h"
+#include "tests/effort.h"
 
 namespace orrery {
 namespace {
@@ -62,8 +63,8 @@ TEST_P(Mutation, OfAScenarioIsAnsweredWithWords) {
   const ProgramResult shown = RunOrrery({"show", GetParam()});
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   int refused = 0;
-  constexpr int kRounds = 400;
-  for (int i = 0; i < kRounds; ++i) {
+  const int rounds = Rounds(400);
+  for (int i = 0; i < rounds; ++i) {
     const std::string input = Mutate(i % 2 == 0 ? original : shown.out, &rng);
     const ProgramResult result = RunOrrery({"show", "-"}, input);
     ExpectManners(result, input);
@@ -71,7 +72,7 @@ TEST_P(Mutation, OfAScenarioIsAnsweredWithWords) {
     refused += result.exit_code == 2;
   }
   // Most damage is damage.
-  EXPECT_GT(refused, kRounds / 2);
+  EXPECT_GT(refused, rounds / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, Mutation,
@@ -109,7 +110,8 @@ TEST(Mutation, OfAnOverrideIsAnsweredWithWords) {
                                            "1,2,3"};
   const std::vector<std::string> paths = FieldPaths();
   ASSERT_GT(paths.size(), 150u);
-  for (int i = 0; i < 1200; ++i) {
+  const int rounds = Rounds(1200);
+  for (int i = 0; i < rounds; ++i) {
     const std::string set =
         fmt::format("{}={}", paths[rng.Below(paths.size())],
                     std::string(values[rng.Below(values.size())].c_str()));
@@ -130,8 +132,8 @@ TEST(Mutation, OfAnImportIsAnsweredWithWords) {
   std::sort(originals.begin(), originals.end());
   ASSERT_GE(originals.size(), 6u);
   int refused = 0;
-  constexpr int kRounds = 800;
-  for (int i = 0; i < kRounds; ++i) {
+  const int rounds = Rounds(800);
+  for (int i = 0; i < rounds; ++i) {
     const std::string input =
         Mutate(originals[rng.Below(originals.size())], &rng);
     const ProgramResult result = RunOrrery({"import", "hf", "-"}, input);
@@ -139,7 +141,7 @@ TEST(Mutation, OfAnImportIsAnsweredWithWords) {
     if (HasFatalFailure()) return;
     refused += result.exit_code == 2;
   }
-  EXPECT_GT(refused, kRounds / 2);
+  EXPECT_GT(refused, rounds / 2);
   std::string deep(200'000, '[');
   EXPECT_EQ(RunOrrery({"import", "hf", "-"}, deep).exit_code, 2);
 }

@@ -8,41 +8,15 @@
 #include "catalog/resolve.h"
 #include "run/training_run.h"
 #include "tests/status_matchers.h"
+#include "tests/workload/plan/plan_cases.h"
 #include "tests/workload/plan/plans.h"
 
 namespace orrery {
 namespace {
 
-struct Case {
-  const char* name;
-  const char* plan;
-  const char* model;
-};
-constexpr Case kCases[] = {
-    {"tensor", "parallel { tensor: 8 }", kCaseModel},
-    {"sequence", "parallel { tensor: 8 sequence_parallel: true }", kCaseModel},
-    {"ulysses", "parallel { context: 8 } context_method: CONTEXT_ULYSSES",
-     kCaseModel},
-    {"context gather",
-     "parallel { context: 8 } context_method: CONTEXT_ALL_GATHER", kCaseModel},
-    {"context ring", "parallel { context: 8 }", kCaseModel},
-    {"zero 0", "sharding: ZERO_0", kCaseModel},
+// Beside the common ones.
+constexpr PlanCase kOwnCases[] = {
     {"zero 1", "sharding: ZERO_1", kCaseModel},
-    {"expert", "parallel { expert: 8 }", kCaseExperts},
-    {"pipeline", "parallel { pipeline: 8 }", kCaseModel},
-    {"zero 2", "sharding: ZERO_2", kCaseModel},
-    {"zero 3", "sharding: ZERO_3", kCaseModel},
-    {"zero 2 accumulated", "sharding: ZERO_2 accumulate_locally: true",
-     kCaseModel},
-    {"zero 3 not resharded", "sharding: ZERO_3 reshard_after_forward: false",
-     kCaseModel},
-    {"tensor pipeline",
-     "parallel { tensor: 4 pipeline: 4 sequence_parallel: true }", kCaseModel},
-    {"tensor context", "parallel { tensor: 4 context: 4 }", kCaseModel},
-    {"tensor expert",
-     "parallel { tensor: 4 expert: 4 expert_tensor: 2 sequence_parallel: true "
-     "}",
-     kCaseExperts},
     {"tensor expert whole", "parallel { tensor: 4 expert: 4 expert_tensor: 4 }",
      kCaseExperts},
     {"context pipeline", "parallel { context: 4 pipeline: 4 }", kCaseModel},
@@ -50,7 +24,6 @@ constexpr Case kCases[] = {
      "parallel { context: 2 expert: 8 } context_method: CONTEXT_ALL_GATHER",
      kCaseExperts},
     {"pipeline expert", "parallel { expert: 8 pipeline: 4 }", kCaseExperts},
-    {"hybrid", "sharding: ZERO_3 sharding_group: 8", kCaseModel},
     {"hybrid zero 1", "sharding: ZERO_1 sharding_group: 16", kCaseModel},
     {"gather at the end",
      "parallel { tensor: 2 } overlap_parameter_gather: false", kCaseModel},
@@ -66,38 +39,16 @@ constexpr Case kCases[] = {
      "parallel { tensor: 2 pipeline: 4 } schedule: INTERLEAVED_1F1B "
      "virtual_stages: 2",
      kCaseModel},
-    {"one hot expert", "parallel { expert: 8 pipeline: 2 } expert_imbalance: 3",
-     kCaseExperts},
-    {"histogram",
-     "parallel { expert: 4 } expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, "
-     "1, 8, 0, 7]",
-     kCaseExperts},
-    {"histogram over tensor ranks",
-     "parallel { tensor: 4 expert: 4 expert_tensor: 2 sequence_parallel: true "
-     "} "
-     "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
-     kCaseExperts},
-    {"dispatch by node",
-     "parallel { expert: 16 pipeline: 2 } dispatch_method: DISPATCH_BY_NODE",
-     kCaseExperts},
-    {"histogram by node",
-     "parallel { expert: 16 } dispatch_method: DISPATCH_BY_NODE "
-     "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
-     kCaseExperts},
     {"waiting",
      "parallel { tensor: 2 pipeline: 4 sequence_parallel: false } "
      "overlap_pipeline: false overlap_weight_gradient: false "
      "fuse_gradient_accumulation: false",
      kCaseModel},
-    {"five",
-     "parallel { tensor: 2 context: 2 pipeline: 4 expert: 4 "
-     "sequence_parallel: true } recompute: RECOMPUTE_SELECTIVE",
-     kCaseExperts},
 };
 
 // Where the closed form is an approximation even without overlap: schedules
 // whose formulas assume equal passes, and exchanges that run in pieces.
-constexpr Case kApproximated[] = {
+constexpr PlanCase kApproximated[] = {
     {"zero bubble h1", "parallel { pipeline: 4 } schedule: ZB_H1", kCaseModel},
     {"zero bubble v",
      "parallel { pipeline: 4 } schedule: ZB_V virtual_stages: 2", kCaseModel},
@@ -110,7 +61,7 @@ constexpr Case kApproximated[] = {
 };
 
 // 64 H100: the machine of the catalogue under the plans of the tests.
-TrainingCase Make(const Case& c, int nodes = 8,
+TrainingCase Make(const PlanCase& c, int nodes = 8,
                   const char* machine = "dgx_h100_ib400",
                   int chips_per_node = 8) {
   // Plans are made for nodes of 8.
@@ -130,7 +81,7 @@ SimulatedRun RunCase(const TrainingCase& c, const RunOptions& options) {
   return *std::move(run);
 }
 
-void ExpectFoldedEqualsWhole(const Case& c) {
+void ExpectFoldedEqualsWhole(const PlanCase& c) {
   SCOPED_TRACE(c.name);
   const TrainingCase made = Make(c);
   const SimulatedRun folded = RunCase(made, {.fold = true});
@@ -147,8 +98,9 @@ void ExpectFoldedEqualsWhole(const Case& c) {
 }
 
 TEST(TrainingCrosscheck, FoldedRunsOverLinksEqualUnfoldedOnes) {
-  for (const Case& c : kCases) ExpectFoldedEqualsWhole(c);
-  for (const Case& c : kApproximated) ExpectFoldedEqualsWhole(c);
+  for (const PlanCase& c : WithCommonPlans(kOwnCases))
+    ExpectFoldedEqualsWhole(c);
+  for (const PlanCase& c : kApproximated) ExpectFoldedEqualsWhole(c);
 }
 
 // Two chips to a NIC, a torus that spans the nodes: groups share links.
@@ -228,9 +180,9 @@ TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
   EXPECT_EQ(run(reversed + "}", false).result.end, in_order);
   EXPECT_GT(run(strided + "}", false).result.end, in_order);
   // Groups of 6 on nodes of 8: some straddle a boundary.
-  const Case six{"six", "parallel { tensor: 6 } global_batch: 8",
-                 "name: 'six' layers: 4 hidden: 3072 mlp { width: 6144 } "
-                 "attention { heads: 24 kv_heads: 6 head_dimension: 128 }"};
+  const PlanCase six{"six", "parallel { tensor: 6 } global_batch: 8",
+                     "name: 'six' layers: 4 hidden: 3072 mlp { width: 6144 } "
+                     "attention { heads: 24 kv_heads: 6 head_dimension: 128 }"};
   const TrainingCase made = Make(six, 6);
   const SimulatedRun folded = RunCase(made, {.fold = true});
   EXPECT_NE(folded.asymmetry, "");
@@ -240,7 +192,7 @@ TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
 // Nothing overlaps and nothing shares: what is left are sums.
 TEST(TrainingCrosscheck, WithoutOverlapTheClosedFormAgrees) {
   constexpr double kExact = 0.001;
-  for (const Case& c : kCases) {
+  for (const PlanCase& c : WithCommonPlans(kOwnCases)) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
     const SimulatedRun run =
@@ -281,7 +233,7 @@ TEST(TrainingCrosscheck, WaitingForTransfersCostsWhatTheClosedFormSays) {
 // Formulas that assume what these cases do not keep are still near.
 TEST(TrainingCrosscheck, ApproximationsAreNear) {
   constexpr double kNear = 0.1;
-  for (const Case& c : kApproximated) {
+  for (const PlanCase& c : kApproximated) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
     auto estimator = StepEstimator::Create(made.model, made.system);
@@ -294,7 +246,7 @@ TEST(TrainingCrosscheck, ApproximationsAreNear) {
 
 // Peak memory of the closed form: the schedule's count of activations.
 TEST(TrainingCrosscheck, PeakMemoryAgrees) {
-  for (const Case& c : kCases) {
+  for (const PlanCase& c : WithCommonPlans(kOwnCases)) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
     const SimulatedRun run = RunCase(made, {});
@@ -315,7 +267,7 @@ TEST(TrainingCrosscheck, PeakMemoryAgrees) {
 TEST(Estimate, DoesNotDependOnWhatWasAskedBefore) {
   for (const char* model : {kCaseModel, kCaseExperts}) {
     std::vector<TrainingCase> cases;
-    for (const Case& c : kCases) {
+    for (const PlanCase& c : WithCommonPlans(kOwnCases)) {
       if (c.model == model) cases.push_back(Make(c));
     }
     auto used = StepEstimator::Create(cases[0].model, cases[0].system);

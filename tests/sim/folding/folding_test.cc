@@ -3,46 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "tests/workload/lowering/stepped.h"
+#include "tests/workload/plan/plan_cases.h"
 #include "workload/plan/rank_classes.h"
 
 namespace orrery {
 namespace {
 
-struct FoldingCase {
-  const char* name;
-  const char* plan;
-  const char* model;
-};
-constexpr FoldingCase kCases[] = {
-    {"tensor", "parallel { tensor: 8 }", kCaseModel},
-    {"sequence", "parallel { tensor: 8 sequence_parallel: true }", kCaseModel},
-    {"context ring", "parallel { context: 8 }", kCaseModel},
-    {"context gather",
-     "parallel { context: 8 } context_method: CONTEXT_ALL_GATHER", kCaseModel},
-    {"ulysses", "parallel { context: 8 } context_method: CONTEXT_ULYSSES",
-     kCaseModel},
-    {"pipeline", "parallel { pipeline: 8 }", kCaseModel},
-    {"zero 0", "sharding: ZERO_0", kCaseModel},
+// Beside the common ones.
+constexpr PlanCase kOwnCases[] = {
     {"zero 1", "sharding: ZERO_1 overlap_parameter_gather: true", kCaseModel},
-    {"zero 2", "sharding: ZERO_2", kCaseModel},
-    {"zero 3", "sharding: ZERO_3", kCaseModel},
-    {"zero 2 accumulated", "sharding: ZERO_2 accumulate_locally: true",
-     kCaseModel},
-    {"zero 3 not resharded", "sharding: ZERO_3 reshard_after_forward: false",
-     kCaseModel},
-    {"hybrid", "sharding: ZERO_3 sharding_group: 8", kCaseModel},
-    {"expert", "parallel { expert: 8 }", kCaseExperts},
-    {"tensor pipeline",
-     "parallel { tensor: 4 pipeline: 4 sequence_parallel: true }", kCaseModel},
-    {"tensor context", "parallel { tensor: 4 context: 4 }", kCaseModel},
     {"context pipeline",
      "parallel { context: 4 pipeline: 4 } schedule: INTERLEAVED_1F1B "
      "virtual_stages: 2",
      kCaseModel},
-    {"tensor expert",
-     "parallel { tensor: 4 expert: 4 expert_tensor: 2 sequence_parallel: true "
-     "}",
-     kCaseExperts},
     {"expert pipeline", "parallel { expert: 8 pipeline: 2 } schedule: ZB_H1",
      kCaseExperts},
     {"context expert", "parallel { context: 2 expert: 8 }", kCaseExperts},
@@ -52,28 +25,6 @@ constexpr FoldingCase kCases[] = {
      kCaseModel},
     {"pipeline data v",
      "parallel { pipeline: 4 } schedule: ZB_V virtual_stages: 2", kCaseModel},
-    {"one hot expert", "parallel { expert: 8 pipeline: 2 } expert_imbalance: 3",
-     kCaseExperts},
-    {"histogram",
-     "parallel { expert: 4 } expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, "
-     "1, 8, 0, 7]",
-     kCaseExperts},
-    {"histogram over tensor ranks",
-     "parallel { tensor: 4 expert: 4 expert_tensor: 2 sequence_parallel: true "
-     "} "
-     "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
-     kCaseExperts},
-    {"dispatch by node",
-     "parallel { expert: 16 pipeline: 2 } dispatch_method: DISPATCH_BY_NODE",
-     kCaseExperts},
-    {"histogram by node",
-     "parallel { expert: 16 } dispatch_method: DISPATCH_BY_NODE "
-     "expert_load: [9, 1, 4, 4, 2, 3, 4, 5, 4, 4, 4, 4, 1, 8, 0, 7]",
-     kCaseExperts},
-    {"five",
-     "parallel { tensor: 2 context: 2 pipeline: 4 expert: 4 "
-     "sequence_parallel: true } recompute: RECOMPUTE_SELECTIVE",
-     kCaseExperts},
 };
 
 TEST(Folding, EqualsTheUnfoldedRunToThePicosecond) {
@@ -82,7 +33,7 @@ TEST(Folding, EqualsTheUnfoldedRunToThePicosecond) {
     return Duration(5000 + 13 * static_cast<int64_t>(members) +
                     what.bytes.value() / 4000);
   };
-  for (const FoldingCase& f : kCases) {
+  for (const PlanCase& f : WithCommonPlans(kOwnCases)) {
     SCOPED_TRACE(f.name);
     const TrainingCase c = MakeCase(f.plan, 8, f.model);
     const StepRun folded = RunStep(c, {.fold = true}, time);
