@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "accuracy/kernel_row_fields.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "cost/kernel/gemm_time.h"
@@ -13,42 +12,43 @@
 namespace orrery {
 namespace {
 
-absl::StatusOr<GemmProfile> ReadProfile(const CsvTable::Row& row, int units) {
+absl::StatusOr<GemmProfile> ReadProfile(const MeasurementRow& row, int units) {
   GemmProfile p;
-  p.id = row.Get("id").value_or(fmt::format("line {}", row.line()));
-  ASSIGN_OR_RETURN(p.gemm.m, SizeField(row, "m"));
-  ASSIGN_OR_RETURN(p.gemm.n, SizeField(row, "n"));
-  ASSIGN_OR_RETURN(p.gemm.k, SizeField(row, "k"));
+  p.id = row.id();
+  ASSIGN_OR_RETURN(p.gemm.m, row.Whole("m"));
+  ASSIGN_OR_RETURN(p.gemm.n, row.Whole("n"));
+  ASSIGN_OR_RETURN(p.gemm.k, row.Whole("k"));
   p.gemm.operand = p.gemm.output = DType::kFp16;
-  ASSIGN_OR_RETURN(const int64_t rows, SizeField(row, "tile_m"));
-  ASSIGN_OR_RETURN(const int64_t columns, SizeField(row, "tile_n"));
-  ASSIGN_OR_RETURN(const int64_t step, SizeField(row, "tile_k"));
-  ASSIGN_OR_RETURN(const double waves, PositiveField(row, "waves_per_sm"));
-  ASSIGN_OR_RETURN(p.tiles, PositiveField(row, "grid_ctas"));
+  ASSIGN_OR_RETURN(const int64_t rows, row.Whole("tile_m"));
+  ASSIGN_OR_RETURN(const int64_t columns, row.Whole("tile_n"));
+  ASSIGN_OR_RETURN(const int64_t step, row.Whole("tile_k"));
+  ASSIGN_OR_RETURN(const double waves, row.Positive("waves_per_sm"));
+  ASSIGN_OR_RETURN(p.tiles, row.Positive("grid_ctas"));
   p.tile = {.rows = static_cast<int>(rows),
             .columns = static_cast<int>(columns),
             .step_bytes = static_cast<int>(2 * step),
             .resident = std::max(
                 1, static_cast<int>(std::lround(p.tiles / (units * waves))))};
-  ASSIGN_OR_RETURN(const double clock, PositiveField(row, "clock_GHz"));
+  ASSIGN_OR_RETURN(const double clock, row.Positive("clock_GHz"));
   p.clock = Hertz(clock * 1e9);
-  ASSIGN_OR_RETURN(const double microseconds, PositiveField(row, "time_us"));
+  ASSIGN_OR_RETURN(const double microseconds, row.Positive("time_us"));
   p.seconds = microseconds * 1e-6;
-  ASSIGN_OR_RETURN(p.cache_read, PositiveField(row, "l2_read_bytes"));
-  ASSIGN_OR_RETURN(p.cache_written, PositiveField(row, "l2_write_bytes"));
-  ASSIGN_OR_RETURN(p.memory_read, PositiveField(row, "dram_read_bytes"));
+  ASSIGN_OR_RETURN(p.cache_read, row.Positive("l2_read_bytes"));
+  ASSIGN_OR_RETURN(p.cache_written, row.Positive("l2_write_bytes"));
+  ASSIGN_OR_RETURN(p.memory_read, row.Positive("dram_read_bytes"));
   return p;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<GemmProfile>> ReadGemmProfiles(const CsvTable& table,
-                                                          int units) {
+absl::StatusOr<std::vector<GemmProfile>> ReadGemmProfiles(
+    const MeasurementTable& table, int units) {
   std::vector<GemmProfile> profiles;
-  for (const CsvTable::Row& row : table.rows()) {
+  for (const MeasurementRow& row : table.rows()) {
     absl::StatusOr<GemmProfile> profile = ReadProfile(row, units);
     if (!profile.ok()) {
-      return Annotate(profile.status(), fmt::format("line {}", row.line()));
+      return Annotate(profile.status(),
+                      fmt::format("{}: line {}", table.origin(), row.line()));
     }
     profiles.push_back(*std::move(profile));
   }

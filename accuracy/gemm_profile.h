@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/csv.h"
+#include "accuracy/measurement_table.h"
 #include "topology/machine/chip.h"
 #include "workload/model/op.h"
 
@@ -29,10 +29,10 @@ struct GemmProfile {
   bool vector() const { return gemm.n == 1; }
 };
 
-// The error names the row and the column. `units` are those of the chip the
+// The error names the line and the column. `units` are those of the chip the
 // profiles were taken on.
-absl::StatusOr<std::vector<GemmProfile>> ReadGemmProfiles(const CsvTable& table,
-                                                          int units);
+absl::StatusOr<std::vector<GemmProfile>> ReadGemmProfiles(
+    const MeasurementTable& table, int units);
 
 // Predicted over profiled, minus 1. A kernel may use its tile transposed; what
 // fits the profiled cache reads better is taken.

@@ -6,8 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "accuracy/kernel_accuracy.h"
-
 namespace orrery {
 namespace {
 

@@ -14,6 +14,8 @@
 namespace orrery {
 namespace {
 
+constexpr double kLargeProduct = 1e12;
+
 // Names under which chips appear in published tables, and their presets.
 struct PublishedName {
   absl::string_view prefix;
@@ -40,9 +42,9 @@ constexpr PublishedName kPublishedNames[] = {
     {"TPU v6e", "tpu_v6e"},
 };
 
-std::optional<std::string> ChipOf(const CsvTable::Row& row) {
-  if (const auto chip = row.Get("chip")) return chip;
-  const std::string hardware = row.Get("hardware").value_or("");
+absl::StatusOr<std::string> ChipOf(const MeasurementRow& row) {
+  if (const auto chip = row.Get("chip")) return *chip;
+  const std::string hardware = row.Text("hardware");
   // "4x A100-SXM4-80GB (TP4)" is a kernel on one of four.
   absl::string_view name = hardware;
   const std::pair<absl::string_view, absl::string_view> parts =
@@ -53,59 +55,64 @@ std::optional<std::string> ChipOf(const CsvTable::Row& row) {
       return std::string(published.preset);
     }
   }
+  return row.Wrong("hardware",
+                   "the published name of a known chip (a column 'chip' may "
+                   "name a preset instead)");
+}
+
+std::optional<double> HarnessOf(const MeasurementTable& harnesses,
+                                const MeasurementRow& measured) {
+  for (const MeasurementRow& row : harnesses.rows()) {
+    if (row.Text("source_id") != measured.Text("source_id") ||
+        row.Text("kernel") != measured.Text("kernel")) {
+      continue;
+    }
+    const absl::StatusOr<double> overhead = row.Positive("overhead_us");
+    if (overhead.ok()) return *overhead * 1e-6;
+  }
   return std::nullopt;
 }
 
-std::optional<double> HarnessOf(const CsvTable& harnesses,
-                                const std::string& source,
-                                const std::string& kernel) {
-  for (const CsvTable::Row& row : harnesses.rows()) {
-    if (row.Get("source_id") != source || row.Get("kernel") != kernel) continue;
-    const auto overhead = row.Number("overhead_us");
-    if (overhead.has_value()) return *overhead * 1e-6;
-  }
-  return std::nullopt;
+absl::StatusOr<KernelMeasurement> Read(const MeasurementRow& row,
+                                       const MeasurementTable& harnesses) {
+  ASSIGN_OR_RETURN(std::string chip, ChipOf(row));
+  ASSIGN_OR_RETURN(KernelRow read, ReadKernelRow(row));
+  KernelMeasurement measurement;
+  measurement.id = row.id();
+  measurement.line = row.line();
+  measurement.source = row.Text("source_id");
+  measurement.chip = std::move(chip);
+  measurement.what = std::move(read.what);
+  measurement.kernel_class = read.kernel_class;
+  measurement.ops = std::move(read.ops);
+  measurement.seconds = read.seconds;
+  measurement.harness = HarnessOf(harnesses, row);
+  return measurement;
 }
 
 }  // namespace
 
-KernelMeasurements ReadKernelMeasurements(const CsvTable& table,
-                                          const CsvTable& harnesses) {
-  KernelMeasurements result;
-  for (const CsvTable::Row& row : table.rows()) {
-    const std::string id =
-        row.Get("id").value_or(fmt::format("line {}", row.line()));
-    const auto refuse = [&](absl::string_view why) {
-      result.refused.push_back(fmt::format("{}: {}", id, why));
-    };
-    if (!row.whole()) {
-      refuse("has not as many fields as the header");
-      continue;
-    }
-    const std::optional<std::string> chip = ChipOf(row);
-    if (!chip.has_value()) {
-      refuse(fmt::format("no chip preset for hardware '{}'",
-                         row.Get("hardware").value_or("")));
-      continue;
-    }
-    absl::StatusOr<KernelRow> read = ReadKernelRow(row);
-    if (!read.ok()) {
-      refuse(std::string(read.status().message()));
-      continue;
-    }
-    KernelMeasurement measurement;
-    measurement.id = id;
-    measurement.source = row.Get("source_id").value_or("");
-    measurement.chip = *chip;
-    measurement.what = std::move(read->what);
-    measurement.kernel_class = read->kernel_class;
-    measurement.ops = std::move(read->ops);
-    measurement.seconds = read->seconds;
-    measurement.harness = HarnessOf(harnesses, measurement.source,
-                                    row.Get("kernel").value_or(""));
-    result.rows.push_back(std::move(measurement));
-  }
-  return result;
+absl::StatusOr<MeasurementTable> OpenKernelTable(
+    const std::optional<std::string>& file) {
+  return MeasurementTable::Open(
+      file, "kernels.csv",
+      {"kernel", "dtype", "chip|hardware", "time_us|GBps"});
+}
+
+absl::StatusOr<MeasurementTable> OpenHarnessTable() {
+  return MeasurementTable::Open(std::nullopt, "harnesses.csv",
+                                {"source_id", "kernel", "overhead_us"});
+}
+
+KernelMeasurements ReadKernelMeasurements(const MeasurementTable& table,
+                                          const MeasurementTable& harnesses) {
+  return ReadMeasurements<KernelMeasurement>(
+      table, [&](const MeasurementRow& row) { return Read(row, harnesses); });
+}
+
+bool IsLargeProduct(const KernelMeasurement& row) {
+  return row.kernel_class == KernelClass::kGemm &&
+         MatrixFlops(row.ops.back()).value() > kLargeProduct;
 }
 
 absl::StatusOr<HarnessTimers> HarnessTimers::Create(const Chip& chip) {

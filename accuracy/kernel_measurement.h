@@ -7,6 +7,7 @@
 // a preset, otherwise the published `hardware` name is looked up. A row that
 // cannot be read is refused with the reason, never dropped.
 #include <absl/container/inlined_vector.h>
+#include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/csv.h"
+#include "accuracy/measurement_table.h"
 #include "cost/kernel/kernel_timer.h"
 #include "topology/machine/chip.h"
 #include "workload/model/op.h"
@@ -34,6 +35,7 @@ std::string_view Name(KernelClass kernel_class);
 
 struct KernelMeasurement {
   std::string id;
+  int line = 0;
   std::string source;
   std::string chip;
   // kernel, direction and format, for people: "gemm bf16", "attention decode".
@@ -55,16 +57,19 @@ struct HarnessTimers {
   KernelTimer burst;
 };
 
-struct KernelMeasurements {
-  std::vector<KernelMeasurement> rows;
-  // "K00181: collectives are not kernels".
-  std::vector<std::string> refused;
-};
+using KernelMeasurements = Measurements<KernelMeasurement>;
 
-// `harnesses` says which sources clocked on the host, and what that adds:
-// columns source_id, kernel, overhead_us.
-KernelMeasurements ReadKernelMeasurements(const CsvTable& table,
-                                          const CsvTable& harnesses);
+// The user's file if there is one, else validation/kernels.csv.
+absl::StatusOr<MeasurementTable> OpenKernelTable(
+    const std::optional<std::string>& file);
+// Which sources clocked on the host, and what that adds (harnesses.csv).
+absl::StatusOr<MeasurementTable> OpenHarnessTable();
+
+KernelMeasurements ReadKernelMeasurements(const MeasurementTable& table,
+                                          const MeasurementTable& harnesses);
+
+// A matrix product of more than 1 TFLOP.
+bool IsLargeProduct(const KernelMeasurement& row);
 
 // What the row should have measured, in seconds.
 double Predict(const KernelMeasurement& row, const HarnessTimers& timers);

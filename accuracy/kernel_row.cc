@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "accuracy/kernel_row_fields.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "cost/kernel/op_size.h"
@@ -35,13 +34,13 @@ Pointwise Rows(Pointwise::Kind kind, double rows, double row, double flops) {
           .row = std::llround(row)};
 }
 
-absl::Status ReadGemm(const CsvTable::Row& row, DType dtype, KernelRow& out) {
-  ASSIGN_OR_RETURN(const int64_t m, SizeField(row, "m"));
-  ASSIGN_OR_RETURN(const int64_t n, SizeField(row, "n"));
-  ASSIGN_OR_RETURN(const int64_t k, SizeField(row, "k"));
+absl::Status ReadGemm(const MeasurementRow& row, DType dtype, KernelRow& out) {
+  ASSIGN_OR_RETURN(const int64_t m, row.Whole("m"));
+  ASSIGN_OR_RETURN(const int64_t n, row.Whole("n"));
+  ASSIGN_OR_RETURN(const int64_t k, row.Whole("k"));
   const DType output = dtype == DType::kFp8 ? DType::kBf16 : dtype;
-  const std::string source = row.Get("source_id").value_or("");
-  const std::string notes = row.Get("notes").value_or("");
+  const std::string source = row.Text("source_id");
+  const std::string notes = row.Text("notes");
   RETURN_IF_ERROR(CheckSize(
       {OpName::kProduct, Pass::kForward, Gemm{.m = m, .n = n, .k = k}}));
   // aiconfigurator times the cast of the activations along.
@@ -65,16 +64,12 @@ absl::Status ReadGemm(const CsvTable::Row& row, DType dtype, KernelRow& out) {
   return absl::OkStatus();
 }
 
-absl::Status ReadGrouped(const CsvTable::Row& row, DType dtype,
+absl::Status ReadGrouped(const MeasurementRow& row, DType dtype,
                          KernelRow& out) {
-  ASSIGN_OR_RETURN(const int64_t groups, SizeField(row, "groups"));
-  ASSIGN_OR_RETURN(const double rows, PositiveField(row, "m"));
-  ASSIGN_OR_RETURN(const int64_t n, SizeField(row, "n"));
-  ASSIGN_OR_RETURN(const int64_t k, SizeField(row, "k"));
-  if (groups > 100'000) {
-    return absl::InvalidArgumentError(
-        fmt::format("column 'groups' is {}: too many", groups));
-  }
+  ASSIGN_OR_RETURN(const int64_t groups, row.Whole("groups", 1, 100'000));
+  ASSIGN_OR_RETURN(const double rows, row.Positive("m"));
+  ASSIGN_OR_RETURN(const int64_t n, row.Whole("n"));
+  ASSIGN_OR_RETURN(const int64_t k, row.Whole("k"));
   Add(out, OpName::kExpertUp,
       GroupedGemm{.groups = static_cast<int32_t>(groups),
                   .rows = rows,
@@ -86,15 +81,15 @@ absl::Status ReadGrouped(const CsvTable::Row& row, DType dtype,
   return absl::OkStatus();
 }
 
-absl::StatusOr<FusedAttention> ReadHeads(const CsvTable::Row& row,
+absl::StatusOr<FusedAttention> ReadHeads(const MeasurementRow& row,
                                          DType dtype) {
   FusedAttention a;
-  ASSIGN_OR_RETURN(a.batch, SizeField(row, "batch"));
-  ASSIGN_OR_RETURN(const int64_t heads, SizeField(row, "q_heads"));
-  ASSIGN_OR_RETURN(const int64_t kv_heads, SizeField(row, "kv_heads"));
-  ASSIGN_OR_RETURN(a.queries, SizeField(row, "seq_q"));
-  ASSIGN_OR_RETURN(a.keys, SizeField(row, "seq_kv"));
-  ASSIGN_OR_RETURN(const int64_t width, SizeField(row, "head_dim"));
+  ASSIGN_OR_RETURN(a.batch, row.Whole("batch"));
+  ASSIGN_OR_RETURN(const int64_t heads, row.Whole("q_heads"));
+  ASSIGN_OR_RETURN(const int64_t kv_heads, row.Whole("kv_heads"));
+  ASSIGN_OR_RETURN(a.queries, row.Whole("seq_q"));
+  ASSIGN_OR_RETURN(a.keys, row.Whole("seq_kv"));
+  ASSIGN_OR_RETURN(const int64_t width, row.Whole("head_dim"));
   if (heads > 100'000 || kv_heads > heads || width > 100'000 ||
       a.queries > a.keys) {
     return absl::InvalidArgumentError(
@@ -107,17 +102,19 @@ absl::StatusOr<FusedAttention> ReadHeads(const CsvTable::Row& row,
   a.operand = dtype;
   a.cache = dtype;
   RETURN_IF_ERROR(CheckSize({OpName::kAttention, Pass::kForward, a}));
-  if (const auto cache = row.Get("kv_dtype")) {
-    ASSIGN_OR_RETURN(a.cache, ParseFormat(*cache));
+  if (row.Has("kv_dtype")) {
+    ASSIGN_OR_RETURN(a.cache, row.Format("kv_dtype"));
   }
   return a;
 }
 
-absl::Status ReadAttention(const CsvTable::Row& row, DType dtype,
+absl::Status ReadAttention(const MeasurementRow& row, DType dtype,
                            KernelRow& out) {
   ASSIGN_OR_RETURN(FusedAttention a, ReadHeads(row, dtype));
   const std::string direction = row.Get("direction").value_or("fwd");
-  a.mask = row.Get("causal") == "yes" ? Mask::kCausal : Mask::kFull;
+  ASSIGN_OR_RETURN(a.mask, row.Choice<Mask>("causal", {{"yes", Mask::kCausal},
+                                                       {"no", Mask::kFull},
+                                                       {"", Mask::kFull}}));
   const bool served = direction == "prefill" || direction == "decode";
   if (served) {
     // The harness also rotates query and key and writes the cache, in kernels
@@ -135,9 +132,7 @@ absl::Status ReadAttention(const CsvTable::Row& row, DType dtype,
     a.backward = true;
     Add(out, OpName::kAttention, a);
   } else if (direction != "fwd" && !served) {
-    return absl::InvalidArgumentError(fmt::format(
-        "column 'direction' must be fwd, fwd+bwd, prefill or decode, got '{}'",
-        direction));
+    return row.Wrong("direction", "fwd, fwd+bwd, prefill or decode");
   }
   out.kernel_class = direction == "decode"    ? KernelClass::kDecodeAttention
                      : direction == "prefill" ? KernelClass::kPrefillAttention
@@ -147,12 +142,13 @@ absl::Status ReadAttention(const CsvTable::Row& row, DType dtype,
 
 // Absorbed latent attention: the last rope_dimension of the width are keys
 // only.
-absl::Status ReadLatent(const CsvTable::Row& row, DType dtype, KernelRow& out) {
+absl::Status ReadLatent(const MeasurementRow& row, DType dtype,
+                        KernelRow& out) {
   constexpr int kRope = 64;
-  ASSIGN_OR_RETURN(const int64_t batch, SizeField(row, "batch"));
-  ASSIGN_OR_RETURN(const int64_t heads, SizeField(row, "q_heads"));
-  ASSIGN_OR_RETURN(const int64_t keys, SizeField(row, "seq_kv"));
-  ASSIGN_OR_RETURN(const int64_t width, SizeField(row, "head_dim"));
+  ASSIGN_OR_RETURN(const int64_t batch, row.Whole("batch"));
+  ASSIGN_OR_RETURN(const int64_t heads, row.Whole("q_heads"));
+  ASSIGN_OR_RETURN(const int64_t keys, row.Whole("seq_kv"));
+  ASSIGN_OR_RETURN(const int64_t width, row.Whole("head_dim"));
   if (heads > 100'000 || width <= kRope || width > 100'000) {
     return absl::InvalidArgumentError("q_heads or head_dim make no attention");
   }
@@ -171,10 +167,10 @@ absl::Status ReadLatent(const CsvTable::Row& row, DType dtype, KernelRow& out) {
   return absl::OkStatus();
 }
 
-absl::Status ReadPointwise(const CsvTable::Row& row, const std::string& kernel,
+absl::Status ReadPointwise(const MeasurementRow& row, const std::string& kernel,
                            KernelRow& out) {
-  ASSIGN_OR_RETURN(const double m, PositiveField(row, "m"));
-  ASSIGN_OR_RETURN(const double n, PositiveField(row, "n"));
+  ASSIGN_OR_RETURN(const double m, row.Positive("m"));
+  ASSIGN_OR_RETURN(const double n, row.Positive("n"));
   if (m * n > 1e14) {
     return absl::InvalidArgumentError("columns 'm' and 'n': too many elements");
   }
@@ -193,9 +189,9 @@ absl::Status ReadPointwise(const CsvTable::Row& row, const std::string& kernel,
 
 // Bandwidths of long streams: reads and writes per element as BabelStream
 // counts them.
-absl::Status ReadStream(const CsvTable::Row& row, const std::string& kernel,
+absl::Status ReadStream(const MeasurementRow& row, const std::string& kernel,
                         KernelRow& out) {
-  ASSIGN_OR_RETURN(const double rate, PositiveField(row, "GBps"));
+  ASSIGN_OR_RETURN(const double rate, row.Positive("GBps"));
   double array = 8 * kStreamElements;
   double read = 1;
   double written = 1;
@@ -217,7 +213,7 @@ absl::Status ReadStream(const CsvTable::Row& row, const std::string& kernel,
 
 // The ops of one layer that LLMCompass timed one by one: GPT-3 175B on one of
 // four ranks, so a hidden size of 12288 and as wide a GELU.
-absl::Status ReadLayerOp(const CsvTable::Row& row, const std::string& op,
+absl::Status ReadLayerOp(const MeasurementRow& row, const std::string& op,
                          KernelRow& out) {
   constexpr double kHidden = 12288;
   ASSIGN_OR_RETURN(const FusedAttention a, ReadHeads(row, DType::kFp16));
@@ -257,11 +253,10 @@ absl::Status ReadLayerOp(const CsvTable::Row& row, const std::string& op,
 
 }  // namespace
 
-absl::StatusOr<KernelRow> ReadKernelRow(const CsvTable::Row& row) {
+absl::StatusOr<KernelRow> ReadKernelRow(const MeasurementRow& row) {
   KernelRow out;
-  const std::string kernel = row.Get("kernel").value_or("");
-  ASSIGN_OR_RETURN(const DType dtype,
-                   ParseFormat(row.Get("dtype").value_or("")));
+  const std::string kernel = row.Text("kernel");
+  ASSIGN_OR_RETURN(const DType dtype, row.Format("dtype"));
   out.what = kernel;
   if (const auto direction = row.Get("direction")) out.what += " " + *direction;
   out.what += fmt::format(" {}", Name(dtype));
@@ -283,11 +278,12 @@ absl::StatusOr<KernelRow> ReadKernelRow(const CsvTable::Row& row) {
   } else if (absl::ConsumePrefix(&layer_op, "transformer_op:")) {
     RETURN_IF_ERROR(ReadLayerOp(row, std::string(layer_op), out));
   } else {
-    return absl::InvalidArgumentError(
-        fmt::format("kernel '{}' is not known", kernel));
+    return row.Wrong("kernel",
+                     "gemm, grouped_gemm, attention, mla_attention, softmax, "
+                     "layernorm, gelu, stream_*, hbm_copy or transformer_op:*");
   }
   for (const Op& op : out.ops) RETURN_IF_ERROR(CheckSize(op));
-  ASSIGN_OR_RETURN(const double microseconds, PositiveField(row, "time_us"));
+  ASSIGN_OR_RETURN(const double microseconds, row.Positive("time_us"));
   out.seconds = microseconds * 1e-6;
   return out;
 }

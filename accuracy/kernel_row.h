@@ -10,7 +10,7 @@
 #include <string>
 
 #include "accuracy/kernel_measurement.h"
-#include "base/csv.h"
+#include "accuracy/measurement_table.h"
 #include "workload/model/op.h"
 
 namespace orrery {
@@ -23,6 +23,6 @@ struct KernelRow {
 };
 
 // The error says which column is missing or not understood.
-absl::StatusOr<KernelRow> ReadKernelRow(const CsvTable::Row& row);
+absl::StatusOr<KernelRow> ReadKernelRow(const MeasurementRow& row);
 
 }  // namespace orrery

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "accuracy/kernel_fit.h"
-#include "accuracy/validation_data.h"
-#include "base/csv.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -105,13 +103,10 @@ absl::StatusOr<HarnessTimers> TimersWith(
 absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
   const std::string& name = arguments.positional()[0];
   ASSIGN_OR_RETURN(const pb::Chip proto, Catalog().Chip(name));
-  std::string text(ValidationText("kernels.csv"));
-  if (arguments.positional().size() > 1) {
-    ASSIGN_OR_RETURN(text, ReadFile(arguments.positional()[1]));
-  }
-  ASSIGN_OR_RETURN(const CsvTable table, CsvTable::Parse(text));
-  ASSIGN_OR_RETURN(const CsvTable harnesses,
-                   CsvTable::Parse(ValidationText("harnesses.csv")));
+  std::optional<std::string> own;
+  if (arguments.positional().size() > 1) own = arguments.positional()[1];
+  ASSIGN_OR_RETURN(const MeasurementTable table, OpenKernelTable(own));
+  ASSIGN_OR_RETURN(const MeasurementTable harnesses, OpenHarnessTable());
   const KernelMeasurements measurements =
       ReadKernelMeasurements(table, harnesses);
   const std::vector<const KernelMeasurement*> rows =

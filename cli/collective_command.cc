@@ -25,6 +25,7 @@
 #include "cli/scenario.h"
 #include "sim/network/network.h"
 #include "sim/network/run_plans.h"
+#include "topology/traffic/nccl_tests.h"
 
 namespace orrery {
 namespace {

@@ -22,7 +22,4 @@ absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name);
 // "FLOW_FAIR" or "PORT_FAIR".
 absl::StatusOr<Arbitration> ParseArbitration(absl::string_view name);
 
-// nccl-tests' factor from algorithm to bus bandwidth.
-double BusFactor(CommunicationKind kind, int ranks);
-
 }  // namespace orrery

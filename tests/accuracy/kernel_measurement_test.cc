@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "tests/accuracy/tables.h"
 #include "tests/cost/kernel/chips.h"
 
 namespace orrery {
@@ -14,16 +16,16 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-CsvTable Parsed(const std::string& text) {
-  auto table = CsvTable::Parse(text);
-  CHECK(table.ok()) << table.status().ToString();
-  return *std::move(table);
-}
-
 KernelMeasurements Read(
     const std::string& text,
-    const std::string& harnesses = "source_id,kernel,overhead_us\n") {
-  return ReadKernelMeasurements(Parsed(text), Parsed(harnesses));
+    const std::string& harnesses = "source_id,kernel,overhead_us\n,,\n") {
+  return ReadKernelMeasurements(Table(text), Table(harnesses));
+}
+
+std::vector<std::string> Reasons(const KernelMeasurements& read) {
+  std::vector<std::string> reasons;
+  for (const RefusedRow& row : read.refused) reasons.push_back(row.ToString());
+  return reasons;
 }
 
 TEST(KernelMeasurements, ColumnsComeInAnyOrderAndOthersAreIgnored) {
@@ -58,14 +60,27 @@ TEST(KernelMeasurements, WhatCannotBeReadIsRefusedWithTheReason) {
       "f,H100-SXM5-80GB,gemm\n"
       "g,H100-SXM5-80GB,gemm,bf16,1e12,1e12,1e12,1\n");
   EXPECT_TRUE(read.rows.empty());
-  EXPECT_THAT(read.refused,
-              ElementsAre(AllOf(HasSubstr("a:"), HasSubstr("'Abacus'")),
-                          AllOf(HasSubstr("b:"), HasSubstr("'k'")),
-                          AllOf(HasSubstr("c:"), HasSubstr("'bf17'")),
-                          AllOf(HasSubstr("d:"), HasSubstr("'fft'")),
-                          AllOf(HasSubstr("e:"), HasSubstr("'time_us'")),
-                          AllOf(HasSubstr("f:"), HasSubstr("fields")),
-                          AllOf(HasSubstr("g:"), HasSubstr("elements"))));
+  // Rows that are no rows come first.
+  EXPECT_THAT(
+      Reasons(read),
+      ElementsAre(AllOf(HasSubstr("line 7 (f)"), HasSubstr("fields")),
+                  AllOf(HasSubstr("(a)"), HasSubstr("'Abacus'")),
+                  AllOf(HasSubstr("(b)"), HasSubstr("'k' must be a whole"),
+                        HasSubstr("but is empty")),
+                  AllOf(HasSubstr("(c)"), HasSubstr("'bf17'")),
+                  AllOf(HasSubstr("(d)"), HasSubstr("'fft'")),
+                  AllOf(HasSubstr("(e)"), HasSubstr("'time_us'")),
+                  AllOf(HasSubstr("(g)"), HasSubstr("elements"))));
+}
+
+TEST(KernelMeasurements, AWrongFormatIsToldByItsOwnColumn) {
+  EXPECT_THAT(
+      Reasons(Read("chip,kernel,dtype,kv_dtype,batch,q_heads,kv_heads,seq_q,"
+                   "seq_kv,head_dim,causal,direction,time_us\n"
+                   "h100_sxm,attention,bf16,fp7,1,8,8,1,64,64,no,decode,9\n"
+                   "h100_sxm,attention,bf16,,1,8,8,1,64,64,so,decode,9\n")),
+      ElementsAre(HasSubstr("line 2: column 'kv_dtype' must be bf16"),
+                  HasSubstr("line 3: column 'causal' must be one of yes, no")));
 }
 
 TEST(KernelMeasurements, AHostClockReplacesTheLaunches) {

@@ -117,10 +117,10 @@ TEST_F(UserTable, ListsEveryRowItCannotUse) {
       "dgx_h100_ib400,,8,64000000,all_reduce\n");
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("1 rows predicted, 4 refused"),
-                    HasSubstr("line 3 (no id): system.preset: there is no"),
-                    HasSubstr("line 4 (no id): num_gpus"),
-                    HasSubstr("line 5 (no id): not as many fields"),
-                    HasSubstr("line 6 (no id): neither time_us nor")));
+                    HasSubstr("line 3: system.preset: there is no"),
+                    HasSubstr("line 4: column 'num_gpus' must be"),
+                    HasSubstr("line 5: the row has not as many fields"),
+                    HasSubstr("line 6: column 'time_us' must be")));
 }
 
 }  // namespace

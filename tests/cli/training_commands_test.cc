@@ -155,12 +155,14 @@ TEST(TrainingCommands, ExpertsOutsideTheirTensorGroupNeedSplitSequences) {
 // A row of one's own: predicted, or refused with the reason.
 TEST(TrainingCommands, ValidateTakesATableOfOnesOwn) {
   const std::string table =
-      "id,source_id,model,framework,interconnect,num_gpus,gpus_per_node,layers,"
+      "id,source_id,model,framework,hardware,num_gpus,gpus_per_node,layers,"
       "hidden,ffn,heads,vocab,seq_len,global_batch,micro_batch,tp,pp,sharding,"
       "recompute,precision,step_time_s\n"
-      "A,mine,GPT-small,Megatron-LM,NVLink,8,8,8,4096,16384,32,51200,2048,8,1,"
+      "A,mine,GPT-small,Megatron-LM,A100-80GB-SXM,8,8,8,4096,16384,32,51200,"
+      "2048,8,1,"
       "8,1,none,full,fp16,0.1\n"
-      "B,mine,GPT-small,Megatron-LM,NVLink,8,8,,4096,16384,32,51200,2048,8,1,"
+      "B,mine,GPT-small,Megatron-LM,A100-80GB-SXM,8,8,,4096,16384,32,51200,"
+      "2048,8,1,"
       "8,1,none,full,fp16,0.1\n";
   const std::string file = TestFile("mine.csv");
   ASSERT_TRUE(WriteFile(file, table).ok());
@@ -168,7 +170,7 @@ TEST(TrainingCommands, ValidateTakesATableOfOnesOwn) {
       RunOrrery({"validate", "training", file, "--rows"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("GPT-small"), HasSubstr("mine"),
-                                HasSubstr("'layers' is missing")));
+                                HasSubstr("column 'layers' must be")));
 }
 
 }  // namespace

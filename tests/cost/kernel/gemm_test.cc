@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "accuracy/gemm_profile.h"
-#include "base/csv.h"
-#include "base/file.h"
 #include "cost/kernel/gemm_time.h"
 #include "cost/kernel/gemm_traffic.h"
 #include "tests/cost/kernel/chips.h"
@@ -18,9 +16,8 @@ namespace orrery {
 namespace {
 
 std::vector<GemmProfile> Profiles() {
-  auto text = ReadFile("validation/gemm_a100_nsight.csv");
-  CHECK(text.ok()) << text.status().ToString();
-  auto table = CsvTable::Parse(*text);
+  auto table =
+      MeasurementTable::Open("validation/gemm_a100_nsight.csv", "", {});
   CHECK(table.ok()) << table.status().ToString();
   auto profiles = ReadGemmProfiles(*table, 108);
   CHECK(profiles.ok()) << profiles.status().ToString();

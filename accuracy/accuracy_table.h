@@ -1,0 +1,134 @@
+#pragma once
+// AccuracyTable: measurements beside their predictions, and how far these are
+// off, group by group.
+//
+// One form for every suite. A suite says which groups a row belongs to and what
+// bars a group is held to; the table computes the rest. The verdict is yes if a
+// row could be predicted and every group that decides meets its bars.
+//
+//   ASSIGN_OR_RETURN(const AccuracyTable table, RunKernelSuite(std::nullopt));
+//   for (const AccuracyGroup& group : table.groups()) group.errors.median;
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "accuracy/error_statistics.h"
+#include "accuracy/measurement_table.h"
+#include "base/units.h"
+#include "topology/traffic/communication_kind.h"
+
+namespace orrery {
+
+enum class Suite : uint8_t { kCollectives, kKernels, kTraining };
+inline constexpr Suite kSuites[] = {Suite::kCollectives, Suite::kKernels,
+                                    Suite::kTraining};
+// "collectives", "kernels", "training".
+std::string_view Name(Suite suite);
+
+// Rows that are judged together. Groups are listed in the order of the members.
+struct GroupKey {
+  // 0 for groups over several subjects, which come first.
+  int level = 0;
+  // A chip, a system, a source.
+  std::string subject;
+  // Order within the subject.
+  int rank = 0;
+  // What of it: "gemm above 1 TFLOP", "below 1 MB"; empty: all.
+  std::string part;
+  auto operator<=>(const GroupKey&) const = default;
+};
+
+// What a row is, beside its numbers.
+struct MeasuredKernel {
+  std::string chip;
+  std::string kernel;  // "gemm bf16"
+};
+struct MeasuredCollective {
+  std::string system;
+  CommunicationKind kind = CommunicationKind::kAllReduce;
+  int nodes = 1;
+  int chips = 2;
+  Bytes bytes;
+  double measured_s = 0;
+  double predicted_s = 0;
+  std::string algorithm;  // and protocol
+};
+struct MeasuredStep {
+  std::string model;
+  std::string plan;  // "TP 8 PP 8 v 3 DP 1 b 4, full"
+  std::optional<double> measured_gib;
+  double predicted_gib = 0;  // without what the run-time reserves
+};
+
+struct AccuracyRow {
+  std::string id;
+  int line = 0;
+  std::string source;
+  // Seconds; of a collective, its bus bandwidth in bytes per second.
+  double measured = 0;
+  double predicted = 0;
+  // The prediction has a constant that was fitted on this row.
+  bool fitted = false;
+  std::vector<GroupKey> groups;
+  std::variant<MeasuredKernel, MeasuredCollective, MeasuredStep> facts;
+
+  double error() const { return predicted / measured - 1; }
+};
+
+struct AccuracyRefusal {
+  RefusedRow row;
+  // Those that the row is known to belong to.
+  std::vector<GroupKey> groups = {};
+};
+
+// What a group's statistics must not exceed.
+struct AccuracyBars {
+  std::optional<double> median = std::nullopt;
+  std::optional<double> mean = std::nullopt;
+  std::optional<double> worst = std::nullopt;
+  // Whether the verdict on the table depends on this group.
+  bool decides = true;
+};
+
+struct AccuracyGroup {
+  GroupKey key;
+  ErrorStatistics errors;
+  int refused = 0;
+  AccuracyBars bars;
+  bool met() const;
+};
+
+class AccuracyTable {
+ public:
+  struct Parts {
+    Suite suite;
+    std::string origin;  // "validation/kernels.csv", or the user's file
+    std::vector<AccuracyRow> rows;
+    std::vector<AccuracyRefusal> refused;
+    // Groups that are not here have no bars.
+    std::map<GroupKey, AccuracyBars> bars = {};
+  };
+  explicit AccuracyTable(Parts parts);
+
+  Suite suite() const { return suite_; }
+  const std::string& origin() const { return origin_; }
+  // In the order of the file.
+  const std::vector<AccuracyRow>& rows() const { return rows_; }
+  const std::vector<RefusedRow>& refused() const { return refused_; }
+  // Every group with a predicted row.
+  const std::vector<AccuracyGroup>& groups() const { return groups_; }
+  bool met() const;
+
+ private:
+  Suite suite_;
+  std::string origin_;
+  std::vector<AccuracyRow> rows_;
+  std::vector<RefusedRow> refused_;
+  std::vector<AccuracyGroup> groups_;
+};
+
+}  // namespace orrery

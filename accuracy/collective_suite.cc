@@ -1,0 +1,167 @@
+#include "accuracy/collective_suite.h"
+
+#include <absl/strings/match.h>
+
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "sim/network/network.h"
+#include "sim/network/run_plans.h"
+#include "topology/traffic/nccl_tests.h"
+
+namespace orrery {
+namespace {
+
+// Messages of similar size, the largest first, and the bar of their median.
+struct SizeClass {
+  Bytes from;
+  const char* name;
+  double bar;
+};
+constexpr SizeClass kSizeClasses[] = {
+    {Bytes(64'000'000), "64 MB and more", 0.08},
+    {Bytes(1'000'000), "1 to 64 MB", 0.20},
+    {Bytes(0), "below 1 MB", 0.35},
+};
+
+int ClassOf(Bytes bytes) {
+  int i = 0;
+  while (bytes < kSizeClasses[i].from) ++i;
+  return i;
+}
+
+// The whole table's group, then the system's.
+std::vector<GroupKey> GroupsOf(const CollectiveMeasurement& row) {
+  const int rank = ClassOf(row.bytes);
+  const char* part = kSizeClasses[rank].name;
+  return {{.level = 0, .subject = "all", .rank = rank, .part = part},
+          {.level = 1, .subject = row.system, .rank = rank, .part = part}};
+}
+
+// Machines, built once each.
+class Machines {
+ public:
+  struct Machine {
+    std::string library;
+    int chips_per_node = 0;
+    Network network;
+  };
+
+  absl::StatusOr<Machine*> Get(const CollectiveMeasurement& row) {
+    const Key key = {row.system, row.nodes, row.algorithm};
+    auto found = machines_.find(key);
+    if (found == machines_.end()) {
+      found = machines_.emplace(key, Build(row)).first;
+    }
+    RETURN_IF_ERROR(found->second.status());
+    return &*found->second;
+  }
+
+ private:
+  using Key = std::tuple<std::string, int, std::optional<CollectiveAlgorithm>>;
+
+  static absl::StatusOr<Machine> Build(const CollectiveMeasurement& row) {
+    ASSIGN_OR_RETURN(
+        const pb::System proto,
+        ResolveSystem(Catalog(), row.system,
+                      {fmt::format("system.nodes={}", row.nodes)}));
+    ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
+    ASSIGN_OR_RETURN(Network network,
+                     Network::Make(system, {.algorithm = row.algorithm}));
+    return Machine{system.collectives().library, system.chips_per_node(),
+                   std::move(network)};
+  }
+
+  std::map<Key, absl::StatusOr<Machine>> machines_;
+};
+
+absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
+                                       Machines& machines) {
+  ASSIGN_OR_RETURN(Machines::Machine* const machine, machines.Get(row));
+  if (!row.library.empty() &&
+      !absl::StartsWith(row.library, machine->library)) {
+    return absl::InvalidArgumentError(
+        fmt::format("measured with '{}'; {} is calibrated for {}", row.library,
+                    row.system, machine->library));
+  }
+  const int per_node = row.chips / row.nodes;
+  if (per_node > machine->chips_per_node) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} chips on a node; {} has {}", per_node, row.system,
+                    machine->chips_per_node));
+  }
+  CollectiveCall call = {row.kind, row.bytes, {}};
+  for (int node = 0; node < row.nodes; ++node) {
+    for (int chip = 0; chip < per_node; ++chip) {
+      call.chips.push_back(
+          static_cast<VertexId>(node * machine->chips_per_node + chip));
+    }
+  }
+  ASSIGN_OR_RETURN(const PlannedCall planned, machine->network.Plan(call));
+  const double seconds = ToSeconds(RunPlans(
+      machine->network.resources().capacities(), {{planned.plan, Time{}}})[0]);
+  const double bytes =
+      static_cast<double>(row.bytes.value()) * BusFactor(row.kind, row.chips);
+  return AccuracyRow{
+      .id = row.id,
+      .line = row.line,
+      .source = row.source,
+      .measured = bytes / row.seconds,
+      .predicted = bytes / seconds,
+      .groups = GroupsOf(row),
+      .facts = MeasuredCollective{
+          .system = row.system,
+          .kind = row.kind,
+          .nodes = row.nodes,
+          .chips = row.chips,
+          .bytes = row.bytes,
+          .measured_s = row.seconds,
+          .predicted_s = seconds,
+          .algorithm = fmt::format("{}/{}", NameOf(planned.algorithm),
+                                   planned.protocol)}};
+}
+
+}  // namespace
+
+AccuracyTable PredictCollectives(const CollectiveMeasurements& measurements,
+                                 std::string origin) {
+  AccuracyTable::Parts parts{.suite = Suite::kCollectives,
+                             .origin = std::move(origin),
+                             .rows = {},
+                             .refused = {}};
+  for (const RefusedRow& row : measurements.refused) {
+    parts.refused.push_back({row});
+  }
+  Machines machines;
+  for (const CollectiveMeasurement& row : measurements.rows) {
+    absl::StatusOr<AccuracyRow> predicted = PredictRow(row, machines);
+    if (!predicted.ok()) {
+      parts.refused.push_back(
+          {{row.line, row.id, std::string(predicted.status().message())},
+           GroupsOf(row)});
+      continue;
+    }
+    for (const GroupKey& key : predicted->groups) {
+      parts.bars[key] = {.median = kSizeClasses[key.rank].bar,
+                         .decides = key.level == 0};
+    }
+    parts.rows.push_back(*std::move(predicted));
+  }
+  return AccuracyTable(std::move(parts));
+}
+
+absl::StatusOr<AccuracyTable> RunCollectiveSuite(
+    const std::optional<std::string>& file) {
+  ASSIGN_OR_RETURN(const MeasurementTable table, OpenCollectiveTable(file));
+  ASSIGN_OR_RETURN(const MeasurementTable systems, OpenCollectiveSystems());
+  return PredictCollectives(ReadCollectiveMeasurements(table, systems),
+                            table.origin());
+}
+
+}  // namespace orrery

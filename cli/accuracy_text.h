@@ -1,0 +1,21 @@
+#pragma once
+// Accuracy tables as text, for a terminal or as Markdown.
+#include <string>
+
+#include "accuracy/accuracy_table.h"
+#include "accuracy/kernel_suite.h"
+
+namespace orrery {
+
+struct AccuracyTextOptions {
+  // Every row, not only the groups.
+  bool rows = false;
+  // Tables of Markdown, without the rows that were refused.
+  bool markdown = false;
+};
+std::string AccuracyText(const AccuracyTable& table,
+                         const AccuracyTextOptions& options);
+
+std::string ProfileText(const ProfileAccuracy& profiles);
+
+}  // namespace orrery
