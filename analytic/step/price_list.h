@@ -3,7 +3,7 @@
 //
 //   ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system));
 //   prices.Kernel(op).seconds;
-//   prices.Call(CommunicationKind::kAllReduce, bytes, {.ranks = 8});
+//   prices.Call(CommunicationKind::kAllReduce, bytes, prices.Span(chips));
 //
 // A step repeats few kernels and calls many times, and so do the plans that are
 // tried on one machine. The answers are those of KernelTimer and GroupCost, to
@@ -33,14 +33,16 @@ class PriceList {
   static absl::StatusOr<PriceList> Create(const System& system);
 
   KernelPrice Kernel(const Op& op);
+  // The group of these chips, for calls; see GroupCost::Span.
+  GroupSpan Span(absl::Span<const int> chips) { return groups_.Span(chips); }
   // Seconds; see GroupCost::Time.
   double Call(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
-  // The same for tokens that are routed; see GroupCost::ExpertTime.
+  // The same for tokens that are routed; see GroupCost::ExpertForm.
   double ExpertCall(Bytes bytes, const GroupSpan& span,
                     const ExpertTraffic& traffic);
 
  private:
-  using CallKey = std::tuple<CommunicationKind, int64_t, int, int>;
+  using CallKey = std::tuple<CommunicationKind, int64_t, int>;
 
   PriceList(const System& system, KernelTimer timer)
       : timer_(std::move(timer)), groups_(system) {}
@@ -52,6 +54,7 @@ class PriceList {
   // Of the routing asked for last, by bytes.
   GroupSpan expert_span_;
   ExpertTraffic expert_traffic_;
+  CollectiveForm expert_form_;
   absl::flat_hash_map<int64_t, double> expert_calls_;
 };
 
