@@ -1,6 +1,7 @@
 #include "analytic/collective/collective_form.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace orrery {
 
@@ -9,6 +10,36 @@ bool CollectiveForm::Uses(Tier tier) const {
   return load > 0 ||
          std::any_of(messages.begin(), messages.end(),
                      [&](const MessageTerm& m) { return m.tier == tier; });
+}
+
+void JoinAlike(CollectiveForm& form) {
+  std::vector<MessageTerm> messages;
+  for (const MessageTerm& term : form.messages) {
+    const auto same = std::find_if(
+        messages.begin(), messages.end(), [&](const MessageTerm& m) {
+          return m.tier == term.tier && m.hops == term.hops;
+        });
+    if (same == messages.end()) {
+      messages.push_back(term);
+    } else {
+      same->messages += term.messages;
+    }
+  }
+  form.messages = std::move(messages);
+  std::vector<WaveTerm> waves;
+  for (const WaveTerm& wave : form.waves) {
+    const auto same =
+        std::find_if(waves.begin(), waves.end(), [&](const WaveTerm& w) {
+          return w.island * wave.network == wave.island * w.network;
+        });
+    if (same == waves.end()) {
+      waves.push_back(wave);
+    } else {
+      same->island += wave.island;
+      same->network += wave.network;
+    }
+  }
+  form.waves = std::move(waves);
 }
 
 FormTime PriceForm(const CollectiveForm& form, const TierPrice& island,

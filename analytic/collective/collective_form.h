@@ -53,6 +53,10 @@ struct CollectiveForm {
   bool Uses(Tier tier) const;
 };
 
+// Makes one of messages that differ in number only, and of waves that load the
+// tiers in the same proportion: prices stay.
+void JoinAlike(CollectiveForm& form);
+
 // One tier: what a message costs, and what its way costs at least.
 struct TierPrice {
   Seconds message{};

@@ -21,7 +21,7 @@ struct Kept {
 // Rank s sends share_d to rank d. Out of a chip: what does not stay on the
 // island, or stays on it elsewhere; into a chip: its share of all the others.
 CollectiveForm DirectExpertForm(const GroupNetwork& group,
-                                const ExpertTraffic& traffic) {
+                                const ExpertTraffic& traffic, bool combine) {
   const int n = group.ranks();
   const MachinePorts& ports = group.ports();
   FormBuilder form(group, CollectiveAlgorithm::kDirect,
@@ -35,7 +35,8 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
   if (ports.wiring == IslandWiring::kGrid) {
     for (int s = 0; s < n; ++s) {
       for (int d = 0; d < n; ++d) {
-        if (s != d) form.Send(s, d, traffic.share[static_cast<size_t>(d)]);
+        if (s == d) continue;
+        form.Send(s, d, traffic.share[static_cast<size_t>(combine ? s : d)]);
       }
     }
     return std::move(form).Build();
@@ -110,10 +111,10 @@ CollectiveForm ByIslandForm(const GroupNetwork& group,
 }  // namespace
 
 CollectiveForm ExpertForm(const GroupNetwork& group,
-                          const ExpertTraffic& traffic) {
+                          const ExpertTraffic& traffic, bool combine) {
   return traffic.by_island && group.hierarchical()
              ? ByIslandForm(group, traffic)
-             : DirectExpertForm(group, traffic);
+             : DirectExpertForm(group, traffic, combine);
 }
 
 double ExpectedPlaces(int experts, int chosen, int places) {

@@ -11,9 +11,11 @@ namespace orrery {
 
 // Every copy by itself, or by island where the traffic says so and the group
 // has islands: as long as the port or NIC that carries most. Member i of the
-// traffic is rank i of the group; by island they lie island after island.
+// traffic is rank i of the group; by island they lie island after island. On
+// the way back (`combine`) everything goes the other way, which differs on
+// grids only.
 CollectiveForm ExpertForm(const GroupNetwork& group,
-                          const ExpertTraffic& traffic);
+                          const ExpertTraffic& traffic, bool combine);
 
 // Islands (or ranks) that k experts of E, drawn uniformly without repetition
 // and spread over n places, are expected to touch:

@@ -275,34 +275,7 @@ CollectiveForm FormBuilder::Build() && {
   }
   form_.all.island += island;
   form_.all.network += network;
-  // Terms that differ in number only are one.
-  std::vector<MessageTerm> merged;
-  for (const MessageTerm& term : form_.messages) {
-    const auto same = std::find_if(
-        merged.begin(), merged.end(),
-        [&](const MessageTerm& m) { return Slowness(m) == Slowness(term); });
-    if (same == merged.end()) {
-      merged.push_back(term);
-    } else {
-      same->messages += term.messages;
-    }
-  }
-  form_.messages = std::move(merged);
-  // So are waves of one tier.
-  std::vector<WaveTerm> waves;
-  for (const WaveTerm& wave : form_.waves) {
-    const auto same =
-        std::find_if(waves.begin(), waves.end(), [&](const WaveTerm& w) {
-          return w.island * wave.network == wave.island * w.network;
-        });
-    if (same == waves.end()) {
-      waves.push_back(wave);
-    } else {
-      same->island += wave.island;
-      same->network += wave.network;
-    }
-  }
-  form_.waves = std::move(waves);
+  JoinAlike(form_);
   return std::move(form_);
 }
 

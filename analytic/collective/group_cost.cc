@@ -185,9 +185,10 @@ Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) {
 }
 
 CollectiveForm GroupCost::ExpertForm(const GroupSpan& span,
-                                     const ExpertTraffic& traffic) const {
+                                     const ExpertTraffic& traffic,
+                                     bool combine) const {
   return orrery::ExpertForm(groups_[static_cast<size_t>(span.number)]->network,
-                            traffic);
+                            traffic, combine);
 }
 
 }  // namespace orrery

@@ -48,8 +48,8 @@ class GroupCost {
   Seconds Time(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
   // The form of tokens on their way to experts, or back, and the time of a
   // form; `bytes` as of an all-to-all. Requires: more than one rank.
-  CollectiveForm ExpertForm(const GroupSpan& span,
-                            const ExpertTraffic& traffic) const;
+  CollectiveForm ExpertForm(const GroupSpan& span, const ExpertTraffic& traffic,
+                            bool combine) const;
   Seconds Time(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
                const GroupSpan& span) const;
 

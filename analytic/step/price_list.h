@@ -11,6 +11,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -39,7 +40,7 @@ class PriceList {
   double Call(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
   // The same for tokens that are routed; see GroupCost::ExpertForm.
   double ExpertCall(Bytes bytes, const GroupSpan& span,
-                    const ExpertTraffic& traffic);
+                    const ExpertTraffic& traffic, bool combine);
 
  private:
   using CallKey = std::tuple<CommunicationKind, int64_t, int>;
@@ -51,11 +52,12 @@ class PriceList {
   GroupCost groups_;
   absl::flat_hash_map<Op, KernelPrice, OpHash> kernels_;
   absl::flat_hash_map<CallKey, double> calls_;
-  // Of the routing asked for last, by bytes.
+  // Of the routing asked for last, by bytes and direction.
   GroupSpan expert_span_;
   ExpertTraffic expert_traffic_;
-  CollectiveForm expert_form_;
-  absl::flat_hash_map<int64_t, double> expert_calls_;
+  // There and back.
+  std::array<CollectiveForm, 2> expert_forms_;
+  absl::flat_hash_map<std::pair<int64_t, bool>, double> expert_calls_;
 };
 
 }  // namespace orrery
