@@ -237,20 +237,23 @@ TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
   EXPECT_EQ(folded.result.end, RunCase(made, {.fold = false}).result.end);
 }
 
+// Without overlap, congestion and sharing, in both.
+double EstimateOverSimulated(const TrainingCase& made) {
+  const TrainingRun run =
+      RunCase(made, {.fidelity = Fidelity::kClosedForm, .serial = true});
+  auto estimator = StepEstimator::Create(made.model, made.system);
+  CHECK(estimator.ok()) << estimator.status().ToString();
+  return estimator->Estimate(made.plan, {.overlap = false}).step_s() /
+         ToSeconds(run.result.end);
+}
+
 // Nothing overlaps and nothing shares: what is left are sums.
 TEST(TrainingCrosscheck, WithoutOverlapTheClosedFormAgrees) {
   constexpr double kExact = 0.001;
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
-    const TrainingRun run =
-        RunCase(made, {.fidelity = Fidelity::kClosedForm, .serial = true});
-    auto estimator = StepEstimator::Create(made.model, made.system);
-    ASSERT_OK(estimator.status());
-    const double estimate =
-        estimator->Estimate(made.plan, {.overlap = false}).step_s();
-    const double simulated = ToSeconds(run.result.end);
-    EXPECT_NEAR(estimate / simulated, 1, kExact);
+    EXPECT_NEAR(EstimateOverSimulated(made), 1, kExact);
   }
 }
 
@@ -272,15 +275,9 @@ TEST(TrainingCrosscheck, WithoutOverlapTheClosedFormAgreesOnOtherMachines) {
       SCOPED_TRACE(fmt::format("{}: {}", machine.name, name));
       const int chips = machine.chips_per_node;
       const TrainingCase made = Make(c, 64 / chips, machine.name, chips);
-      const TrainingRun run =
-          RunCase(made, {.fidelity = Fidelity::kClosedForm, .serial = true});
-      auto estimator = StepEstimator::Create(made.model, made.system);
-      ASSERT_OK(estimator.status());
-      const double estimate =
-          estimator->Estimate(made.plan, {.overlap = false}).step_s();
       constexpr double kOneHopForAll = 0.004;
       const bool left_out = name == "waiting" || (torus && name == "pipeline");
-      EXPECT_NEAR(estimate / ToSeconds(run.result.end), 1,
+      EXPECT_NEAR(EstimateOverSimulated(made), 1,
                   left_out ? kOneHopForAll : kExact);
     }
   }
