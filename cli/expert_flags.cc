@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "analytic/collective/hierarchy_cost.h"
+#include "analytic/collective/expert_forms.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "cli/number_flags.h"

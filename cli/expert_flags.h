@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "analytic/collective/collective_cost.h"
+#include "analytic/collective/alpha_beta.h"
 #include "cli/command.h"
 #include "topology/traffic/expert_traffic.h"
 

@@ -4,7 +4,7 @@
 // One port per rank: ceil(log2 p) messages in a row to reach everybody, and the
 // bytes every rank must send or receive (Chan et al., 2007). A simulated time
 // below a bound is an error of ours.
-#include "analytic/collective/collective_cost.h"
+#include "analytic/collective/alpha_beta.h"
 #include "topology/traffic/communication_kind.h"
 
 namespace orrery {

@@ -1,110 +1,84 @@
 #pragma once
 // What a call costs a group of chips on a machine, on paper.
 //
-// The formulas of collective_cost.h with the machine's ports and the library's
-// calibration: the cheapest of the algorithms and protocols that the library
-// has. Chips of a group are spread evenly over islands; between islands every
-// chip of an island uses its share of the NICs. Nothing else is on the links.
+// The cheapest of the forms of collective_forms.h, priced with the machine's
+// ports and the library's calibration, for the algorithms and protocols that
+// the library has. Nothing else is on the links.
 //
-//   const GroupCost cost(system);
-//   cost.Time(CommunicationKind::kAllReduce, bytes, {.ranks = 8, .islands =
-//   1});
+//   GroupCost cost(system);
+//   const GroupSpan span = cost.Span({0, 1, 2, 3, 4, 5, 6, 7});
+//   cost.Time(CommunicationKind::kAllReduce, bytes, span);
+//
+// Forms depend on the machine and on how a group lies, and are made once per
+// group and kind; a price after that is some ten multiplications per form.
+#include <absl/container/flat_hash_map.h>
+#include <absl/types/span.h>
+
 #include <array>
-#include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
-#include "analytic/collective/collective_cost.h"
+#include "analytic/collective/collective_form.h"
+#include "analytic/collective/group_network.h"
 #include "topology/machine/system.h"
 #include "topology/traffic/communication_kind.h"
 #include "topology/traffic/expert_traffic.h"
 
 namespace orrery {
 
-// How a group lies on the machine.
+// A group as one GroupCost knows it; by itself a group of one.
 struct GroupSpan {
   int ranks = 1;
-  int islands = 1;
-  int per_island() const { return (ranks + islands - 1) / islands; }
+  int number = -1;
   friend bool operator==(const GroupSpan&, const GroupSpan&) = default;
 };
-
-// Chips of one island: those of a node, or all where the fabric of the island
-// spans the nodes.
-int IslandChips(const System& system);
 
 class GroupCost {
  public:
   // The system must outlive the cost.
   explicit GroupCost(const System& system);
 
+  // The group of these chips, in the order of its ranks. Requires: at least
+  // one, none twice.
+  GroupSpan Span(absl::Span<const int> chips);
+
   // A group of one takes no time. Point-to-point among more than two is one
-  // step around a ring.
-  Seconds Time(CommunicationKind kind, Bytes bytes,
+  // step around a ring. Requires: a span of this cost.
+  Seconds Time(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
+  // The form of tokens on their way to experts, or back, and the time of a
+  // form; `bytes` as of an all-to-all. Requires: more than one rank.
+  CollectiveForm ExpertForm(const GroupSpan& span, const ExpertTraffic& traffic,
+                            bool combine) const;
+  Seconds Time(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
                const GroupSpan& span) const;
-  // Tokens on their way to experts, or back, whose members lie island after
-  // island: as long as the port or NIC that carries most. `bytes` as of an
-  // all-to-all.
-  Seconds ExpertTime(Bytes bytes, const GroupSpan& span,
-                     const ExpertTraffic& traffic) const;
 
  private:
-  // One way of doing it: so many messages' latency, so many bytes on a chip's
-  // island port and on its NIC, per byte of the call.
-  enum class Algorithm : uint8_t {
-    kRing,
-    kDirect,
-    kDoubleBinaryTree,
-    kInSwitch,
-    kHierarchical,
-    kByIsland,
-    kFabricReduces,
-  };
-  static constexpr size_t kAlgorithms = 7;
-  struct Form {
-    Algorithm algorithm = Algorithm::kRing;
-    double island_steps = 0;
-    double network_steps = 0;
-    double island_share = 0;
-    double network_share = 0;
-    ProtocolUse use = ProtocolUse::kRing;
-    // Inside the islands by rings, whatever is used between them.
-    bool rings_inside = false;
+  struct Group {
+    GroupNetwork network;
+    // By kind; made when first asked for.
+    std::array<std::vector<CollectiveForm>, kCommunicationKinds> forms;
   };
 
-  static Form DirectForm(const GroupSpan& span, const ExpertTraffic& traffic);
-  static Form ByIslandForm(const GroupSpan& span, const ExpertTraffic& traffic);
-  // At most one form per algorithm.
-  struct FormList {
-    std::array<Form, kAlgorithms> forms;
-    size_t size = 0;
-    void push_back(const Form& form) { forms[size++] = form; }
-    const Form* begin() const { return forms.data(); }
-    const Form* end() const { return forms.data() + size; }
-  };
-
-  FormList Forms(CommunicationKind kind, const GroupSpan& span) const;
-  bool Has(Algorithm algorithm, CommunicationKind kind) const {
-    return has_[static_cast<size_t>(algorithm)][static_cast<size_t>(kind)];
-  }
+  std::vector<CollectiveForm> Forms(CommunicationKind kind,
+                                    const GroupNetwork& network) const;
+  bool LibraryHas(CollectiveAlgorithm algorithm, CommunicationKind kind) const;
   const std::vector<const Protocol*>& Protocols(Tier tier,
                                                 ProtocolUse use) const {
     return protocols_[static_cast<size_t>(tier)][static_cast<size_t>(use)];
   }
-  Seconds Cheapest(const Form& form, CommunicationKind kind, Bytes bytes,
-                   const GroupSpan& span) const;
-
-  // How many switches that reduce stand above each other between a chip and the
-  // one that joins so many islands; 0: they do not reduce.
-  int ReductionDepth(int islands) const;
+  TierPrice Priced(Tier tier, const Protocol& protocol) const;
 
   const System& system_;
-  double island_rate_ = 0;   // bytes/s of a chip's port
-  double network_rate_ = 0;  // bytes/s of a chip's share of the NICs
-  bool switch_reduces_ = false;
-  std::array<std::array<bool, kCommunicationKinds>, kAlgorithms> has_{};
+  std::unique_ptr<const MachinePorts> ports_;
+  // Of a chip's port or link, and of the NICs at one place.
+  std::array<BytesPerSecond, kTiers> rates_;
   // By tier and use.
   std::array<std::array<std::vector<const Protocol*>, kProtocolUses>, kTiers>
       protocols_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  // Groups by what repeats in them; see group_cost.cc.
+  absl::flat_hash_map<std::vector<int>, int> numbers_;
 };
 
 }  // namespace orrery

@@ -10,18 +10,10 @@ namespace orrery {
 const GroupSpan& GroupSpans::of(GroupFamily family) {
   std::optional<GroupSpan>& span = known_[static_cast<size_t>(family)];
   if (span) return *span;
-  const int size = placement_.Size(family);
-  if (size == 1) return span.emplace();
-  std::vector<int> nodes = placement_.Members(family, 0);
-  for (int& member : nodes) {
-    member = placement_.ChipOf(member) / island_chips_;
-  }
-  if (!std::is_sorted(nodes.begin(), nodes.end())) {
-    std::sort(nodes.begin(), nodes.end());
-  }
-  const auto islands =
-      static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
-  return span.emplace(GroupSpan{.ranks = size, .islands = islands});
+  if (placement_.Size(family) == 1) return span.emplace();
+  std::vector<int> chips = placement_.Members(family, 0);
+  for (int& member : chips) member = placement_.ChipOf(member);
+  return span.emplace(prices_.Span(chips));
 }
 
 namespace {

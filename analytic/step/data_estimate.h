@@ -12,18 +12,19 @@
 
 namespace orrery {
 
-// How the groups of a placement lie on islands of so many chips.
+// How the groups of a placement lie on the machine of a price list.
 class GroupSpans {
  public:
-  GroupSpans(const Placement& placement, int island_chips)
-      : placement_(placement), island_chips_(island_chips) {}
+  // Both must outlive the spans.
+  GroupSpans(const Placement& placement, PriceList& prices)
+      : placement_(placement), prices_(prices) {}
 
   // Of rank 0's group; found once.
   const GroupSpan& of(GroupFamily family);
 
  private:
   const Placement& placement_;
-  int island_chips_;
+  PriceList& prices_;
   std::array<std::optional<GroupSpan>, kGroupFamilies> known_;
 };
 

@@ -29,21 +29,30 @@ double PriceList::Call(CommunicationKind kind, Bytes bytes,
                        const GroupSpan& span) {
   if (span.ranks < 2) return 0;
   if (calls_.size() >= kMostRemembered) calls_.clear();
-  const auto [entry, added] = calls_.try_emplace(
-      CallKey(kind, bytes.value(), span.ranks, span.islands));
+  const auto [entry, added] =
+      calls_.try_emplace(CallKey(kind, bytes.value(), span.number));
   if (added) entry->second = groups_.Time(kind, bytes, span).count();
   return entry->second;
 }
 
 double PriceList::ExpertCall(Bytes bytes, const GroupSpan& span,
-                             const ExpertTraffic& traffic) {
+                             const ExpertTraffic& traffic, bool combine) {
+  if (span.ranks < 2) return 0;
   if (span != expert_span_ || traffic != expert_traffic_) {
     expert_span_ = span;
     expert_traffic_ = traffic;
+    expert_forms_ = {groups_.ExpertForm(span, traffic, /*combine=*/false),
+                     groups_.ExpertForm(span, traffic, /*combine=*/true)};
     expert_calls_.clear();
   }
-  const auto [entry, added] = expert_calls_.try_emplace(bytes.value());
-  if (added) entry->second = groups_.ExpertTime(bytes, span, traffic).count();
+  const auto [entry, added] =
+      expert_calls_.try_emplace({bytes.value(), combine});
+  if (added) {
+    entry->second = groups_
+                        .Time(expert_forms_[combine ? 1 : 0],
+                              CommunicationKind::kAllToAll, bytes, span)
+                        .count();
+  }
   return entry->second;
 }
 

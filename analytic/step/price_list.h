@@ -3,7 +3,7 @@
 //
 //   ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system));
 //   prices.Kernel(op).seconds;
-//   prices.Call(CommunicationKind::kAllReduce, bytes, {.ranks = 8});
+//   prices.Call(CommunicationKind::kAllReduce, bytes, prices.Span(chips));
 //
 // A step repeats few kernels and calls many times, and so do the plans that are
 // tried on one machine. The answers are those of KernelTimer and GroupCost, to
@@ -11,6 +11,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -33,14 +34,16 @@ class PriceList {
   static absl::StatusOr<PriceList> Create(const System& system);
 
   KernelPrice Kernel(const Op& op);
+  // The group of these chips, for calls; see GroupCost::Span.
+  GroupSpan Span(absl::Span<const int> chips) { return groups_.Span(chips); }
   // Seconds; see GroupCost::Time.
   double Call(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
-  // The same for tokens that are routed; see GroupCost::ExpertTime.
+  // The same for tokens that are routed; see GroupCost::ExpertForm.
   double ExpertCall(Bytes bytes, const GroupSpan& span,
-                    const ExpertTraffic& traffic);
+                    const ExpertTraffic& traffic, bool combine);
 
  private:
-  using CallKey = std::tuple<CommunicationKind, int64_t, int, int>;
+  using CallKey = std::tuple<CommunicationKind, int64_t, int>;
 
   PriceList(const System& system, KernelTimer timer)
       : timer_(std::move(timer)), groups_(system) {}
@@ -49,10 +52,12 @@ class PriceList {
   GroupCost groups_;
   absl::flat_hash_map<Op, KernelPrice, OpHash> kernels_;
   absl::flat_hash_map<CallKey, double> calls_;
-  // Of the routing asked for last, by bytes.
+  // Of the routing asked for last, by bytes and direction.
   GroupSpan expert_span_;
   ExpertTraffic expert_traffic_;
-  absl::flat_hash_map<int64_t, double> expert_calls_;
+  // There and back.
+  std::array<CollectiveForm, 2> expert_forms_;
+  absl::flat_hash_map<std::pair<int64_t, bool>, double> expert_calls_;
 };
 
 }  // namespace orrery

@@ -45,7 +45,7 @@ class PlanEstimate {
         layout_(plan.layout().stages),
         overlap_(overlap),
         prices_(prices),
-        spans_(placement_, IslandChips(system)),
+        spans_(placement_, prices),
         exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
                    .context = spans_.of(GroupFamily::kContext),
                    .expert = spans_.of(GroupFamily::kExpert),
@@ -190,17 +190,15 @@ class PlanEstimate {
   Hop MakeHop() const {
     if (layout_.ranks() == 1) return {};
     const int peer = placement_.PeerOf(0, 1);
-    const int node = IslandChips(system_);
-    const bool inside =
-        placement_.ChipOf(0) / node == placement_.ChipOf(peer) / node;
+    const int ends[] = {placement_.ChipOf(0), placement_.ChipOf(peer)};
     const LayerShape shape = ShapeOf(plan_);
     const bool shared = shape.sequence_parallel || plan_.scatter_pipeline();
     const Bytes whole =
         StorageBytes(shape.activation, shape.tokens() * model_.hidden());
     Hop hop;
-    hop.transfer = prices_.Call(CommunicationKind::kPointToPoint,
-                                shared ? whole / shape.tensor : whole,
-                                {.ranks = 2, .islands = inside ? 1 : 2});
+    hop.transfer =
+        prices_.Call(CommunicationKind::kPointToPoint,
+                     shared ? whole / shape.tensor : whole, prices_.Span(ends));
     if (plan_.scatter_pipeline()) {
       hop.gather =
           prices_.Call(CommunicationKind::kAllGather, whole, exchanges_.tensor);

@@ -49,7 +49,8 @@ class UnitPricer {
   double ExchangeTime(const Exchange& exchange) {
     if (exchange.route != TokenRoute::kEven) {
       CHECK(spans_.traffic.has_value());
-      return prices_.ExpertCall(exchange.bytes, spans_.expert, *spans_.traffic);
+      return prices_.ExpertCall(exchange.bytes, spans_.expert, *spans_.traffic,
+                                exchange.route == TokenRoute::kCombine);
     }
     return exchange.steps * prices_.Call(CommunicationKindOf(exchange.kind),
                                          exchange.bytes,

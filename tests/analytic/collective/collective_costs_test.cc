@@ -9,14 +9,14 @@
 #include <cmath>
 #include <map>
 
-#include "analytic/collective/collective_bounds.h"
-#include "analytic/collective/collective_cost.h"
-#include "analytic/collective/direct_network_cost.h"
-#include "analytic/collective/hierarchy_cost.h"
-#include "analytic/collective/loggops_cost.h"
-#include "analytic/collective/nccl_tuner.h"
+#include "analytic/collective/collective_forms.h"
+#include "analytic/collective/expert_forms.h"
 #include "base/csv.h"
 #include "base/file.h"
+#include "tests/analytic/collective/plain_ports.h"
+#include "tests/oracles/collective_cost.h"
+#include "tests/oracles/loggops_cost.h"
+#include "tests/oracles/nccl_tuner.h"
 #include "tests/status_matchers.h"
 #include "tests/topology/collectives/schedule_loads.h"
 #include "tests/topology/graph/fabrics.h"
@@ -101,18 +101,27 @@ Outcome SinglePort(const CsvTable::Row& row) {
   const AlphaBeta port = PortOf(row);
   const std::string algorithm = Text(row, "algorithm");
   const std::string collective = Text(row, "collective");
+  const MachinePorts ports = OnePortEach(p);
+  const GroupNetwork group = Everyone(ports);
+  const auto time = [&](const CollectiveForm& form) {
+    return PricePlain(form, m, port).total();
+  };
+  // NVLS: the trip to the switch and the one back count as one message there.
+  const AlphaBeta half_trip = {port.latency / 2.0, port.bandwidth};
   const std::map<std::string, Seconds> known = {
-      {"all-reduce ring", RingAllReduceCost(p, m, port)},
-      {"reduce-scatter ring", RingReduceScatterCost(p, m, port)},
-      {"all-gather Bruck / recursive doubling", LogAllGatherCost(p, m, port)},
-      {"all-reduce recursive doubling", RecursiveDoublingCost(p, m, port)},
-      {"all-reduce Rabenseifner (RH+RD)", HalvingDoublingCost(p, m, port)},
+      {"all-reduce ring", time(RingForm(Kind::kAllReduce, group))},
+      {"reduce-scatter ring", time(RingForm(Kind::kReduceScatter, group))},
+      {"all-gather Bruck / recursive doubling",
+       time(BruckForm(Kind::kAllGather, group))},
+      {"all-reduce recursive doubling", time(RecursiveDoublingForm(group))},
+      {"all-reduce Rabenseifner (RH+RD)", time(HalvingDoublingForm(group))},
       {"all-reduce in-network (SHARP-like, 1 switch level)",
-       ReductionTreeCost(1, m, port)},
+       time(ReductionTreeForm(group))},
       {"all-reduce NVLS one-shot reduce+multicast",
-       SwitchMulticastCost(p, m, port)},
+       PricePlain(SwitchMulticastForm(Kind::kAllReduce, group), m, half_trip)
+           .total()},
       {"all-to-all direct (all peers concurrently)",
-       DirectAllToAllCost(p, m, port)},
+       time(DirectForm(Kind::kAllToAll, group))},
       {"all-to-all pairwise exchange", PairwiseAllToAllCost(p, m, port)},
       {"all-to-all Bruck", BruckAllToAllCost(p, m, port)},
       {"broadcast binomial", BinomialBroadcastCost(p, m, port)},
@@ -128,43 +137,53 @@ Outcome SinglePort(const CsvTable::Row& row) {
 Outcome DirectNetwork(const CsvTable::Row& row) {
   const std::vector<int> shape = Integers(Text(row, "shape_or_p"));
   const std::string algorithm = Text(row, "algorithm");
+  const MachinePorts ports = TorusPorts(shape);
+  const GroupNetwork group = Everyone(ports);
+  const int p = group.ranks();
   if (absl::StartsWith(algorithm, "Swing")) {
-    // The path engine: the phases' largest link loads, over m/D.
-    int p = 1;
-    for (int side : shape) p *= side;
+    // Both: the form, and the phases' largest link loads; over m/D.
     const Graph graph = UnitGraph(TorusFabric{shape, false}, p);
     const Schedule schedule =
         *MakeSchedule(Kind::kAllReduce, CollectiveAlgorithm::kSwing,
                       {p, 0, {shape.begin(), shape.end()}});
-    return SumOfLargestLoads(graph, Routing::kDimensionOrdered, schedule) *
-           static_cast<double>(shape.size());
+    const double loads =
+        SumOfLargestLoads(graph, Routing::kDimensionOrdered, schedule);
+    const double form = PriceForm(SwingForm(group), {.second_per_byte = 1}, {},
+                                  Bytes(1), kEndlessPieces)
+                            .wire.count();
+    EXPECT_NEAR(loads, form, kClosedForm * form);
+    return form * static_cast<double>(shape.size());
   }
   const Bytes m = SizeOf(row);
   const AlphaBeta link = PortOf(row);
+  const auto time = [&](const CollectiveForm& form) {
+    return Microseconds(PricePlain(form, m, link).total());
+  };
   if (algorithm == "unidirectional ring") {
-    return Microseconds(RingAllReduceCost(shape[0], m, link));
+    return time(RingForm(Kind::kAllReduce, group));
   }
   if (absl::StartsWith(algorithm, "bidirectional ring")) {
-    return Microseconds(BidirectionalRingAllReduceCost(shape[0], m, link));
+    return time(BidirectionalRingForm(Kind::kAllReduce, group));
   }
   if (absl::StartsWith(algorithm, "bidirectional, shards")) {
-    return Microseconds(BidirectionalRingAllGatherCost(shape[0], m, link));
+    return time(BidirectionalRingForm(Kind::kAllGather, group));
   }
   if (absl::StartsWith(algorithm, "direct minimal")) {
-    // Both: the formula, and the loads of every pair's route.
-    int p = 1;
-    for (int side : shape) p *= side;
-    const double formula = Microseconds(TorusAllToAllCost(shape, m, link));
+    // All three: the formula, the form, and the loads of every pair's route.
+    const double formula = Microseconds(TorusAllToAllWire(shape, m, link));
+    const double form = Microseconds(
+        PricePlain(DirectForm(Kind::kAllToAll, group), m, link).wire);
+    EXPECT_NEAR(form, formula, kClosedForm * formula);
     const Graph graph = UnitGraph(TorusFabric{shape, false}, p);
     const Schedule schedule = *MakeSchedule(
         Kind::kAllToAll, CollectiveAlgorithm::kDirect, {.ranks = p});
     const double loads = Microseconds(link.Wire(
         SumOfLargestLoads(graph, Routing::kDimensionOrdered, schedule), m));
     EXPECT_NEAR(loads, formula, kClosedForm * formula);
-    return formula;
+    return form;
   }
   if (absl::StartsWith(algorithm, "bucket")) {
-    return Microseconds(TorusBucketAllReduceCost(shape, m, link));
+    return time(TorusBucketForm(group));
   }
   if (absl::StartsWith(algorithm, "lower bound")) {
     return Microseconds(TorusAllReduceBound(shape, m, link));
@@ -188,19 +207,26 @@ Outcome Islands(const CsvTable::Row& row) {
   const std::vector<double> rates = Slashed(Text(row, "link_GBps"));
   std::vector<double> latencies = {0, 0};
   if (row.Get("alpha_us")) latencies = Slashed(Text(row, "alpha_us"));
-  const Level island = {
-      sizes[0], {Seconds(latencies[0] * 1e-6), BytesPerSecond(rates[0] * 1e9)}};
-  const Level network = {
-      sizes[1], {Seconds(latencies[1] * 1e-6), BytesPerSecond(rates[1] * 1e9)}};
+  const AlphaBeta island = {Seconds(latencies[0] * 1e-6),
+                            BytesPerSecond(rates[0] * 1e9)};
+  const AlphaBeta network = {Seconds(latencies[1] * 1e-6),
+                             BytesPerSecond(rates[1] * 1e9)};
+  const MachinePorts ports = IslandPorts(sizes[0], sizes[1]);
   const Bytes m = SizeOf(row);
   const std::string algorithm = Text(row, "algorithm");
   if (absl::StartsWith(algorithm, "BlueConnect")) {
-    return Microseconds(BlueConnectCost({island, network}, m));
+    return Microseconds(
+        PricePlain(HierarchicalForm(Kind::kAllReduce, Everyone(ports)), m,
+                   island, network, /*pieces=*/1)
+            .total());
   }
   if (absl::StartsWith(algorithm, "same, perfectly pipelined")) {
-    return Microseconds(PipelinedBlueConnectWire({island, network}, m));
+    return Microseconds(
+        PricePlain(HierarchicalForm(Kind::kAllReduce, Everyone(ports)), m,
+                   island, network)
+            .wire);
   }
-  return Microseconds(PxnAllToAllWire(island, network, m));
+  return Microseconds(PxnAllToAllWire(sizes[0], sizes[1], m, island, network));
 }
 
 Outcome Nccl(const CsvTable::Row& row, const NcclTuner& tuner) {

@@ -1,12 +1,13 @@
 // With nothing else on the links, the three fidelities agree with each other
 // and with closed forms that know nothing of the steps.
 #include <functional>
+#include <numeric>
 
 #include "analytic/collective/collective_bounds.h"
-#include "analytic/collective/collective_cost.h"
-#include "analytic/collective/direct_network_cost.h"
+#include "analytic/collective/collective_forms.h"
 #include "analytic/collective/group_cost.h"
-#include "analytic/collective/hierarchy_cost.h"
+#include "tests/analytic/collective/plain_ports.h"
+#include "tests/oracles/collective_cost.h"
 #include "tests/sim/network/networks.h"
 #include "tests/status_matchers.h"
 
@@ -44,6 +45,15 @@ void ExpectAgreement(const pb::System& system, const CollectiveCall& call,
   }
 }
 
+// A form of p ranks with one port each.
+template <class Make>
+std::function<Seconds(int, Bytes)> OnePort(Make make) {
+  return [make](int p, Bytes m) {
+    const MachinePorts ports = OnePortEach(p);
+    return PricePlain(make(Everyone(ports)), m, kPort).total();
+  };
+}
+
 TEST(NetworkAgreement, OnePortPerRank) {
   using Form = std::function<Seconds(int, Bytes)>;
   struct Row {
@@ -54,21 +64,22 @@ TEST(NetworkAgreement, OnePortPerRank) {
   };
   const std::vector<Row> rows = {
       {Kind::kAllReduce, Algorithm::kRing,
-       [](int p, Bytes m) { return RingAllReduceCost(p, m, kPort); }},
-      {Kind::kReduceScatter, Algorithm::kRing,
-       [](int p, Bytes m) { return RingReduceScatterCost(p, m, kPort); }},
+       OnePort([](const auto& g) { return RingForm(Kind::kAllReduce, g); })},
+      {Kind::kReduceScatter, Algorithm::kRing, OnePort([](const auto& g) {
+         return RingForm(Kind::kReduceScatter, g);
+       })},
       {Kind::kAllGather, Algorithm::kBruck,
-       [](int p, Bytes m) { return LogAllGatherCost(p, m, kPort); }},
-      {Kind::kReduceScatter, Algorithm::kBruck,
-       [](int p, Bytes m) { return LogAllGatherCost(p, m, kPort); }},
+       OnePort([](const auto& g) { return BruckForm(Kind::kAllGather, g); })},
+      {Kind::kReduceScatter, Algorithm::kBruck, OnePort([](const auto& g) {
+         return BruckForm(Kind::kReduceScatter, g);
+       })},
       {Kind::kAllReduce, Algorithm::kRecursiveDoubling,
-       [](int p, Bytes m) { return RecursiveDoublingCost(p, m, kPort); }},
+       OnePort(RecursiveDoublingForm)},
       {Kind::kAllReduce, Algorithm::kHalvingDoubling,
-       [](int p, Bytes m) { return HalvingDoublingCost(p, m, kPort); }},
-      {Kind::kAllReduce, Algorithm::kReductionTree,
-       [](int, Bytes m) { return ReductionTreeCost(1, m, kPort); }},
+       OnePort(HalvingDoublingForm)},
+      {Kind::kAllReduce, Algorithm::kReductionTree, OnePort(ReductionTreeForm)},
       {Kind::kAllToAll, Algorithm::kDirect,
-       [](int p, Bytes m) { return DirectAllToAllCost(p, m, kPort); }},
+       OnePort([](const auto& g) { return DirectForm(Kind::kAllToAll, g); })},
       {Kind::kAllToAll, Algorithm::kPairwise,
        [](int p, Bytes m) { return PairwiseAllToAllCost(p, m, kPort); }},
       {Kind::kAllToAll, Algorithm::kBruck,
@@ -111,9 +122,17 @@ TEST(NetworkAgreement, Pipelines) {
   const int p = 8;
   const int k = 64;
   const Bytes m(1 << 28);
-  ExpectAgreement(
-      FlatSystem(p, kSwitch), {Kind::kAllReduce, m, ChipRange(0, p)},
-      Algorithm::kDoubleBinaryTree, DoubleBinaryTreeCost(p, m, k, kPort), k);
+  // Two trees of height 3: 2 h a, 2 m b (k-1)/k, and (2h-1) m b/k to fill.
+  const MachinePorts ports = OnePortEach(p);
+  const Seconds trees =
+      PricePlain(DoubleBinaryTreeForm(Everyone(ports)), m, kPort, k).total();
+  EXPECT_NEAR(
+      trees.count(),
+      (6 * kPort.latency + kPort.Wire(2.0 * (k - 1) / k + 5.0 / k, m)).count(),
+      1e-9 * trees.count());
+  ExpectAgreement(FlatSystem(p, kSwitch),
+                  {Kind::kAllReduce, m, ChipRange(0, p)},
+                  Algorithm::kDoubleBinaryTree, trees, k);
   const Seconds chain =
       ChainBroadcastCost(p, m, k, kPort) - (k - 1) * kPort.latency;
   ExpectAgreement(FlatSystem(p, kSwitch),
@@ -121,69 +140,79 @@ TEST(NetworkAgreement, Pipelines) {
                   chain, k);
 }
 
-// 2a + (1 + 1/p) m b, plus the fill of one piece in k. The trip to the switch
-// and the one back are a step each, so a is two steps.
+// 4a + (1 + 1/p) m b, plus the fill of one piece in k.
 TEST(NetworkAgreement, SwitchMulticast) {
   const int p = 8;
   const int k = 256;
   const Bytes m(1 << 28);
-  const AlphaBeta port = {2.0 * kPort.latency, kPort.bandwidth};
-  const Seconds fill = port.Wire((1 - 1.0 / p) / k, m);
-  ExpectAgreement(
-      FlatSystem(p, kSwitch), {Kind::kAllReduce, m, ChipRange(0, p)},
-      Algorithm::kSwitchMulticast, SwitchMulticastCost(p, m, port) + fill, k);
+  const MachinePorts ports = OnePortEach(p);
+  const Seconds time =
+      PricePlain(SwitchMulticastForm(Kind::kAllReduce, Everyone(ports)), m,
+                 kPort, k)
+          .total();
+  EXPECT_NEAR(
+      time.count(),
+      (4 * kPort.latency + kPort.Wire(1 + 1.0 / p + (1 - 1.0 / p) / k, m))
+          .count(),
+      1e-9 * time.count());
+  ExpectAgreement(FlatSystem(p, kSwitch),
+                  {Kind::kAllReduce, m, ChipRange(0, p)},
+                  Algorithm::kSwitchMulticast, time, k);
 }
 
 TEST(NetworkAgreement, DirectNetworks) {
   const Bytes m(1 << 28);
+  const auto time = [&](const CollectiveForm& form) {
+    return PricePlain(form, m, kPort).total();
+  };
   for (const std::vector<int>& shape :
        {std::vector<int>{4, 4}, {4, 4, 4}, {4, 4, 8}}) {
-    int p = 1;
+    const MachinePorts ports = TorusPorts(shape);
+    const int p = ports.chips;
     std::string sides;
-    for (int side : shape) {
-      p *= side;
-      sides += " shape: " + std::to_string(side);
-    }
+    for (int side : shape) sides += " shape: " + std::to_string(side);
     ExpectAgreement(
         FlatSystem(p, "torus {" + sides + " } routing: DIMENSION_ORDERED"),
         {Kind::kAllReduce, m, ChipRange(0, p)}, Algorithm::kTorusBucket,
-        TorusBucketAllReduceCost(shape, m, kPort), 1);
+        time(TorusBucketForm(Everyone(ports))), 1);
   }
-  ExpectAgreement(FlatSystem(8, "ring {}"),
-                  {Kind::kAllReduce, m, ChipRange(0, 8)},
-                  Algorithm::kBidirectionalRing,
-                  BidirectionalRingAllReduceCost(8, m, kPort), 1);
-  ExpectAgreement(FlatSystem(8, "ring {}"),
-                  {Kind::kAllGather, m, ChipRange(0, 8)},
-                  Algorithm::kBidirectionalRing,
-                  BidirectionalRingAllGatherCost(8, m, kPort), 1);
+  const MachinePorts ring = TorusPorts({8});
+  const MachinePorts links = LinkToEach(8);
+  ExpectAgreement(
+      FlatSystem(8, "ring {}"), {Kind::kAllReduce, m, ChipRange(0, 8)},
+      Algorithm::kBidirectionalRing,
+      time(BidirectionalRingForm(Kind::kAllReduce, Everyone(ring))), 1);
+  ExpectAgreement(
+      FlatSystem(8, "ring {}"), {Kind::kAllGather, m, ChipRange(0, 8)},
+      Algorithm::kBidirectionalRing,
+      time(BidirectionalRingForm(Kind::kAllGather, Everyone(ring))), 1);
   ExpectAgreement(FlatSystem(8, "fully_connected {}"),
                   {Kind::kAllReduce, m, ChipRange(0, 8)}, Algorithm::kDirect,
-                  FullMeshAllReduceCost(8, m, kPort), 1);
+                  time(DirectForm(Kind::kAllReduce, Everyone(links))), 1);
 }
 
 TEST(NetworkAgreement, Hierarchies) {
-  const Level island = {8, {Seconds(3.4e-6), BytesPerSecond(370e9)}};
-  const Level rails = {4, {Seconds(14e-6), BytesPerSecond(48.5e9)}};
+  const AlphaBeta island = {Seconds(3.4e-6), BytesPerSecond(370e9)};
+  const AlphaBeta rails = {Seconds(14e-6), BytesPerSecond(48.5e9)};
+  const MachinePorts ports = IslandPorts(8, 4);
+  const CollectiveForm form =
+      HierarchicalForm(Kind::kAllReduce, Everyone(ports));
   const Bytes m(1 << 30);
   const pb::System system = IslandSystem(4, 8);
   const CollectiveCall call = {Kind::kAllReduce, m, ChipRange(0, 32)};
   ExpectAgreement(system, call, Algorithm::kHierarchical,
-                  BlueConnectCost({island, rails}, m), 1);
+                  PricePlain(form, m, island, rails, 1).total(), 1);
   // Pipelined in k pieces: all latencies and one piece of each stage, then the
   // longest for the rest.
   const int k = 16;
-  const Seconds unpiped = BlueConnectCost({island, rails}, m);
-  const Seconds latencies = BlueConnectCost({island, rails}, Bytes(0));
-  const Seconds fill = latencies + (unpiped - latencies) / k;
-  ExpectAgreement(
-      system, call, Algorithm::kHierarchical,
-      fill + PipelinedBlueConnectWire({island, rails}, m) * (1 - 1.0 / k), k,
-      fill);
+  const FormTime unpiped = PricePlain(form, m, island, rails, 1);
+  const Seconds fill = unpiped.latency + unpiped.wire / k;
+  ExpectAgreement(system, call, Algorithm::kHierarchical,
+                  PricePlain(form, m, island, rails, k).total(), k, fill);
   // PXN: a message inside and one along the rail.
-  ExpectAgreement(system, {Kind::kAllToAll, m, ChipRange(0, 32)},
-                  Algorithm::kPxn,
-                  PxnAllToAllWire(island, rails, m) + Seconds(17.4e-6), 1);
+  ExpectAgreement(
+      system, {Kind::kAllToAll, m, ChipRange(0, 32)}, Algorithm::kPxn,
+      PxnAllToAllWire(8, 4, m, island, rails) + Seconds(17.4e-6), 1);
 }
 
 // Switches that add up, one, two and three above each other: 2 depth a + m b.
@@ -198,7 +227,7 @@ TEST(NetworkAgreement, ReductionTreesInAFabric) {
     const auto expect = [&](const pb::System& system, int chips, int depth) {
       ExpectAgreement(system, {Kind::kAllReduce, Bytes(m), ChipRange(0, chips)},
                       Algorithm::kReductionTree,
-                      ReductionTreeCost(depth, Bytes(m), kPort), 1);
+                      2.0 * depth * kPort.latency + kPort.Wire(1, Bytes(m)), 1);
     };
     for (const char* routing : {"SPRAY", "ECMP"}) {
       expect(tree(3, routing), 4, 1);
@@ -208,7 +237,7 @@ TEST(NetworkAgreement, ReductionTreesInAFabric) {
     }
   }
   // On rails: 2 islands of 4 meet at one leaf per rail, 40 of them do not.
-  const Level island = {4, {Seconds(3.4e-6), BytesPerSecond(370e9)}};
+  const AlphaBeta island = {Seconds(3.4e-6), BytesPerSecond(370e9)};
   const AlphaBeta rail = {Seconds(14e-6), BytesPerSecond(48.5e9)};
   for (const auto& [islands, depth] :
        std::vector<std::pair<int, int>>{{2, 1}, {40, 2}}) {
@@ -218,21 +247,23 @@ TEST(NetworkAgreement, ReductionTreesInAFabric) {
         ->mutable_rail_optimized()
         ->set_reduces(true);
     const Bytes m(1 << 28);
+    // 2[(G-1) a + (G-1)/G m b] in the island, 2 depth a + m/G b on the rail.
+    const Seconds serial = 2 * (3 * island.latency + island.Wire(0.75, m)) +
+                           2.0 * depth * rail.latency + rail.Wire(0.25, m);
     ExpectAgreement(system, {Kind::kAllReduce, m, ChipRange(0, islands * 4)},
-                    Algorithm::kReductionTree,
-                    RailReductionTreeCost(island, rail, depth, m), 1);
+                    Algorithm::kReductionTree, serial, 1);
     // The cost of a group on a machine, where pieces overlap: all latencies,
     // then the longer of what the island and the rail carry.
     const System machine = System::FromProto(system).value();
     Network network =
         MakeNetwork(system, {.algorithm = Algorithm::kReductionTree});
+    GroupCost cost(machine);
+    std::vector<int> chips(static_cast<size_t>(islands * 4));
+    std::iota(chips.begin(), chips.end(), 0);
     EXPECT_NEAR(
         TimeAlone(network, {Kind::kAllReduce, m, ChipRange(0, islands * 4)}),
-        GroupCost(machine)
-            .Time(Kind::kAllReduce, m,
-                  {.ranks = islands * 4, .islands = islands})
-            .count(),
-        0.01 * RailReductionTreeCost(island, rail, depth, m).count());
+        cost.Time(Kind::kAllReduce, m, cost.Span(chips)).count(),
+        kFluidTolerance * serial.count());
   }
 }
 

@@ -1,4 +1,4 @@
-#include "analytic/collective/loggops_cost.h"
+#include "tests/oracles/loggops_cost.h"
 
 #include <algorithm>
 #include <bit>

@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "analytic/collective/collective_cost.h"
+#include "analytic/collective/alpha_beta.h"
 
 namespace orrery {
 

@@ -8,7 +8,7 @@
 // "LogGOPSim", 2010). Rendezvous of large messages is left out.
 #include <vector>
 
-#include "analytic/collective/collective_cost.h"
+#include "analytic/collective/alpha_beta.h"
 
 namespace orrery {
 

@@ -1,4 +1,4 @@
-#include "analytic/collective/nccl_tuner.h"
+#include "tests/oracles/nccl_tuner.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,0 +1,65 @@
+#include "analytic/collective/collective_form.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace orrery {
+
+bool CollectiveForm::Uses(Tier tier) const {
+  const double load = tier == Tier::kScaleUp ? all.island : all.network;
+  return load > 0 ||
+         std::any_of(messages.begin(), messages.end(),
+                     [&](const MessageTerm& m) { return m.tier == tier; });
+}
+
+void JoinAlike(CollectiveForm& form) {
+  std::vector<MessageTerm> messages;
+  for (const MessageTerm& term : form.messages) {
+    const auto same = std::find_if(
+        messages.begin(), messages.end(), [&](const MessageTerm& m) {
+          return m.tier == term.tier && m.hops == term.hops;
+        });
+    if (same == messages.end()) {
+      messages.push_back(term);
+    } else {
+      same->messages += term.messages;
+    }
+  }
+  form.messages = std::move(messages);
+  std::vector<WaveTerm> waves;
+  for (const WaveTerm& wave : form.waves) {
+    const auto same =
+        std::find_if(waves.begin(), waves.end(), [&](const WaveTerm& w) {
+          return w.island * wave.network == wave.island * w.network;
+        });
+    if (same == waves.end()) {
+      waves.push_back(wave);
+    } else {
+      same->island += wave.island;
+      same->network += wave.network;
+    }
+  }
+  form.waves = std::move(waves);
+}
+
+FormTime PriceForm(const CollectiveForm& form, const TierPrice& island,
+                   const TierPrice& network, Bytes bytes, double pieces) {
+  FormTime time;
+  for (const MessageTerm& term : form.messages) {
+    const TierPrice& tier = term.tier == Tier::kScaleUp ? island : network;
+    time.latency +=
+        term.messages * std::max(tier.message, tier.way + term.hops * tier.hop);
+  }
+  const auto size = static_cast<double>(bytes.value());
+  const auto wire = [&](const WaveTerm& wave) {
+    return Seconds(size * std::max(wave.island * island.second_per_byte,
+                                   wave.network * network.second_per_byte));
+  };
+  for (const WaveTerm& wave : form.waves) time.wire += wire(wave);
+  if (form.streams) {
+    time.wire = time.wire / pieces + wire(form.all) * (1 - 1 / pieces);
+  }
+  return time;
+}
+
+}  // namespace orrery

@@ -1,0 +1,214 @@
+#include "analytic/collective/collective_forms.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "analytic/collective/form_builder.h"
+#include "base/check.h"
+
+namespace orrery {
+namespace {
+
+using Algorithm = CollectiveAlgorithm;
+using Kind = CommunicationKind;
+
+bool Shardwise(Kind kind) {
+  return kind == Kind::kAllReduce || kind == Kind::kReduceScatter ||
+         kind == Kind::kAllGather;
+}
+
+// The place that lane c visits `step` steps after it entered an island of g:
+// islands are walked forwards and backwards in turn, so that a lane leaves one
+// and enters the next at the same place.
+int PlaceOf(int lane, int step, int island, int g) {
+  return (lane + (island % 2 == 0 ? step : g - 1 - step)) % g;
+}
+
+// Of the ranks of an all-reduce by halves: a power of two takes part, each of
+// the `extra` first of them with a neighbour folded in.
+struct Core {
+  int size;
+  int extra;
+
+  explicit Core(int p)
+      : size(static_cast<int>(std::bit_floor(static_cast<unsigned>(p)))),
+        extra(p - size) {}
+  int rank(int i) const { return i < extra ? 2 * i : i + extra; }
+
+  void Fold(FormBuilder& form, bool in) const {
+    if (extra == 0) return;
+    form.BeginWave();
+    form.BeginRound();
+    for (int i = 0; i < extra; ++i) {
+      form.Send(2 * i + (in ? 1 : 0), 2 * i + (in ? 0 : 1), 1);
+    }
+  }
+  // Partners at a distance of 2^i exchange a share of the data.
+  void Exchange(FormBuilder& form, int distance, double share) const {
+    form.BeginWave();
+    form.BeginRound();
+    for (int i = 0; i < size; ++i) {
+      form.Send(rank(i), rank(i ^ distance), share);
+    }
+  }
+};
+
+}  // namespace
+
+int PassesOf(Kind kind) { return kind == Kind::kAllReduce ? 2 : 1; }
+
+CollectiveForm RingForm(Kind kind, const GroupNetwork& group) {
+  const int p = group.ranks();
+  const int g = group.hierarchical() ? group.per_island() : 1;
+  FormBuilder form(group, Algorithm::kRing);
+  for (int pass = 0; pass < PassesOf(kind); ++pass) {
+    form.BeginWave();
+    for (int lane = 0; lane < g; ++lane) {
+      form.BeginRound(p - 1);
+      const auto at = [&](int i) {
+        const int island = i / g % (p / g);
+        return island * g + PlaceOf(lane, i % g, island, g);
+      };
+      for (int i = 0; i < p; ++i) form.Send(at(i), at(i + 1), 1.0 / p / g);
+    }
+  }
+  return std::move(form).Build();
+}
+
+CollectiveForm BidirectionalRingForm(Kind kind, const GroupNetwork& group) {
+  const int p = group.ranks();
+  FormBuilder form(group, Algorithm::kBidirectionalRing);
+  const auto both_ways = [&](int repeat, double share) {
+    if (repeat == 0) return;
+    form.BeginWave();
+    for (const int direction : {1, p - 1}) {
+      form.BeginRound(repeat);
+      for (int r = 0; r < p; ++r) form.Send(r, (r + direction) % p, share);
+    }
+  };
+  if (kind == Kind::kAllReduce) {
+    for (int pass = 0; pass < 2; ++pass) both_ways(p - 1, 0.5 / p);
+  } else {
+    // The shard of the opposite rank comes half from either side.
+    both_ways((p - 1) / 2, 1.0 / p);
+    if (p % 2 == 0) both_ways(1, 0.5 / p);
+  }
+  return std::move(form).Build();
+}
+
+CollectiveForm DirectForm(Kind kind, const GroupNetwork& group) {
+  const int p = group.ranks();
+  const bool shards = Shardwise(kind);
+  FormBuilder form(group, Algorithm::kDirect,
+                   shards ? ProtocolUse::kRing : ProtocolUse::kPointToPoint);
+  for (int pass = 0; pass < PassesOf(kind); ++pass) {
+    form.BeginWave();
+    form.BeginRound();
+    if (kind == Kind::kPointToPoint) {
+      for (int r = 0; r < (p > 2 ? p : 1); ++r) form.Send(r, (r + 1) % p, 1);
+    } else {
+      form.SendToAll(1.0 / p);
+    }
+  }
+  return std::move(form).Build();
+}
+
+CollectiveForm RecursiveDoublingForm(const GroupNetwork& group) {
+  const Core core(group.ranks());
+  FormBuilder form(group, Algorithm::kRecursiveDoubling);
+  core.Fold(form, true);
+  for (int d = 1; d < core.size; d *= 2) core.Exchange(form, d, 1);
+  core.Fold(form, false);
+  return std::move(form).Build();
+}
+
+CollectiveForm HalvingDoublingForm(const GroupNetwork& group) {
+  const Core core(group.ranks());
+  FormBuilder form(group, Algorithm::kHalvingDoubling);
+  core.Fold(form, true);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int d = 1; d < core.size; d *= 2) {
+      core.Exchange(form, d, static_cast<double>(d) / core.size);
+    }
+  }
+  core.Fold(form, false);
+  return std::move(form).Build();
+}
+
+CollectiveForm BruckForm(Kind kind, const GroupNetwork& group) {
+  const int p = group.ranks();
+  FormBuilder form(group, Algorithm::kBruck);
+  for (int d = 1; d < p; d *= 2) {
+    form.BeginWave();
+    form.BeginRound();
+    const int step = kind == Kind::kReduceScatter ? d : p - d;
+    const double share = static_cast<double>(std::min(d, p - d)) / p;
+    for (int r = 0; r < p; ++r) form.Send(r, (r + step) % p, share);
+  }
+  return std::move(form).Build();
+}
+
+std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
+                                     const GroupNetwork& group) {
+  CHECK_GT(group.ranks(), 1);
+  const bool sums = kind == Kind::kAllReduce;
+  const bool shards = Shardwise(kind);
+  const std::vector<int>& rings = group.rings();
+  switch (algorithm) {
+    case Algorithm::kRing:
+      if (!shards) break;
+      return RingForm(kind, group);
+    case Algorithm::kBidirectionalRing:
+      if (!shards) break;
+      return BidirectionalRingForm(kind, group);
+    case Algorithm::kDirect:
+      if (!shards && kind != Kind::kAllToAll && kind != Kind::kPointToPoint) {
+        break;
+      }
+      return DirectForm(kind, group);
+    case Algorithm::kRecursiveDoubling:
+      if (!sums) break;
+      return RecursiveDoublingForm(group);
+    case Algorithm::kHalvingDoubling:
+      if (!sums) break;
+      return HalvingDoublingForm(group);
+    case Algorithm::kDoubleBinaryTree:
+      if (!sums) break;
+      return DoubleBinaryTreeForm(group);
+    case Algorithm::kBruck:
+      if (!shards || sums) break;
+      return BruckForm(kind, group);
+    case Algorithm::kTorusBucket:
+      if (!sums || rings.empty()) break;
+      return TorusBucketForm(group);
+    case Algorithm::kSwing:
+      if (!sums || rings.empty() ||
+          !std::has_single_bit(static_cast<unsigned>(rings[0])) ||
+          !std::equal(rings.begin() + 1, rings.end(), rings.begin())) {
+        break;
+      }
+      return SwingForm(group);
+    case Algorithm::kHierarchical:
+      if (!shards || !group.hierarchical()) break;
+      return HierarchicalForm(kind, group);
+    case Algorithm::kSwitchMulticast:
+      if (!shards || group.crosses() || !group.ports().island_reduces) break;
+      return SwitchMulticastForm(kind, group);
+    case Algorithm::kReductionTree:
+      if (!sums || !(group.crosses() ? group.ports().network_reduces
+                                     : group.ports().island_reduces)) {
+        break;
+      }
+      return ReductionTreeForm(group);
+    case Algorithm::kPairwise:
+    case Algorithm::kPxn:
+    case Algorithm::kBinomial:
+    case Algorithm::kScatterAllGather:
+    case Algorithm::kChain:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery

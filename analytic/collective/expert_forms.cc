@@ -1,0 +1,130 @@
+#include "analytic/collective/expert_forms.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analytic/collective/collective_forms.h"
+#include "analytic/collective/form_builder.h"
+
+namespace orrery {
+namespace {
+
+// What stays on an island.
+struct Kept {
+  double share = 0;
+  int members = 0;
+};
+
+// Rank s sends share_d to rank d. Out of a chip: what does not stay on the
+// island, or stays on it elsewhere; into a chip: its share of all the others.
+CollectiveForm DirectExpertForm(const GroupNetwork& group,
+                                const ExpertTraffic& traffic, bool combine) {
+  const int n = group.ranks();
+  const MachinePorts& ports = group.ports();
+  FormBuilder form(group, CollectiveAlgorithm::kDirect,
+                   ProtocolUse::kPointToPoint);
+  form.BeginWave();
+  form.BeginRound();
+  if (traffic.even()) {
+    form.SendToAll(1.0 / n);
+    return std::move(form).Build();
+  }
+  if (ports.wiring == IslandWiring::kGrid) {
+    for (int s = 0; s < n; ++s) {
+      for (int d = 0; d < n; ++d) {
+        if (s == d) continue;
+        form.Send(s, d, traffic.share[static_cast<size_t>(combine ? s : d)]);
+      }
+    }
+    return std::move(form).Build();
+  }
+  absl::flat_hash_map<int, Kept> islands;
+  for (int d = 0; d < n; ++d) {
+    Kept& kept = islands[ports.IslandOf(group.chip(d))];
+    kept.share += traffic.share[static_cast<size_t>(d)];
+    ++kept.members;
+  }
+  WaveTerm loads;
+  std::vector<double> out(static_cast<size_t>(group.nic_count()));
+  std::vector<double> in(out.size());
+  for (int d = 0; d < n; ++d) {
+    const double share = traffic.share[static_cast<size_t>(d)];
+    const Kept& kept = islands[ports.IslandOf(group.chip(d))];
+    if (kept.members > 1) {
+      const double island =
+          ports.wiring == IslandWiring::kLinks
+              ? share
+              : std::max(kept.share - share, (kept.members - 1) * share);
+      loads.island = std::max(loads.island, island);
+    }
+    if (!group.crosses()) continue;
+    const auto nic = static_cast<size_t>(group.nic(d));
+    out[nic] += 1 - kept.share;
+    in[nic] += (n - kept.members) * share;
+    loads.network = std::max({loads.network, out[nic], in[nic]});
+  }
+  form.AddWave(group.crosses()
+                   ? MessageTerm{Tier::kScaleOut, group.most_network_hops(), 1}
+                   : MessageTerm{Tier::kScaleUp, 1, 1},
+               loads);
+  return std::move(form).Build();
+}
+
+// A token crosses once to each island it needs, and from the chip it arrives at
+// once to each rank: with N islands a chip passes on what came from N places.
+CollectiveForm ByIslandForm(const GroupNetwork& group,
+                            const ExpertTraffic& traffic) {
+  const int g = group.per_island();
+  const int islands = group.islands();
+  const bool links = group.ports().wiring == IslandWiring::kLinks;
+  const TokenAmounts amounts = AmountsByIsland(traffic, islands);
+  const double k = traffic.experts_per_token;
+  WaveTerm loads;
+  double all = 0;
+  for (const double amount : amounts.island) all += amount;
+  for (int i = 0; i < islands; ++i) {
+    const double own = amounts.island[static_cast<size_t>(i)];
+    loads.network =
+        std::max({loads.network, (all - own) / k, (islands - 1) * own / k});
+    double inside = 0;
+    for (int d = i * g; d < (i + 1) * g; ++d) {
+      inside += amounts.rank[static_cast<size_t>(d)];
+    }
+    for (int d = i * g; d < (i + 1) * g; ++d) {
+      const double rank = amounts.rank[static_cast<size_t>(d)];
+      const double most =
+          links ? rank : std::max(inside - rank, (g - 1) * rank);
+      loads.island = std::max(loads.island, islands * most / k);
+    }
+  }
+  loads.network *= group.most_on_nic();
+  FormBuilder form(group, CollectiveAlgorithm::kHierarchical,
+                   ProtocolUse::kPointToPoint);
+  form.AddWave({Tier::kScaleOut, group.most_network_hops(), 1}, loads);
+  form.AddWave({Tier::kScaleUp, 1, 1}, {});
+  return std::move(form).Build();
+}
+
+}  // namespace
+
+CollectiveForm ExpertForm(const GroupNetwork& group,
+                          const ExpertTraffic& traffic, bool combine) {
+  return traffic.by_island && group.hierarchical()
+             ? ByIslandForm(group, traffic)
+             : DirectExpertForm(group, traffic, combine);
+}
+
+double ExpectedPlaces(int experts, int chosen, int places) {
+  // C(E - E/n, k)/C(E, k) as a product of k factors below one.
+  const int elsewhere = experts - experts / places;
+  double missed = 1;
+  for (int i = 0; i < chosen; ++i) {
+    missed *= static_cast<double>(elsewhere - i) / (experts - i);
+  }
+  return places * (1 - missed);
+}
+
+}  // namespace orrery

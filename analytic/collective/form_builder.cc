@@ -1,0 +1,287 @@
+#include "analytic/collective/form_builder.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "base/check.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kHopsThroughSwitch = 2;
+
+// Goes along one side of a grid the shorter way, half each where both are, and
+// calls visit(place, upwards, part) for every link it takes, where `part` is
+// what one cable of the link carries. Returns the hops.
+template <class Visit>
+int GoAlongSide(int from, int to, int side, bool closes, Visit visit) {
+  const int up = (to - from + side) % side;
+  const int down = side - up;
+  const auto go = [&](int steps, bool upwards, double part) {
+    for (int place = from; steps > 0; --steps) {
+      visit(place, upwards, part);
+      place = (place + (upwards ? 1 : side - 1)) % side;
+    }
+  };
+  const int steps = closes ? std::min(up, down) : std::abs(to - from);
+  const bool upwards = closes ? up <= down : to > from;
+  // A ring of two has two cables between the same places.
+  const bool halves = closes && up == down;
+  go(steps, upwards, halves ? 0.5 : 1);
+  if (halves && side > 2) go(steps, !upwards, 0.5);
+  return steps;
+}
+
+// What counts as the slower of two ways, whatever the prices: one that crosses.
+std::pair<Tier, int> Slowness(const MessageTerm& term) {
+  return {term.tier, term.hops};
+}
+
+double Slowness(const std::vector<MessageTerm>& round) {
+  constexpr double kCrossing = 1e6;
+  double sum = 0;
+  for (const MessageTerm& term : round) {
+    sum += term.messages *
+           (term.hops + (term.tier == Tier::kScaleOut ? kCrossing : 0));
+  }
+  return sum;
+}
+
+}  // namespace
+
+FormBuilder::FormBuilder(const GroupNetwork& group,
+                         CollectiveAlgorithm algorithm, ProtocolUse use)
+    : group_(group) {
+  form_.algorithm = algorithm;
+  form_.use = use;
+  const MachinePorts& ports = group.ports();
+  const auto ranks = static_cast<size_t>(group.ranks());
+  switch (ports.wiring) {
+    case IslandWiring::kPorts:
+      island_ports_ = 2 * ranks;
+      break;
+    case IslandWiring::kLinks:
+      island_ports_ = ranks * static_cast<size_t>(ports.island_chips);
+      break;
+    case IslandWiring::kGrid:
+      island_ports_ = 2 * static_cast<size_t>(ports.chips) * ports.sides.size();
+      break;
+  }
+  const size_t all = island_ports_ + 2 * static_cast<size_t>(group.nic_count());
+  wave_load_.resize(all);
+  all_load_.resize(all);
+}
+
+void FormBuilder::BeginWave() {
+  EndWave();
+  in_wave_ = true;
+}
+
+void FormBuilder::BeginRound(int repeat) {
+  CHECK(in_wave_);
+  EndRound();
+  repeat_ = repeat;
+}
+
+void FormBuilder::AddLoad(size_t port, double share) {
+  if (wave_load_[port] == 0) touched_.push_back(port);
+  wave_load_[port] += share;
+}
+
+void FormBuilder::Count(Tier tier, int hops) {
+  for (MessageTerm& term : round_) {
+    if (term.tier != tier || term.hops != hops) continue;
+    ++term.messages;
+    return;
+  }
+  round_.push_back({tier, hops, 1});
+}
+
+int FormBuilder::Walk(int from, int to, double share) {
+  const MachinePorts& ports = group_.ports();
+  const size_t dimensions = ports.sides.size();
+  const int base = group_.chip(from) / ports.island_chips * ports.island_chips;
+  int at = group_.chip(from) % ports.island_chips;
+  const int goal = group_.chip(to) % ports.island_chips;
+  int stride = 1;
+  int hops = 0;
+  for (size_t d = 0; d < dimensions; ++d) {
+    const int side = ports.sides[d];
+    const int x = at / stride % side;
+    const int y = goal / stride % side;
+    hops += GoAlongSide(
+        x, y, side, ports.closes, [&](int place, bool upwards, double part) {
+          const int chip = base + at + (place - x) * stride;
+          AddLoad(2 * (static_cast<size_t>(chip) * dimensions + d) +
+                      (upwards ? 0 : 1),
+                  share * part);
+        });
+    at += (y - x) * stride;
+    stride *= side;
+  }
+  return hops;
+}
+
+void FormBuilder::Send(int from, int to, double share) {
+  CHECK_GT(repeat_, 0);
+  const MachinePorts& ports = group_.ports();
+  const double load = share * repeat_;
+  const int a = group_.chip(from);
+  const int b = group_.chip(to);
+  if (ports.IslandOf(a) != ports.IslandOf(b)) {
+    AddLoad(island_ports_ + 2 * static_cast<size_t>(group_.nic(from)), load);
+    AddLoad(island_ports_ + 2 * static_cast<size_t>(group_.nic(to)) + 1, load);
+    Count(Tier::kScaleOut, ports.NetworkHops(a, b));
+    return;
+  }
+  switch (ports.wiring) {
+    case IslandWiring::kPorts:
+      AddLoad(2 * static_cast<size_t>(from), load);
+      AddLoad(2 * static_cast<size_t>(to) + 1, load);
+      Count(Tier::kScaleUp, kHopsThroughSwitch);
+      break;
+    case IslandWiring::kLinks:
+      AddLoad(static_cast<size_t>(from * ports.island_chips +
+                                  b % ports.island_chips),
+              load);
+      Count(Tier::kScaleUp, 1);
+      break;
+    case IslandWiring::kGrid:
+      Count(Tier::kScaleUp, Walk(from, to, load));
+      break;
+  }
+}
+
+// Along a side, members with the same other coordinates so far meet: n / m
+// times what the m coordinates of the side put on its links, one each.
+void FormBuilder::SendToAllOfBox(double share) {
+  const MachinePorts& ports = group_.ports();
+  int farthest = 0;
+  double busiest = 0;
+  for (size_t d = 0; d < ports.sides.size(); ++d) {
+    const int side = ports.sides[d];
+    const std::vector<int>& members = group_.box()[d];
+    std::vector<double> load(2 * static_cast<size_t>(side));
+    int longest = 0;
+    for (const int from : members) {
+      for (const int to : members) {
+        if (from == to) continue;
+        const int hops = GoAlongSide(
+            from, to, side, ports.closes,
+            [&](int place, bool upwards, double part) {
+              load[static_cast<size_t>(2 * place + (upwards ? 0 : 1))] += part;
+            });
+        longest = std::max(longest, hops);
+      }
+    }
+    farthest += longest;
+    busiest = std::max(busiest, *std::max_element(load.begin(), load.end()) *
+                                    static_cast<double>(group_.ranks()) /
+                                    static_cast<double>(members.size()));
+  }
+  known_.island = std::max(known_.island, busiest * share);
+  Count(Tier::kScaleUp, farthest);
+}
+
+void FormBuilder::SendToAll(double share) {
+  CHECK_EQ(repeat_, 1);
+  const MachinePorts& ports = group_.ports();
+  const int mates = group_.most_on_island() - 1;
+  if (group_.crosses()) {
+    known_.network = group_.most_pairs_on_nic() * share;
+    Count(Tier::kScaleOut, group_.most_network_hops());
+  }
+  if (mates == 0) return;
+  switch (ports.wiring) {
+    case IslandWiring::kPorts:
+      known_.island = mates * share;
+      Count(Tier::kScaleUp, kHopsThroughSwitch);
+      break;
+    case IslandWiring::kLinks:
+      known_.island = share;
+      Count(Tier::kScaleUp, 1);
+      break;
+    case IslandWiring::kGrid:
+      if (!group_.box().empty()) return SendToAllOfBox(share);
+      for (int from = 0; from < group_.ranks(); ++from) {
+        for (int to = 0; to < group_.ranks(); ++to) {
+          if (from == to || ports.IslandOf(group_.chip(from)) !=
+                                ports.IslandOf(group_.chip(to))) {
+            continue;
+          }
+          Send(from, to, share);
+        }
+      }
+      break;
+  }
+}
+
+void FormBuilder::EndRound() {
+  if (repeat_ == 0) return;
+  if (repeat_ == 1 && !round_.empty()) {
+    MessageTerm slowest = *std::max_element(
+        round_.begin(), round_.end(),
+        [](const auto& a, const auto& b) { return Slowness(a) < Slowness(b); });
+    slowest.messages = 1;
+    round_ = {slowest};
+  } else {
+    double count = 0;
+    for (const MessageTerm& term : round_) count += term.messages;
+    for (MessageTerm& term : round_) term.messages *= repeat_ / count;
+  }
+  if (Slowness(round_) > Slowness(longest_round_)) {
+    std::swap(round_, longest_round_);
+  }
+  round_.clear();
+  repeat_ = 0;
+}
+
+void FormBuilder::EndWave() {
+  if (!in_wave_) return;
+  EndRound();
+  WaveTerm wave = known_;
+  for (const size_t port : touched_) {
+    double& most = port < island_ports_ ? wave.island : wave.network;
+    most = std::max(most, wave_load_[port]);
+    all_load_[port] += wave_load_[port];
+    wave_load_[port] = 0;
+  }
+  touched_.clear();
+  form_.all.island += known_.island;
+  form_.all.network += known_.network;
+  known_ = {};
+  form_.waves.push_back(wave);
+  for (const MessageTerm& term : longest_round_) form_.messages.push_back(term);
+  longest_round_.clear();
+  in_wave_ = false;
+}
+
+void FormBuilder::AddWave(const MessageTerm& messages, const WaveTerm& loads) {
+  EndWave();
+  form_.messages.push_back(messages);
+  form_.waves.push_back(loads);
+  form_.all.island += loads.island;
+  form_.all.network += loads.network;
+}
+
+CollectiveForm FormBuilder::Build() && {
+  EndWave();
+  double island = 0;
+  double network = 0;
+  for (size_t port = 0; port < all_load_.size(); ++port) {
+    double& most = port < island_ports_ ? island : network;
+    most = std::max(most, all_load_[port]);
+  }
+  form_.all.island += island;
+  form_.all.network += network;
+  JoinAlike(form_);
+  return std::move(form_);
+}
+
+CollectiveForm FormBuilder::BuildStreaming() && {
+  form_.streams = true;
+  return std::move(*this).Build();
+}
+
+}  // namespace orrery

@@ -1,0 +1,89 @@
+#include "analytic/collective/group_network.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace orrery {
+
+GroupNetwork::GroupNetwork(const MachinePorts& ports, std::vector<int> chips)
+    : ports_(&ports), chips_(std::move(chips)) {
+  CHECK(!chips_.empty());
+  FindIslands();
+  if (crosses()) FindNics();
+  if (!crosses() && ports.wiring == IslandWiring::kGrid) FindBox();
+}
+
+GroupNetwork GroupNetwork::Sorted() const {
+  std::vector<int> chips = chips_;
+  std::sort(chips.begin(), chips.end());
+  return {*ports_, std::move(chips)};
+}
+
+void GroupNetwork::FindIslands() {
+  absl::flat_hash_map<int, int> members;
+  for (const int chip : chips_) ++members[ports_->IslandOf(chip)];
+  islands_ = static_cast<int>(members.size());
+  for (const auto& [island, count] : members) {
+    most_on_island_ = std::max(most_on_island_, count);
+  }
+  even_ = most_on_island_ * islands_ == ranks();
+}
+
+void GroupNetwork::FindNics() {
+  CHECK_GT(ports_->nics, 0) << "islands without a network";
+  absl::flat_hash_map<int, int> on_island;
+  for (const int chip : chips_) ++on_island[ports_->IslandOf(chip)];
+  absl::flat_hash_map<int, int> number;
+  std::vector<int> on_nic, pairs_on_nic;
+  for (const int chip : chips_) {
+    const auto [found, is_new] = number.try_emplace(
+        ports_->NicOf(chip), static_cast<int>(number.size()));
+    if (is_new) {
+      on_nic.push_back(0);
+      pairs_on_nic.push_back(0);
+    }
+    nics_.push_back(found->second);
+    const auto nic = static_cast<size_t>(found->second);
+    ++on_nic[nic];
+    pairs_on_nic[nic] += ranks() - on_island[ports_->IslandOf(chip)];
+    // If any two of a Clos lie so far apart, so do some of it and the first.
+    most_network_hops_ =
+        std::max(most_network_hops_, ports_->NetworkHops(chips_.front(), chip));
+  }
+  nic_count_ = static_cast<int>(on_nic.size());
+  most_on_nic_ = *std::max_element(on_nic.begin(), on_nic.end());
+  most_pairs_on_nic_ =
+      *std::max_element(pairs_on_nic.begin(), pairs_on_nic.end());
+}
+
+void GroupNetwork::FindBox() {
+  int stride = 1;
+  int product = 1;
+  std::vector<int> whole;
+  bool rings = ports_->closes && !ports_->twisted;
+  for (const int side : ports_->sides) {
+    std::vector<int> coordinates;
+    for (const int chip : chips_) {
+      coordinates.push_back(chip % ports_->island_chips / stride % side);
+    }
+    std::sort(coordinates.begin(), coordinates.end());
+    coordinates.erase(std::unique(coordinates.begin(), coordinates.end()),
+                      coordinates.end());
+    const int count = static_cast<int>(coordinates.size());
+    if (count > 1) whole.push_back(count);
+    rings &= count == 1 || count == side;
+    product *= count;
+    stride *= side;
+    box_.push_back(std::move(coordinates));
+  }
+  if (product != ranks()) {
+    box_.clear();
+  } else if (rings) {
+    rings_ = std::move(whole);
+  }
+}
+
+}  // namespace orrery

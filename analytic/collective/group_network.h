@@ -1,0 +1,68 @@
+#pragma once
+// GroupNetwork: how a group of chips lies on a machine, as far as closed forms
+// of collectives care.
+//
+//   const MachinePorts ports = PortsOf(system);
+//   const GroupNetwork group(ports, {0, 1, 2, 3});
+//   group.islands();
+#include <vector>
+
+#include "analytic/collective/machine_ports.h"
+
+namespace orrery {
+
+class GroupNetwork {
+ public:
+  // `ports` must outlive the group. Requires: at least one chip, none twice.
+  // Rank r is the r-th of `chips`.
+  GroupNetwork(const MachinePorts& ports, std::vector<int> chips);
+  // The same group in the order of its chips: island after island, along grids.
+  GroupNetwork Sorted() const;
+
+  const MachinePorts& ports() const { return *ports_; }
+  int ranks() const { return static_cast<int>(chips_.size()); }
+  int chip(int rank) const { return chips_[static_cast<size_t>(rank)]; }
+  int islands() const { return islands_; }
+  bool crosses() const { return islands_ > 1; }
+  // Members on every island, or 0 where islands differ.
+  int per_island() const { return even_ ? most_on_island_ : 0; }
+  int most_on_island() const { return most_on_island_; }
+  // Several members on each of several islands, the same number.
+  bool hierarchical() const { return crosses() && per_island() > 1; }
+
+  // The NIC of a rank, among those of the group.
+  int nic(int rank) const { return nics_[static_cast<size_t>(rank)]; }
+  int nic_count() const { return nic_count_; }
+  // The most members of one island that share a NIC, and the most pairs of
+  // members that have to pass one in an exchange of everyone with everyone.
+  int most_on_nic() const { return most_on_nic_; }
+  int most_pairs_on_nic() const { return most_pairs_on_nic_; }
+  // The longest way between members of different islands.
+  int most_network_hops() const { return most_network_hops_; }
+
+  // The coordinates of the members along each side of the grid, if the group
+  // is on one and holds every combination of them; else empty.
+  const std::vector<std::vector<int>>& box() const { return box_; }
+  // Sides of the box of whole rings that the group fills; empty: none.
+  const std::vector<int>& rings() const { return rings_; }
+
+ private:
+  void FindIslands();
+  void FindNics();
+  void FindBox();
+
+  const MachinePorts* ports_;
+  std::vector<int> chips_;
+  int islands_ = 1;
+  int most_on_island_ = 1;
+  bool even_ = true;
+  std::vector<int> nics_;
+  int nic_count_ = 0;
+  int most_on_nic_ = 1;
+  int most_pairs_on_nic_ = 0;
+  int most_network_hops_ = 0;
+  std::vector<std::vector<int>> box_;
+  std::vector<int> rings_;
+};
+
+}  // namespace orrery

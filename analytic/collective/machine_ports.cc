@@ -1,0 +1,105 @@
+#include "analytic/collective/machine_ports.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/overload.h"
+
+namespace orrery {
+namespace {
+
+int CeilDivide(int a, int b) { return (a + b - 1) / b; }
+
+// A leaf has radix o/(1+o) ports down, a pod radix/2 leaves.
+ClosPorts Clos(int tiers, int radix, double taper) {
+  const int up = static_cast<int>(std::lround(radix / (1 + taper)));
+  return {.tiers = tiers,
+          .leaf_nics = tiers == 1 ? radix : radix - up,
+          .leaves_per_pod = tiers == 2 ? radix : radix / 2};
+}
+
+// Short rails share a leaf where one each would be more leaves than fit.
+ClosPorts Rails(const RailOptimizedFabric& fabric, int nodes, int rails) {
+  ClosPorts clos = Clos(fabric.tiers, fabric.radix, fabric.taper);
+  clos.rails = true;
+  const int leaves = CeilDivide(nodes, clos.leaf_nics) * rails;
+  const int most = fabric.tiers == 1   ? 1
+                   : fabric.tiers == 2 ? fabric.radix
+                                       : fabric.radix / 2 * fabric.radix;
+  if (leaves > most && nodes < clos.leaf_nics) {
+    clos.rails_per_leaf = clos.leaf_nics / nodes;
+  }
+  return clos;
+}
+
+void AddIsland(const ScaleUp& scale_up, MachinePorts& ports) {
+  const auto grid = [&](const std::vector<int>& sides, bool closes) {
+    ports.wiring = IslandWiring::kGrid;
+    ports.sides = sides;
+    ports.closes = closes;
+  };
+  std::visit(
+      Overload{[&](const FullyConnectedFabric&) {
+                 ports.wiring = IslandWiring::kLinks;
+               },
+               [&](const SwitchFabric& f) { ports.island_reduces = f.reduces; },
+               [&](const RingFabric&) { grid({ports.island_chips}, true); },
+               [&](const MeshFabric& f) { grid(f.shape, false); },
+               [&](const TorusFabric& f) {
+                 grid(f.shape, true);
+                 ports.twisted = f.twisted;
+               },
+               [](const auto&) {}},
+      scale_up.fabric.kind);
+}
+
+void AddNetwork(const ScaleOut& scale_out, int nodes, MachinePorts& ports) {
+  ports.nics = scale_out.nics_per_node;
+  std::visit(Overload{[&](const FatTreeFabric& f) {
+                        ports.clos = Clos(f.tiers, f.radix, f.taper);
+                        ports.network_reduces = f.reduces;
+                      },
+                      [&](const RailOptimizedFabric& f) {
+                        ports.clos = Rails(f, nodes, ports.nics);
+                        ports.network_reduces = f.reduces;
+                      },
+                      [](const auto&) {}},
+             scale_out.fabric.kind);
+}
+
+// Those of a node, or all where the fabric of the island spans the nodes.
+int IslandChips(const System& system) {
+  return system.scale_up() && system.scale_up()->spans_nodes
+             ? static_cast<int>(system.chips())
+             : system.chips_per_node();
+}
+
+}  // namespace
+
+int MachinePorts::NetworkHops(int from, int to) const {
+  constexpr int kSameLeaf = 2;
+  if (!clos) return kSameLeaf;
+  const auto leaf = [&](int chip) {
+    const int nic = NicOf(chip);
+    if (!clos->rails) return nic / clos->leaf_nics;
+    const int leaves = CeilDivide(nics, clos->rails_per_leaf);
+    return nic / nics / clos->leaf_nics * leaves +
+           nic % nics / clos->rails_per_leaf;
+  };
+  const int a = leaf(from);
+  const int b = leaf(to);
+  if (a == b) return kSameLeaf;
+  return a / clos->leaves_per_pod == b / clos->leaves_per_pod ? 4 : 6;
+}
+
+MachinePorts PortsOf(const System& system) {
+  MachinePorts ports{.chips = system.chips(),
+                     .island_chips = IslandChips(system)};
+  if (system.scale_up()) AddIsland(*system.scale_up(), ports);
+  if (system.scale_out()) {
+    AddNetwork(*system.scale_out(), system.nodes(), ports);
+  }
+  return ports;
+}
+
+}  // namespace orrery

@@ -1,0 +1,56 @@
+#pragma once
+// MachinePorts: a machine as closed forms see it: what chips are joined by
+// inside an island, and by which NICs and switches islands are.
+//
+// Island wirings are ports on a switch that never blocks, a link between every
+// two chips, and grids, routed one side after the other, the shorter way
+// around. Any other fabric inside an island counts as ports, and a fabric
+// between islands never blocks: only the NICs of its ends are busy.
+#include <optional>
+#include <vector>
+
+#include "topology/machine/system.h"
+
+namespace orrery {
+
+enum class IslandWiring : uint8_t { kPorts, kLinks, kGrid };
+
+// Leaves and spines between NICs, to count hops: NIC i of node n is NIC
+// n x nics + i.
+struct ClosPorts {
+  int tiers = 1;
+  int leaf_nics = 1;
+  int leaves_per_pod = 1;
+  // Rails: NIC i of every node has leaves of its own, of so many rails each.
+  bool rails = false;
+  int rails_per_leaf = 1;
+};
+
+struct MachinePorts {
+  IslandWiring wiring = IslandWiring::kPorts;
+  int chips = 1;
+  int island_chips = 1;
+  // Of a grid: its sides, first fastest, and whether lines close to rings. A
+  // ring of two has both its cables between the same chips.
+  std::vector<int> sides = {};
+  bool closes = true;
+  bool twisted = false;
+  // Per island; none where islands are not joined.
+  int nics = 0;
+  std::optional<ClosPorts> clos = std::nullopt;
+  // Whether switches add up what they forward.
+  bool island_reduces = false;
+  bool network_reduces = false;
+
+  int IslandOf(int chip) const { return chip / island_chips; }
+  // The first NIC of a chip, counted over all islands.
+  int NicOf(int chip) const {
+    return IslandOf(chip) * nics + chip % island_chips * nics / island_chips;
+  }
+  // Links between the NICs of two chips of different islands.
+  int NetworkHops(int from, int to) const;
+};
+
+MachinePorts PortsOf(const System& system);
+
+}  // namespace orrery

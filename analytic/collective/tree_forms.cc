@@ -1,0 +1,151 @@
+// Forms of trees and of islands: collective_forms.h.
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "analytic/collective/collective_forms.h"
+#include "analytic/collective/form_builder.h"
+
+namespace orrery {
+namespace {
+
+using Algorithm = CollectiveAlgorithm;
+using Kind = CommunicationKind;
+
+// Around rings of g, each member with a g-th of the data.
+void AddRingsInside(FormBuilder& form, int ranks, int g) {
+  form.BeginWave();
+  form.BeginRound(g - 1);
+  for (int r = 0; r < ranks; ++r) {
+    form.Send(r, r - r % g + (r % g + 1) % g, 1.0 / g);
+  }
+}
+
+// Two trees over n nodes, rooted at the first and the last, or the second, of
+// them; inner nodes of one are leaves of the other.
+class TwoTrees {
+ public:
+  explicit TwoTrees(int nodes) : nodes_(nodes), depths_{0} {
+    for (int node = 1; node < nodes; ++node) {
+      int depth = 0;
+      for (int at = node; at != 0; at = ParentOf(at)) ++depth;
+      depths_.push_back(depth);
+    }
+  }
+
+  int height() const {
+    return static_cast<int>(std::bit_width(static_cast<unsigned>(nodes_ - 1)));
+  }
+  // Calls visit(child, parent) for every edge at a depth.
+  template <class Visit>
+  void ForEachEdge(int depth, Visit visit) const {
+    for (int node = 1; node < nodes_; ++node) {
+      if (depths_[static_cast<size_t>(node)] != depth) continue;
+      const int parent = ParentOf(node);
+      visit(node, parent);
+      visit(Other(node), Other(parent));
+    }
+  }
+
+ private:
+  // The lowest set bit is a node's height above the leaves.
+  int ParentOf(int node) const {
+    const int bit = node & -node;
+    const int above = (node ^ bit) | (bit << 1);
+    return above < nodes_ ? above : node ^ bit;
+  }
+  int Other(int node) const {
+    return nodes_ % 2 == 0 ? nodes_ - 1 - node : (node + 1) % nodes_;
+  }
+
+  int nodes_;
+  std::vector<int> depths_;
+};
+
+}  // namespace
+
+CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group) {
+  const int p = group.ranks();
+  const int g = group.hierarchical() ? group.per_island() : 1;
+  const TwoTrees trees(p / g);
+  FormBuilder form(group, Algorithm::kDoubleBinaryTree, ProtocolUse::kTree);
+  // Every place of an island begins a chain of g - 1 hops for its own trees.
+  const auto chains = [&](bool up) {
+    for (int link = 0; link < g - 1; ++link) {
+      form.BeginWave();
+      form.BeginRound();
+      for (int r = 0; r < p; ++r) {
+        const int next = r - r % g + (r % g + 1) % g;
+        form.Send(up ? next : r, up ? r : next, 1.0 / g);
+      }
+    }
+  };
+  const auto level = [&](int depth, bool up) {
+    form.BeginWave();
+    form.BeginRound();
+    trees.ForEachEdge(depth, [&](int child, int parent) {
+      for (int lane = 0; lane < g; ++lane) {
+        form.Send((up ? child : parent) * g + lane,
+                  (up ? parent : child) * g + lane, 0.5 / g);
+      }
+    });
+  };
+  chains(true);
+  for (int depth = trees.height(); depth >= 1; --depth) level(depth, true);
+  for (int depth = 1; depth <= trees.height(); ++depth) level(depth, false);
+  chains(false);
+  return std::move(form).BuildStreaming();
+}
+
+CollectiveForm HierarchicalForm(Kind kind, const GroupNetwork& group) {
+  const int p = group.ranks();
+  const int g = group.per_island();
+  const int islands = group.islands();
+  FormBuilder form(group, Algorithm::kHierarchical);
+  for (int pass = 0; pass < PassesOf(kind); ++pass) {
+    AddRingsInside(form, p, g);
+    form.BeginWave();
+    form.BeginRound(islands - 1);
+    for (int r = 0; r < p; ++r) form.Send(r, (r + g) % p, 1.0 / islands / g);
+  }
+  return std::move(form).BuildStreaming();
+}
+
+CollectiveForm SwitchMulticastForm(Kind kind, const GroupNetwork& group) {
+  FormBuilder form(group, Algorithm::kSwitchMulticast, ProtocolUse::kInSwitch);
+  const double own = 1.0 / group.ranks();
+  // All of it one way while owners take their part the other way.
+  for (int pass = 0; pass < PassesOf(kind); ++pass) {
+    form.AddWave({Tier::kScaleUp, 1, 2}, {.island = 1});
+  }
+  CollectiveForm made = std::move(form).BuildStreaming();
+  if (kind == Kind::kAllReduce) made.all.island = 1 + own;
+  return made;
+}
+
+CollectiveForm ReductionTreeForm(const GroupNetwork& group) {
+  FormBuilder form(group, Algorithm::kReductionTree, ProtocolUse::kInSwitch);
+  if (!group.crosses()) {
+    form.AddWave({Tier::kScaleUp, 1, 2}, {.island = 1});
+    return std::move(form).Build();
+  }
+  const int p = group.ranks();
+  const int g = group.hierarchical() ? group.per_island() : 1;
+  // Up to the switch that joins the farthest two of a rail.
+  int depth = 1;
+  for (int r = g; r < p; r += g) {
+    depth = std::max(
+        depth, group.ports().NetworkHops(group.chip(0), group.chip(r)) / 2);
+  }
+  if (g > 1) AddRingsInside(form, p, g);
+  form.AddWave({Tier::kScaleOut, 1, 2.0 * depth},
+               {.network = static_cast<double>(group.most_on_nic()) / g});
+  if (g > 1) AddRingsInside(form, p, g);
+  CollectiveForm made =
+      g > 1 ? std::move(form).BuildStreaming() : std::move(form).Build();
+  made.rings_inside = true;
+  return made;
+}
+
+}  // namespace orrery
