@@ -2,7 +2,7 @@
 // How far predictions are from measurements, per chip and class of kernel.
 //
 // A bar is the median of |predicted / measured - 1| that a group must reach.
-// Rows on which a chip's constants were fitted are told apart from the others,
+// Rows on which constants were fitted are told apart from the others,
 // and each group also shows the median over the others alone.
 #include <absl/types/span.h>
 
@@ -17,7 +17,7 @@ namespace orrery {
 struct KernelPrediction {
   const KernelMeasurement* row;
   double predicted_seconds;
-  // The row is one of those the chip was fitted on.
+  // The row is one of those the constants were fitted on.
   bool fitted;
   double error() const { return predicted_seconds / row->seconds - 1; }
 };

@@ -89,13 +89,15 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   options.serial = arguments.Has("serial");
   Progress progress(arguments);
   options.progress = progress.Listener();
-  ASSIGN_OR_RETURN(StepEstimator estimator,
-                   StepEstimator::Create(scenario.model, scenario.system));
+  ASSIGN_OR_RETURN(
+      StepEstimator estimator,
+      StepEstimator::Create(scenario.model, scenario.system, scenario.kernels));
   const StepEstimate estimate =
       estimator.Estimate(*scenario.training, {.overlap = !options.serial});
-  ASSIGN_OR_RETURN(const TrainingRun run,
-                   RunTrainingStep(scenario.model, scenario.system,
-                                   *scenario.training, options));
+  ASSIGN_OR_RETURN(
+      const TrainingRun run,
+      RunTrainingStep(scenario.model, scenario.system, scenario.kernels,
+                      *scenario.training, options));
   const pb::Report report =
       TrainingReport(scenario, run, estimate, options, {});
   progress.Wipe();

@@ -1,5 +1,6 @@
 #pragma once
-// A chip from the command line: a preset's name and --set of its fields.
+// A chip and its kernels from the command line: a preset's name, the name of
+// another kernels preset than the chip's default, and --set of their fields.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 #include <absl/types/span.h>
@@ -7,14 +8,38 @@
 #include <string>
 
 #include "cli/command.h"
+#include "proto/chip.pb.h"
+#include "proto/kernels.pb.h"
 #include "topology/machine/chip.h"
+#include "topology/machine/kernels.h"
 
 namespace orrery {
 
-absl::StatusOr<Chip> LoadChip(absl::string_view name,
-                              absl::Span<const std::string> sets);
+struct ChipWithKernels {
+  Chip chip;
+  Kernels kernels;
+};
 
-// --set for commands that take a chip.
+// The same as messages.
+struct ChipProtos {
+  pb::Chip chip;
+  pb::Kernels kernels;
+
+  // PATH=VALUE: of the kernels if the path begins with "kernels.", else of the
+  // chip.
+  absl::Status Set(const std::string& set);
+  absl::StatusOr<ChipWithKernels> ToValues() const;
+};
+
+// `library` is a kernels preset; empty: the chip's default.
+absl::StatusOr<ChipProtos> LoadChipProtos(absl::string_view chip,
+                                          absl::string_view library);
+absl::StatusOr<ChipWithKernels> LoadChip(absl::string_view chip,
+                                         absl::string_view library,
+                                         absl::Span<const std::string> sets);
+
+// --library and --set for commands that take a chip.
+Flag LibraryFlag();
 Flag SetChipFlag();
 
 }  // namespace orrery

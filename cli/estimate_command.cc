@@ -37,8 +37,9 @@ std::string EstimateText(const pb::Report& report) {
 absl::StatusOr<ExitCode> EstimateScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
   RETURN_IF_ERROR(RequireTraining(scenario));
-  ASSIGN_OR_RETURN(StepEstimator estimator,
-                   StepEstimator::Create(scenario.model, scenario.system));
+  ASSIGN_OR_RETURN(
+      StepEstimator estimator,
+      StepEstimator::Create(scenario.model, scenario.system, scenario.kernels));
   const StepEstimate estimate = estimator.Estimate(*scenario.training);
   pb::Report report;
   report.set_scenario(scenario.proto.name());

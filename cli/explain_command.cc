@@ -30,9 +30,10 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
     ASSIGN_OR_RETURN(sensitivities, Sensitivities(scenario, options));
   }
   options.progress = progress.Listener();
-  ASSIGN_OR_RETURN(const TrainingRun run,
-                   RunTrainingStep(scenario.model, scenario.system,
-                                   *scenario.training, options));
+  ASSIGN_OR_RETURN(
+      const TrainingRun run,
+      RunTrainingStep(scenario.model, scenario.system, scenario.kernels,
+                      *scenario.training, options));
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const pb::Explanation explanation = Explain(scenario, run, sensitivities);
   progress.Wipe();

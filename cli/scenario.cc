@@ -25,14 +25,20 @@ absl::StatusOr<ResolvedScenario> LoadScenario(const Arguments& arguments) {
 absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   absl::StatusOr<Model> model = Model::FromProto(proto.model());
   absl::StatusOr<System> system = System::FromProto(proto.system());
+  absl::StatusOr<Kernels> kernels = Kernels::FromProto(proto.kernels());
   Violations violations;
   violations.Add(model.status());
   violations.Add(system.status());
+  violations.Add(kernels.status());
+  if (system.ok() && kernels.ok()) {
+    violations.Add(kernels->CheckRoomOn(system->chip()));
+  }
   RETURN_IF_ERROR(violations.ToStatus());
 
   ResolvedScenario scenario{.proto = std::move(proto),
                             .model = *std::move(model),
                             .system = *std::move(system),
+                            .kernels = *std::move(kernels),
                             .training = {},
                             .inference = {}};
   if (scenario.proto.has_training()) {

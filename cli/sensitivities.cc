@@ -11,12 +11,13 @@ namespace {
 absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
                                       const TrainingOptions& options,
                                       Improvement improvement, double factor) {
-  ASSIGN_OR_RETURN(const pb::System proto,
-                   Improved(scenario.proto.system(), improvement, factor));
-  ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
-  ASSIGN_OR_RETURN(
-      const TrainingRun run,
-      RunTrainingStep(scenario.model, system, *scenario.training, options));
+  ASSIGN_OR_RETURN(const pb::Scenario proto,
+                   Improved(scenario.proto, improvement, factor));
+  ASSIGN_OR_RETURN(const System system, System::FromProto(proto.system()));
+  ASSIGN_OR_RETURN(const Kernels kernels, Kernels::FromProto(proto.kernels()));
+  ASSIGN_OR_RETURN(const TrainingRun run,
+                   RunTrainingStep(scenario.model, system, kernels,
+                                   *scenario.training, options));
   return run.result.end - Time{};
 }
 

@@ -57,13 +57,15 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   Progress progress(arguments);
   options.progress = progress.Listener();
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(const TrainingRun run,
-                   RunTrainingStep(scenario.model, scenario.system,
-                                   *scenario.training, options));
+  ASSIGN_OR_RETURN(
+      const TrainingRun run,
+      RunTrainingStep(scenario.model, scenario.system, scenario.kernels,
+                      *scenario.training, options));
   const std::chrono::duration<double> wall =
       std::chrono::steady_clock::now() - begin;
-  ASSIGN_OR_RETURN(StepEstimator estimator,
-                   StepEstimator::Create(scenario.model, scenario.system));
+  ASSIGN_OR_RETURN(
+      StepEstimator estimator,
+      StepEstimator::Create(scenario.model, scenario.system, scenario.kernels));
   const StepEstimate estimate = estimator.Estimate(*scenario.training);
   pb::Report report =
       TrainingReport(scenario, run, estimate, options,

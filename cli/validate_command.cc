@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
+#include "cli/chip.h"
 #include "cli/commands.h"
 #include "cli/validate_suites.h"
 
@@ -24,6 +25,12 @@ constexpr Suite kSuites[] = {
 };
 
 absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
+  const bool of_kernels =
+      !arguments.positional().empty() && arguments.positional()[0] == "kernels";
+  if (arguments.Get("library").has_value() && !of_kernels) {
+    return absl::InvalidArgumentError(
+        "--library is for 'orrery validate kernels'");
+  }
   if (arguments.positional().empty()) {
     ExitCode worst = ExitCode::kDone;
     for (const Suite& suite : kSuites) {
@@ -61,8 +68,10 @@ Command ValidateCommand() {
               "  orrery validate collectives\n"
               "  orrery validate kernels\n"
               "  orrery validate training --rows\n"
-              "  orrery validate kernels mine.csv --rows",
-          .flags = {{.name = "rows",
+              "  orrery validate kernels mine.csv --rows\n"
+              "  orrery validate kernels --library hopper_trtllm_2025",
+          .flags = {LibraryFlag(),
+                    {.name = "rows",
                      .value = "",
                      .help = "print every row, not only the summary"},
                     {.name = "markdown",

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "catalog/catalog.h"
 #include "cli/chip.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -27,20 +28,22 @@ struct Predictions {
   std::vector<std::string> refused;
 };
 
-Predictions PredictAll(const KernelMeasurements& measurements) {
+absl::StatusOr<HarnessTimers> TimersOf(const std::string& chip,
+                                       absl::string_view library) {
+  ASSIGN_OR_RETURN(const ChipWithKernels on, LoadChip(chip, library, {}));
+  return HarnessTimers::Create(on.chip, on.kernels);
+}
+
+// With each chip's default kernels, or with `library` where it is not empty.
+Predictions PredictAll(const KernelMeasurements& measurements,
+                       absl::string_view library) {
   Predictions result;
   result.refused = measurements.refused;
   std::map<std::string, absl::StatusOr<HarnessTimers>> timers;
   for (const KernelMeasurement& row : measurements.rows) {
     auto found = timers.find(row.chip);
     if (found == timers.end()) {
-      const absl::StatusOr<Chip> chip = LoadChip(row.chip, {});
-      found =
-          timers
-              .emplace(row.chip,
-                       chip.ok() ? HarnessTimers::Create(*chip)
-                                 : absl::StatusOr<HarnessTimers>(chip.status()))
-              .first;
+      found = timers.emplace(row.chip, TimersOf(row.chip, library)).first;
     }
     if (!found->second.ok()) {
       result.refused.push_back(
@@ -48,7 +51,7 @@ Predictions PredictAll(const KernelMeasurements& measurements) {
       continue;
     }
     const HarnessTimers& chip_timers = *found->second;
-    const auto& fitted = chip_timers.sustained.chip().calibration.fitted_rows;
+    const auto& fitted = chip_timers.sustained.chip().constants.fitted_rows;
     result.rows.push_back(
         {&row, Predict(row, chip_timers),
          std::find(fitted.begin(), fitted.end(), row.id) != fitted.end()});
@@ -143,16 +146,18 @@ std::string Json(const Predictions& predictions,
 }
 
 // The profiled products, each with its own tile and clock, level by level.
-absl::StatusOr<std::string> TrafficSummary() {
+absl::StatusOr<std::string> TrafficSummary(absl::string_view library) {
   ASSIGN_OR_RETURN(const CsvTable table,
                    CsvTable::Parse(ValidationText("gemm_a100_nsight.csv")));
-  ASSIGN_OR_RETURN(const Chip chip, LoadChip("a100_sxm_80", {}));
+  ASSIGN_OR_RETURN(const ChipWithKernels on,
+                   LoadChip("a100_sxm_80", library, {}));
   ASSIGN_OR_RETURN(const std::vector<GemmProfile> profiles,
-                   ReadGemmProfiles(table, chip.compute_units()));
+                   ReadGemmProfiles(table, on.chip.compute_units()));
   std::vector<double> read, written, memory, time;
   for (const GemmProfile& profile : profiles) {
     if (profile.vector()) continue;
-    ASSIGN_OR_RETURN(const ProfileError error, CompareProfile(profile, chip));
+    ASSIGN_OR_RETURN(const ProfileError error,
+                     CompareProfile(profile, on.chip, on.kernels));
     read.push_back(std::abs(error.cache_read));
     written.push_back(std::abs(error.cache_written));
     memory.push_back(std::abs(error.memory_read));
@@ -183,7 +188,9 @@ absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments) {
   RETURN_IF_ERROR(harnesses.status());
   const KernelMeasurements measurements =
       ReadKernelMeasurements(table.rows, *harnesses);
-  const Predictions predictions = PredictAll(measurements);
+  const std::string library = arguments.Get("library").value_or("");
+  if (!library.empty()) RETURN_IF_ERROR(Catalog().Kernels(library).status());
+  const Predictions predictions = PredictAll(measurements, library);
   const std::vector<AccuracyGroup> groups = SummariseAccuracy(predictions.rows);
   const bool met = std::all_of(groups.begin(), groups.end(),
                                [](const AccuracyGroup& g) { return g.met(); });
@@ -200,7 +207,7 @@ absl::StatusOr<ExitCode> ValidateKernels(const Arguments& arguments) {
     out += RefusedText(predictions.rows.size(), predictions.refused);
   }
   if (arguments.positional().size() < 2 && !arguments.Has("markdown")) {
-    ASSIGN_OR_RETURN(const std::string traffic, TrafficSummary());
+    ASSIGN_OR_RETURN(const std::string traffic, TrafficSummary(library));
     out += traffic;
   }
   RETURN_IF_ERROR(Print(out).status());

@@ -41,8 +41,9 @@ struct Predictions {
 absl::StatusOr<Prediction> Predict(const CsvTable::Row& row) {
   ASSIGN_OR_RETURN(TrainingRow read, ReadTrainingRow(row));
   const ResolvedScenario& s = read.scenario;
-  ASSIGN_OR_RETURN(const TrainingRun run,
-                   RunTrainingStep(s.model, s.system, *s.training, {}));
+  ASSIGN_OR_RETURN(
+      const TrainingRun run,
+      RunTrainingStep(s.model, s.system, s.kernels, *s.training, {}));
   constexpr double kGiB = 1024.0 * 1024 * 1024;
   return Prediction{
       .row = std::move(read),

@@ -134,10 +134,11 @@ struct RecordingBreakdownSink {
 
 absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
                                             const System& system,
+                                            const Kernels& kernels,
                                             const TrainingPlan& plan,
                                             const TrainingOptions& options) {
   const Chip& chip = system.chip();
-  ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
+  ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip, kernels));
   OpTimeCache cache(timer);
   std::optional<std::string> asymmetry =
       Asymmetry(plan, Placement(plan), system.chips_per_node());
@@ -151,12 +152,11 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   lower.pass.overlap_weight_gradient = plan.overlap_weight_gradient();
   lower.pass.serial = options.serial;
   if (!options.serial) {
-    lower.pass.exchange_share = {
-        .compute = chip.calibration().communication_compute_share,
-        .memory = chip.calibration().communication_memory_share};
+    lower.pass.exchange_share = {.compute = system.collectives().compute_share,
+                                 .memory = system.collectives().memory_share};
   }
   const auto timed = [&](const Op& op) {
-    KernelWork work = ToKernelWork(cache.Time(op), chip);
+    KernelWork work = ToKernelWork(cache.Time(op), chip, kernels);
     work.facts.op = cache.Id(op);
     return work;
   };

@@ -2,7 +2,7 @@
 // A training step, simulated: from model, machine and plan to what happened.
 //
 //   ASSIGN_OR_RETURN(const TrainingRun run,
-//                    RunTrainingStep(model, system, plan, {}));
+//                    RunTrainingStep(model, system, kernels, plan, {}));
 //   run.result.end                 // the step time
 //   run.breakdown.total()          // the same, by cause
 //
@@ -21,6 +21,7 @@
 #include "sim/engine/run_result.h"
 #include "sim/network/network.h"
 #include "sim/sharing/transfer_plan.h"
+#include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 #include "traces/format/span.h"
 #include "workload/lowering/lower.h"
@@ -81,6 +82,7 @@ struct TrainingRun {
 
 absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
                                             const System& system,
+                                            const Kernels& kernels,
                                             const TrainingPlan& plan,
                                             const TrainingOptions& options);
 

@@ -38,8 +38,7 @@ class Accuracy : public testing::Test {
       if (timer == timers.end()) {
         timer = timers.emplace(row.chip, TimersOf(PresetChip(row.chip))).first;
       }
-      const auto& fitted =
-          timer->second.sustained.chip().calibration.fitted_rows;
+      const auto& fitted = timer->second.sustained.chip().constants.fitted_rows;
       predictions_->push_back(
           {&row, Predict(row, timer->second),
            std::find(fitted.begin(), fitted.end(), row.id) != fitted.end()});

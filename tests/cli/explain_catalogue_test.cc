@@ -34,9 +34,10 @@ TEST_P(ExplainCatalogue, EverythingAddsUpToTheStep) {
   ASSERT_OK_AND_ASSIGN(const pb::Scenario proto,
                        ResolveScenario(Catalog(), GetParam(), {}));
   ASSERT_OK_AND_ASSIGN(const ResolvedScenario scenario, MakeScenario(proto));
-  ASSERT_OK_AND_ASSIGN(const TrainingRun run,
-                       RunTrainingStep(scenario.model, scenario.system,
-                                       *scenario.training, {.record = true}));
+  ASSERT_OK_AND_ASSIGN(
+      const TrainingRun run,
+      RunTrainingStep(scenario.model, scenario.system, scenario.kernels,
+                      *scenario.training, {.record = true}));
   const Program& program = run.step.program;
   const Duration step = run.result.end - Time{};
   const SpanIndex spans(program, run.spans);

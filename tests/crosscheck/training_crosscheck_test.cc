@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "catalog/resolve.h"
 #include "run/training_step.h"
+#include "tests/catalog/presets.h"
 #include "tests/status_matchers.h"
 #include "tests/workload/plan/plans.h"
 
@@ -124,8 +125,12 @@ TrainingCase Make(const Case& c, int nodes = 8,
   return made;
 }
 
+Kernels KernelsOf(const TrainingCase& c) {
+  return PresetKernels(c.system.chip().name());
+}
+
 TrainingRun RunCase(const TrainingCase& c, const TrainingOptions& options) {
-  auto run = RunTrainingStep(c.model, c.system, c.plan, options);
+  auto run = RunTrainingStep(c.model, c.system, KernelsOf(c), c.plan, options);
   CHECK(run.ok()) << run.status().ToString();
   return *std::move(run);
 }
@@ -175,7 +180,8 @@ TEST(TrainingCrosscheck, FoldedRunsEqualUnfoldedOnesOnOtherMachines) {
       const TrainingRun whole = RunCase(made, {.fold = false});
       EXPECT_EQ(folded.result.end, whole.result.end);
       EXPECT_TRUE(folded.bounds.Hold(folded.result.end));
-      auto estimator = StepEstimator::Create(made.model, made.system);
+      auto estimator =
+          StepEstimator::Create(made.model, made.system, KernelsOf(made));
       ASSERT_OK(estimator.status());
       EXPECT_GT(estimator->Estimate(made.plan).step_s(), 0);
     }
@@ -245,7 +251,8 @@ TEST(TrainingCrosscheck, WithoutOverlapTheClosedFormAgrees) {
     const TrainingCase made = Make(c);
     const TrainingRun run =
         RunCase(made, {.fidelity = Fidelity::kClosedForm, .serial = true});
-    auto estimator = StepEstimator::Create(made.model, made.system);
+    auto estimator =
+        StepEstimator::Create(made.model, made.system, KernelsOf(made));
     ASSERT_OK(estimator.status());
     const double estimate =
         estimator->Estimate(made.plan, {.overlap = false}).step_s();
@@ -264,7 +271,8 @@ TEST(TrainingCrosscheck, WaitingForTransfersCostsWhatTheClosedFormSays) {
         "global_batch: 128 overlap_pipeline: " +
         overlap;
     const TrainingCase made = Make({"", plan.c_str(), kCaseModel});
-    auto estimator = StepEstimator::Create(made.model, made.system);
+    auto estimator =
+        StepEstimator::Create(made.model, made.system, KernelsOf(made));
     CHECK(estimator.ok());
     return std::pair(ToSeconds(RunCase(made, {}).result.end),
                      estimator->Estimate(made.plan).step_s());
@@ -284,7 +292,8 @@ TEST(TrainingCrosscheck, ApproximationsAreNear) {
   for (const Case& c : kApproximated) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
-    auto estimator = StepEstimator::Create(made.model, made.system);
+    auto estimator =
+        StepEstimator::Create(made.model, made.system, KernelsOf(made));
     ASSERT_OK(estimator.status());
     EXPECT_NEAR(estimator->Estimate(made.plan).step_s() /
                     ToSeconds(RunCase(made, {}).result.end),
@@ -298,9 +307,10 @@ TEST(TrainingCrosscheck, PeakMemoryAgrees) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
     const TrainingRun run = RunCase(made, {});
-    auto estimator = StepEstimator::Create(made.model, made.system);
+    auto estimator =
+        StepEstimator::Create(made.model, made.system, KernelsOf(made));
     ASSERT_OK(estimator.status());
-    const Bytes reserved = made.system.chip().calibration().reserved_memory;
+    const Bytes reserved = KernelsOf(made).reserved_memory();
     const double estimate = static_cast<double>(
         (estimator->Estimate(made.plan).peak - reserved).value());
     const double simulated = static_cast<double>(run.memory.peak.total.value());
@@ -318,11 +328,13 @@ TEST(Estimate, DoesNotDependOnWhatWasAskedBefore) {
     for (const Case& c : kCases) {
       if (c.model == model) cases.push_back(Make(c));
     }
-    auto used = StepEstimator::Create(cases[0].model, cases[0].system);
+    auto used = StepEstimator::Create(cases[0].model, cases[0].system,
+                                      KernelsOf(cases[0]));
     ASSERT_OK(used);
     for (int round = 0; round < 2; ++round) {
       for (const TrainingCase& one : cases) {
-        auto fresh = StepEstimator::Create(one.model, one.system);
+        auto fresh =
+            StepEstimator::Create(one.model, one.system, KernelsOf(one));
         ASSERT_OK(fresh);
         const StepEstimate a = used->Estimate(one.plan);
         const StepEstimate b = fresh->Estimate(one.plan);

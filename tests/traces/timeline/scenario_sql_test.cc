@@ -128,7 +128,7 @@ class ScenarioSql : public testing::TestWithParam<std::string> {
     TrainingOptions how;
     RecordForTrace(how);
     auto run = RunTrainingStep(scenario->model, scenario->system,
-                               *scenario->training, how);
+                               scenario->kernels, *scenario->training, how);
     Traced traced = {.scenario = *std::move(scenario),
                      .run = *std::move(run),
                      .options = {},
