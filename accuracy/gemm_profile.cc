@@ -56,12 +56,13 @@ absl::StatusOr<std::vector<GemmProfile>> ReadGemmProfiles(
 }
 
 absl::StatusOr<ProfileError> CompareProfile(const GemmProfile& p,
-                                            const Chip& chip) {
-  ASSIGN_OR_RETURN(const KernelChip kernels,
-                   KernelChip::FromChip(chip, {.clock = p.clock}));
+                                            const Chip& chip,
+                                            const Kernels& kernels) {
+  ASSIGN_OR_RETURN(const KernelChip timed,
+                   KernelChip::Create(chip, kernels, {.clock = p.clock}));
   MatrixTile tile = p.tile;
   const auto cache_error = [&] {
-    return CacheReadBytes(p.gemm, tile, kernels) / p.cache_read - 1;
+    return CacheReadBytes(p.gemm, tile, timed) / p.cache_read - 1;
   };
   double error = cache_error();
   std::swap(tile.rows, tile.columns);
@@ -70,13 +71,12 @@ absl::StatusOr<ProfileError> CompareProfile(const GemmProfile& p,
   } else {
     std::swap(tile.rows, tile.columns);
   }
-  const double seconds = TimeGemm(p.gemm, kernels, tile, /*split=*/1).seconds;
+  const double seconds = TimeGemm(p.gemm, timed, tile, /*split=*/1).seconds;
   return ProfileError{
       .time = seconds / p.seconds - 1,
       .cache_read = error,
       .cache_written = CacheWriteBytes(p.gemm) / p.cache_written - 1,
-      .memory_read =
-          MemoryReadBytes(p.gemm, tile, kernels) / p.memory_read - 1};
+      .memory_read = MemoryReadBytes(p.gemm, tile, timed) / p.memory_read - 1};
 }
 
 }  // namespace orrery

@@ -11,6 +11,7 @@
 
 #include "accuracy/measurement_table.h"
 #include "topology/machine/chip.h"
+#include "topology/machine/kernels.h"
 #include "workload/model/op.h"
 
 namespace orrery {
@@ -43,6 +44,7 @@ struct ProfileError {
   double memory_read;
 };
 absl::StatusOr<ProfileError> CompareProfile(const GemmProfile& profile,
-                                            const Chip& chip);
+                                            const Chip& chip,
+                                            const Kernels& kernels);
 
 }  // namespace orrery

@@ -1,5 +1,5 @@
 #pragma once
-// Fitting a chip's few free constants to measured kernels.
+// Fitting the few free constants of kernels to measured ones.
 //
 // Minimises the mean over classes of kernels of the mean |log(predicted /
 // measured)|, so that many small products do not drown a few attention rows,

@@ -115,10 +115,12 @@ bool IsLargeProduct(const KernelMeasurement& row) {
          MatrixFlops(row.ops.back()).value() > kLargeProduct;
 }
 
-absl::StatusOr<HarnessTimers> HarnessTimers::Create(const Chip& chip) {
-  ASSIGN_OR_RETURN(KernelTimer sustained, KernelTimer::Create(chip));
-  ASSIGN_OR_RETURN(KernelTimer burst,
-                   KernelTimer::Create(chip, {.clock = chip.burst_clock()}));
+absl::StatusOr<HarnessTimers> HarnessTimers::Create(const Chip& chip,
+                                                    const Kernels& kernels) {
+  ASSIGN_OR_RETURN(KernelTimer sustained, KernelTimer::Create(chip, kernels));
+  ASSIGN_OR_RETURN(
+      KernelTimer burst,
+      KernelTimer::Create(chip, kernels, {.clock = chip.burst_clock()}));
   return HarnessTimers{std::move(sustained), std::move(burst)};
 }
 

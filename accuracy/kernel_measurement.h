@@ -18,6 +18,7 @@
 #include "accuracy/measurement_table.h"
 #include "cost/kernel/kernel_timer.h"
 #include "topology/machine/chip.h"
+#include "topology/machine/kernels.h"
 #include "workload/model/op.h"
 
 namespace orrery {
@@ -51,7 +52,8 @@ struct KernelMeasurement {
 // A chip as harnesses meet it: kept busy by a loop, or idle between single
 // calls, so that each runs before the power limit lowers the clock.
 struct HarnessTimers {
-  static absl::StatusOr<HarnessTimers> Create(const Chip& chip);
+  static absl::StatusOr<HarnessTimers> Create(const Chip& chip,
+                                              const Kernels& kernels);
 
   KernelTimer sustained;
   KernelTimer burst;

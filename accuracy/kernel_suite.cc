@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
-#include "proto/chip.pb.h"
+#include "run/chip_with_kernels.h"
 
 namespace orrery {
 namespace {
@@ -53,15 +53,15 @@ bool IsNarrow(const KernelMeasurement& row, double predicted) {
   return IsLargeProduct(row);
 }
 
-absl::StatusOr<HarnessTimers> TimersOf(const std::string& name) {
-  ASSIGN_OR_RETURN(const pb::Chip proto, Catalog().Chip(name));
-  ASSIGN_OR_RETURN(const Chip chip, Chip::FromProto(proto));
-  return HarnessTimers::Create(chip);
+absl::StatusOr<HarnessTimers> TimersOf(const std::string& chip,
+                                       const std::string& library) {
+  ASSIGN_OR_RETURN(const ChipWithKernels on, LoadChip(chip, library, {}));
+  return HarnessTimers::Create(on.chip, on.kernels);
 }
 
 AccuracyRow PredictRow(const KernelMeasurement& row,
                        const HarnessTimers& timers) {
-  const auto& fitted = timers.sustained.chip().calibration.fitted_rows;
+  const auto& fitted = timers.sustained.chip().constants.fitted_rows;
   return {
       .id = row.id,
       .line = row.line,
@@ -76,7 +76,7 @@ AccuracyRow PredictRow(const KernelMeasurement& row,
 }  // namespace
 
 AccuracyTable PredictKernels(const KernelMeasurements& measurements,
-                             std::string origin) {
+                             std::string origin, const std::string& library) {
   AccuracyTable::Parts parts{.suite = Suite::kKernels,
                              .origin = std::move(origin),
                              .rows = {},
@@ -88,7 +88,7 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
   for (const KernelMeasurement& row : measurements.rows) {
     auto found = timers.find(row.chip);
     if (found == timers.end()) {
-      found = timers.emplace(row.chip, TimersOf(row.chip)).first;
+      found = timers.emplace(row.chip, TimersOf(row.chip, library)).first;
     }
     if (!found->second.ok()) {
       parts.refused.push_back(
@@ -110,25 +110,27 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
 }
 
 absl::StatusOr<AccuracyTable> RunKernelSuite(
-    const std::optional<std::string>& file) {
+    const std::optional<std::string>& file, const std::string& library) {
+  if (!library.empty()) RETURN_IF_ERROR(Catalog().Kernels(library).status());
   ASSIGN_OR_RETURN(const MeasurementTable table, OpenKernelTable(file));
   ASSIGN_OR_RETURN(const MeasurementTable harnesses, OpenHarnessTable());
   return PredictKernels(ReadKernelMeasurements(table, harnesses),
-                        table.origin());
+                        table.origin(), library);
 }
 
-absl::StatusOr<ProfileAccuracy> CompareProfiles() {
+absl::StatusOr<ProfileAccuracy> CompareProfiles(const std::string& library) {
   ASSIGN_OR_RETURN(const MeasurementTable table,
                    MeasurementTable::Open(std::nullopt, "gemm_a100_nsight.csv",
                                           {"m", "n", "k", "time_us"}));
-  ASSIGN_OR_RETURN(const pb::Chip proto, Catalog().Chip("a100_sxm_80"));
-  ASSIGN_OR_RETURN(const Chip chip, Chip::FromProto(proto));
+  ASSIGN_OR_RETURN(const ChipWithKernels on,
+                   LoadChip("a100_sxm_80", library, {}));
   ASSIGN_OR_RETURN(const std::vector<GemmProfile> profiles,
-                   ReadGemmProfiles(table, chip.compute_units()));
+                   ReadGemmProfiles(table, on.chip.compute_units()));
   std::vector<RowError> read, written, memory, time;
   for (const GemmProfile& profile : profiles) {
     if (profile.vector()) continue;
-    ASSIGN_OR_RETURN(const ProfileError error, CompareProfile(profile, chip));
+    ASSIGN_OR_RETURN(const ProfileError error,
+                     CompareProfile(profile, on.chip, on.kernels));
     read.push_back({error.cache_read});
     written.push_back({error.cache_written});
     memory.push_back({error.memory_read});

@@ -14,14 +14,16 @@
 
 namespace orrery {
 
-// Each row is predicted on the preset of its chip, or refused. `origin` names
+// Each row is predicted on the preset of its chip, with the chip's default
+// kernels or with `library` where it is not empty, or refused. `origin` names
 // the table the measurements are from.
 AccuracyTable PredictKernels(const KernelMeasurements& measurements,
-                             std::string origin);
+                             std::string origin,
+                             const std::string& library = "");
 
 // The same for the user's file if there is one, else validation/kernels.csv.
 absl::StatusOr<AccuracyTable> RunKernelSuite(
-    const std::optional<std::string>& file);
+    const std::optional<std::string>& file, const std::string& library = "");
 
 // The products profiled on an A100, each with its own tile and clock, level by
 // level; those on a vector are left out.
@@ -32,6 +34,7 @@ struct ProfileAccuracy {
   ErrorStatistics memory_read;
   ErrorStatistics time;
 };
-absl::StatusOr<ProfileAccuracy> CompareProfiles();
+absl::StatusOr<ProfileAccuracy> CompareProfiles(
+    const std::string& library = "");
 
 }  // namespace orrery

@@ -48,8 +48,16 @@ Chip BenchChip() {
   return *std::move(chip);
 }
 
+Kernels BenchKernels() {
+  auto proto = Catalog().Kernels("hopper_trtllm_2025");
+  CHECK(proto.ok());
+  auto kernels = Kernels::FromProto(*proto);
+  CHECK(kernels.ok());
+  return *std::move(kernels);
+}
+
 KernelTimer BenchTimer() {
-  auto timer = KernelTimer::Create(BenchChip());
+  auto timer = KernelTimer::Create(BenchChip(), BenchKernels());
   CHECK(timer.ok());
   return *std::move(timer);
 }

@@ -85,11 +85,11 @@ BENCHMARK(BM_GradientAccumulation)
 // The part of a step that comes before transfers are planned and simulated.
 void BM_Lower(benchmark::State& state) {
   const ResolvedScenario s = Load("megatron_1t_full", kGpt1T);
-  const auto timer = KernelTimer::Create(s.system.chip());
+  const auto timer = KernelTimer::Create(s.system.chip(), s.kernels);
   CHECK(timer.ok());
   OpTimeCache cache(*timer);
   const auto time = [&](const Op& op) {
-    return ToKernelWork(cache.Time(op), s.system.chip());
+    return ToKernelWork(cache.Time(op), s.system.chip(), s.kernels);
   };
   int64_t tasks = 0;
   for (auto _ : state) {
@@ -106,7 +106,7 @@ BENCHMARK(BM_Lower)->Unit(benchmark::kMillisecond);
 // A plan that was asked for before, or whose kernels were.
 void BM_Estimate(benchmark::State& state, const char* name) {
   const ResolvedScenario s = Load(name, {});
-  auto estimator = StepEstimator::Create(s.model, s.system);
+  auto estimator = StepEstimator::Create(s.model, s.system, s.kernels);
   CHECK(estimator.ok());
   for (auto _ : state) {
     benchmark::DoNotOptimize(estimator->Estimate(*s.training()).step_s());
@@ -122,7 +122,7 @@ BENCHMARK_CAPTURE(BM_Estimate, deepseek_v3, "deepseek_v3_2k");
 void BM_FirstEstimate(benchmark::State& state, const char* name) {
   const ResolvedScenario s = Load(name, {});
   for (auto _ : state) {
-    auto estimator = StepEstimator::Create(s.model, s.system);
+    auto estimator = StepEstimator::Create(s.model, s.system, s.kernels);
     benchmark::DoNotOptimize(estimator->Estimate(*s.training()).step_s());
   }
   state.SetItemsProcessed(state.iterations());
@@ -159,7 +159,7 @@ void BM_EstimateSweep(benchmark::State& state, const char* name) {
     }
   }
   for (auto _ : state) {
-    auto estimator = StepEstimator::Create(s.model, s.system);
+    auto estimator = StepEstimator::Create(s.model, s.system, s.kernels);
     for (const TrainingPlan& plan : plans) {
       benchmark::DoNotOptimize(estimator->Estimate(plan).step_s());
     }

@@ -10,6 +10,14 @@
 #include "catalog/textproto.h"
 
 namespace orrery {
+namespace {
+
+// "chip" of "chips"; kernels come together.
+absl::string_view OneOf(absl::string_view kind) {
+  return kind == "kernels" ? "kernels preset" : absl::StripSuffix(kind, "s");
+}
+
+}  // namespace
 
 std::vector<std::string> Catalog::Kinds() const {
   std::vector<std::string> kinds;
@@ -41,10 +49,9 @@ absl::StatusOr<const EmbeddedPreset*> Catalog::Find(
   for (const EmbeddedPreset& preset : presets_) {
     if (preset.kind == kind && preset.name == name) return &preset;
   }
-  return absl::NotFoundError(
-      fmt::format("there is no {} '{}'{} ('orrery list {}' shows them all)",
-                  absl::StripSuffix(kind, "s"), name.substr(0, 80),
-                  DidYouMean(name, Names(kind)), kind));
+  return absl::NotFoundError(fmt::format(
+      "there is no {} '{}'{} ('orrery list {}' shows them all)", OneOf(kind),
+      name.substr(0, 80), DidYouMean(name, Names(kind)), kind));
 }
 
 template <class Message>
@@ -60,6 +67,9 @@ absl::StatusOr<Message> Catalog::Load(absl::string_view kind,
 
 absl::StatusOr<pb::Chip> Catalog::Chip(absl::string_view name) const {
   return Load<pb::Chip>("chips", name);
+}
+absl::StatusOr<pb::Kernels> Catalog::Kernels(absl::string_view name) const {
+  return Load<pb::Kernels>("kernels", name);
 }
 absl::StatusOr<pb::Model> Catalog::Model(absl::string_view name) const {
   return Load<pb::Model>("models", name);

@@ -8,7 +8,7 @@
 namespace orrery {
 
 struct EmbeddedPreset {
-  absl::string_view kind;  // "chips", "models", "scenarios", "systems"
+  absl::string_view kind;  // "chips", "kernels", "models", ...
   absl::string_view name;
   absl::string_view text;
 };

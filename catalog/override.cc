@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "catalog/moved_fields.h"
 #include "catalog/nearest.h"
 #include "catalog/textproto.h"
 
@@ -239,7 +240,8 @@ absl::Status ApplyOverride(const Override& override_value,
     walked += (walked.empty() ? "" : ".") + steps[i].field;
     if (field == nullptr) {
       const std::vector<std::string> names = FieldNames(descriptor);
-      std::string hint = DidYouMean(steps[i].field, names);
+      std::string hint = MovedTo(descriptor, steps[i].field);
+      if (hint.empty()) hint = DidYouMean(steps[i].field, names);
       if (hint.empty()) {
         hint = fmt::format("; its fields are {}", absl::StrJoin(names, ", "));
       }

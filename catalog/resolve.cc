@@ -50,6 +50,31 @@ absl::Status MergeSystemPresets(const Catalog& catalog, pb::System* system) {
                      catalog);
 }
 
+// Merges what the scenario says of kernels over the preset it names, or over
+// the chip's default.
+absl::Status MergeKernels(const Catalog& catalog, pb::Scenario* scenario) {
+  pb::Kernels* kernels = scenario->mutable_kernels();
+  if (kernels->has_preset()) {
+    return MergePreset(kernels, "kernels", &Catalog::Kernels, catalog);
+  }
+  // A machine without a chip is for validation to explain.
+  if (kernels->has_name() || !scenario->system().has_chip()) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(pb::Kernels base,
+                   ResolveKernels(catalog, scenario->system().chip(), ""));
+  base.set_preset(scenario->system().chip().default_kernels());
+  MergeOver(*kernels, &base);
+  *kernels = std::move(base);
+  return absl::OkStatus();
+}
+
+// Names a preset, which decides what the other fields override.
+bool NamesPreset(const Override& each) {
+  return absl::EndsWith(each.path, ".preset") ||
+         absl::EndsWith(each.path, ".default_kernels");
+}
+
 // The part keeps nothing of what it was, but for the size of the machine.
 absl::Status ReplacePart(const Override& preset, pb::Scenario* scenario) {
   if (preset.path == "model.preset") {
@@ -61,6 +86,8 @@ absl::Status ReplacePart(const Override& preset, pb::Scenario* scenario) {
     if (nodes) scenario->mutable_system()->set_nodes(*nodes);
   } else if (preset.path == "system.chip.preset") {
     scenario->mutable_system()->clear_chip();
+  } else if (preset.path == "kernels.preset") {
+    scenario->clear_kernels();
   }
   return ApplyOverride(preset, scenario);
 }
@@ -96,7 +123,7 @@ absl::StatusOr<pb::Scenario> ResolveScenarioText(
   pb::Scenario scenario;
   RETURN_IF_ERROR(ParseTextproto(text, origin, &scenario));
   for (const Override& each : overrides) {
-    if (absl::EndsWith(each.path, ".preset")) {
+    if (NamesPreset(each)) {
       RETURN_IF_ERROR(ReplacePart(each, &scenario));
     }
   }
@@ -106,9 +133,10 @@ absl::StatusOr<pb::Scenario> ResolveScenarioText(
   if (merged.ok()) {
     merged = MergeSystemPresets(catalog, scenario.mutable_system());
   }
+  if (merged.ok()) merged = MergeKernels(catalog, &scenario);
   if (!merged.ok()) return Annotate(merged, origin);
   for (const Override& each : overrides) {
-    if (!absl::EndsWith(each.path, ".preset")) {
+    if (!NamesPreset(each)) {
       RETURN_IF_ERROR(ApplyOverride(each, &scenario));
     }
   }
@@ -154,6 +182,23 @@ absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
   }
   FillDefaults(&scenario);
   return scenario.system();
+}
+
+absl::StatusOr<pb::Kernels> ResolveKernels(const Catalog& catalog,
+                                           const pb::Chip& chip,
+                                           absl::string_view name) {
+  if (!name.empty()) return catalog.Kernels(name);
+  if (!chip.has_default_kernels()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "chip '{}' has no default_kernels; name a kernels preset ('orrery list "
+        "kernels' shows them)",
+        chip.name()));
+  }
+  absl::StatusOr<pb::Kernels> kernels = catalog.Kernels(chip.default_kernels());
+  if (!kernels.ok()) {
+    return Annotate(kernels.status(), "system.chip.default_kernels");
+  }
+  return kernels;
 }
 
 }  // namespace orrery

@@ -3,8 +3,10 @@
 //
 // In this order: the scenario's text (a preset's name or a file), --set of
 // preset names, the presets merged under what the scenario sets, the other
-// --set, and the defaults of choices (never of physical quantities). The
-// result prints as textproto that resolves to itself.
+// --set, and the defaults of choices (never of physical quantities). Kernels
+// that are not said are the chip's default; a kernels part with a name of its
+// own and no preset stands by itself. The result prints as textproto that
+// resolves to itself.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 #include <absl/types/span.h>
@@ -33,5 +35,10 @@ absl::StatusOr<pb::Scenario> ResolveScenarioText(
 absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
                                          absl::string_view name,
                                          absl::Span<const std::string> sets);
+
+// The kernels preset `name`, or if it is empty the chip's default.
+absl::StatusOr<pb::Kernels> ResolveKernels(const Catalog& catalog,
+                                           const pb::Chip& chip,
+                                           absl::string_view name);
 
 }  // namespace orrery

@@ -7,6 +7,7 @@
 #include <google/protobuf/text_format.h>
 
 #include "base/format.h"
+#include "catalog/moved_fields.h"
 #include "catalog/nearest.h"
 
 namespace orrery {
@@ -83,7 +84,8 @@ std::string Explain(const std::string& message, const gp::Descriptor& root) {
         root.file()->pool()->FindMessageTypeByName(type);
     if (descriptor == nullptr) return message;
     const std::vector<std::string> names = FieldNames(*descriptor);
-    std::string hint = DidYouMean(name, names);
+    std::string hint = MovedTo(*descriptor, name);
+    if (hint.empty()) hint = DidYouMean(name, names);
     if (hint.empty()) {
       hint = fmt::format("; its fields are {}", absl::StrJoin(names, ", "));
     }

@@ -1,8 +1,10 @@
-// orrery calibrate: fit a chip's constants to measured kernels.
+// orrery calibrate: fit the constants of kernels to measured ones.
+#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
+#include <absl/strings/strip.h>
 
 #include <algorithm>
 #include <optional>
@@ -13,19 +15,19 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
-#include "catalog/catalog.h"
 #include "catalog/override.h"
+#include "cli/chip_flags.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/preset_text.h"
-#include "proto/chip.pb.h"
-#include "topology/machine/chip.h"
+#include "run/chip_with_kernels.h"
 
 namespace orrery {
 namespace {
 
-// What is fitted: a field of the chip, the unit it is written in, its range,
-// and the class of kernels without which it would stand for something else.
+// What is fitted: a field of the kernels or a clock of the chip, the unit it is
+// written in, its range, and the class of kernels without which it would stand
+// for something else.
 struct Fitted {
   absl::string_view path;
   absl::string_view unit;
@@ -40,32 +42,39 @@ constexpr Fitted kFitted[] = {
     // one could not be told from the attainable share below.
     {"sustained_clock", " GHz", 0.5, 3, std::nullopt, "burst_clock"},
     {"burst_clock", " GHz", 0.5, 3},
-    {"calibration.matrix_efficiency", "", 0.85, 0.99},
-    {"calibration.memory_efficiency", "", 0.6, 0.93},
-    {"calibration.launch", " us", 1, 10},
-    {"calibration.kernels.precision[FP8].efficiency", "", 0.5, 1},
-    {"calibration.kernels.step_cycles", "", 50, 500},
-    {"calibration.kernels.overlap_exponent", "", 1.2, 8},
-    {"calibration.kernels.cache_efficiency", "", 0.6, 1},
-    {"calibration.kernels.attention_efficiency", "", 0.5, 1},
-    {"calibration.kernels.softmax_exposed", "", 0.05, 1},
-    {"calibration.kernels.attention_combine", " us", 0.5, 20,
+    {"kernels.matrix_efficiency", "", 0.85, 0.99},
+    {"kernels.memory_efficiency", "", 0.6, 0.93},
+    {"kernels.launch", " us", 1, 10},
+    {"kernels.precision[FP8].efficiency", "", 0.5, 1},
+    {"kernels.step_cycles", "", 50, 500},
+    {"kernels.overlap_exponent", "", 1.2, 8},
+    {"kernels.cache_efficiency", "", 0.6, 1},
+    {"kernels.attention_efficiency", "", 0.5, 1},
+    {"kernels.softmax_exposed", "", 0.05, 1},
+    {"kernels.attention_combine", " us", 0.5, 20,
      KernelClass::kDecodeAttention},
-    {"calibration.kernels.grouped_launch", " us", 0.5, 20,
-     KernelClass::kGroupedGemm},
-    {"calibration.kernels.grouped_efficiency", "", 0.7, 1,
-     KernelClass::kGroupedGemm},
-    {"calibration.kernels.quantize_efficiency", "", 0.2, 1},
-    {"calibration.kernels.quantize_launch", " us", 0.5, 20},
+    {"kernels.grouped_launch", " us", 0.5, 20, KernelClass::kGroupedGemm},
+    {"kernels.grouped_efficiency", "", 0.7, 1, KernelClass::kGroupedGemm},
+    {"kernels.quantize_efficiency", "", 0.2, 1},
+    {"kernels.quantize_launch", " us", 0.5, 20},
 };
+
+constexpr absl::string_view kKernels = "kernels.";
+bool OfKernels(absl::string_view path) {
+  return absl::StartsWith(path, kKernels);
+}
 
 std::string ValueText(double value, absl::string_view unit) {
   return fmt::format("{:g}{}", value, unit);
 }
 
 // The number in front of a field's unit, or nothing if the field is not set.
-std::optional<double> Current(const pb::Chip& chip, absl::string_view path) {
-  const absl::StatusOr<std::string> text = FieldText(path, chip);
+std::optional<double> Current(const ChipProtos& protos,
+                              absl::string_view path) {
+  const absl::StatusOr<std::string> text =
+      OfKernels(path)
+          ? FieldText(absl::StripPrefix(path, kKernels), protos.kernels)
+          : FieldText(path, protos.chip);
   double value = 0;
   if (!text.ok()) return std::nullopt;
   const std::vector<std::string> words = absl::StrSplit(*text, ' ');
@@ -89,20 +98,20 @@ std::string UnitOf(absl::string_view path) {
 }
 
 absl::StatusOr<HarnessTimers> TimersWith(
-    const pb::Chip& proto, absl::Span<const FitConstant> constants) {
-  pb::Chip changed = proto;
+    const ChipProtos& protos, absl::Span<const FitConstant> constants) {
+  ChipProtos changed = protos;
   for (const FitConstant& constant : constants) {
-    RETURN_IF_ERROR(ApplyOverride(
-        {constant.name, ValueText(constant.value, UnitOf(constant.name))},
-        &changed));
+    RETURN_IF_ERROR(changed.Set(absl::StrCat(
+        constant.name, "=", ValueText(constant.value, UnitOf(constant.name)))));
   }
-  ASSIGN_OR_RETURN(const Chip chip, Chip::FromProto(changed));
-  return HarnessTimers::Create(chip);
+  ASSIGN_OR_RETURN(const ChipWithKernels on, changed.ToValues());
+  return HarnessTimers::Create(on.chip, on.kernels);
 }
 
 absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
   const std::string& name = arguments.positional()[0];
-  ASSIGN_OR_RETURN(const pb::Chip proto, Catalog().Chip(name));
+  ASSIGN_OR_RETURN(const ChipProtos protos,
+                   LoadChipProtos(name, arguments.Get("library").value_or("")));
   std::optional<std::string> own;
   if (arguments.positional().size() > 1) own = arguments.positional()[1];
   ASSIGN_OR_RETURN(const MeasurementTable table, OpenKernelTable(own));
@@ -117,24 +126,25 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
   }
   std::vector<FitConstant> candidates;
   for (const Fitted& fitted : kFitted) {
-    const std::optional<double> value = Current(proto, fitted.path);
+    const std::optional<double> value = Current(protos, fitted.path);
     if (!value.has_value()) continue;
-    if (!fitted.along.empty() && !Current(proto, fitted.along)) continue;
+    if (!fitted.along.empty() && !Current(protos, fitted.along)) continue;
     if (fitted.needs.has_value() && !HasClass(rows, *fitted.needs)) continue;
     candidates.push_back(
         {std::string(fitted.path), *value, fitted.low, fitted.high});
   }
-  RETURN_IF_ERROR(TimersWith(proto, candidates).status());
+  RETURN_IF_ERROR(TimersWith(protos, candidates).status());
   const auto loss = [&](absl::Span<const FitConstant> trial) {
-    return FitLoss(rows, *TimersWith(proto, trial));
+    return FitLoss(rows, *TimersWith(protos, trial));
   };
   const std::vector<FitConstant> constants = WithEffect(candidates, loss);
   const FitResult fit = FitConstants(constants, loss);
 
   std::vector<std::string> ids;
   for (const KernelMeasurement* row : rows) ids.push_back(row->id);
-  std::string out = fmt::format("# {} rows of {} fitted: {}\n", rows.size(),
-                                name, absl::StrJoin(ids, " "));
+  std::string out =
+      fmt::format("# {}: {} rows of {} fitted: {}\n", protos.kernels.name(),
+                  rows.size(), name, absl::StrJoin(ids, " "));
   std::vector<Override> changes;
   for (size_t i = 0; i < fit.constants.size(); ++i) {
     const std::string unit = UnitOf(constants[i].name);
@@ -149,8 +159,11 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
       100 * fit.loss_before, 100 * fit.loss_after, fit.evaluations);
   if (const auto file = arguments.Get("write")) {
     ASSIGN_OR_RETURN(const std::string preset, ReadFile(*file));
+    std::erase_if(changes, [](const Override& change) {
+      return !OfKernels(change.path);
+    });
     ASSIGN_OR_RETURN(const std::string changed,
-                     WithCalibration(preset, changes, ids));
+                     WithConstants(preset, changes, ids));
     RETURN_IF_ERROR(WriteFile(*file, changed));
   }
   return Print(out);
@@ -163,18 +176,21 @@ Command CalibrateCommand() {
           .operands = "CHIP [FILE]",
           .min_operands = 1,
           .max_operands = 2,
-          .summary = "Fit a chip's constants to measured kernels.",
+          .summary = "Fit the constants of kernels to measured ones.",
           .details =
-              "Fits the few free constants of a chip preset on every third "
-              "row of each source and\nkind, and prints them with the rows' "
-              "ids; the other rows stay out, for 'orrery\nvalidate kernels' "
-              "to judge. FILE is your own table, as for validate.\n\n"
+              "Fits the few free constants of a chip's kernels preset on every "
+              "third row of each\nsource and kind, and prints them with the "
+              "rows' ids; the other rows stay out, for\n'orrery validate "
+              "kernels' to judge. FILE is your own table, as for validate. "
+              "Clocks\nthat a chip preset tells apart are fitted along, and "
+              "printed only: they are the chip's.\n\n"
               "  orrery calibrate h100_sxm\n"
               "  orrery calibrate h100_sxm --write "
-              "catalog/chips/h100_sxm.textproto",
-          .flags = {{.name = "write",
+              "catalog/kernels/hopper_trtllm_2025.textproto",
+          .flags = {LibraryFlag(),
+                    {.name = "write",
                      .value = "PRESET",
-                     .help = "put the constants and the ids into this preset "
+                     .help = "put the constants and the ids into this kernels "
                              "file"}},
           .run = Calibrate};
 }

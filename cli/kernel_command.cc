@@ -7,13 +7,14 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
-#include "cli/chip.h"
+#include "cli/chip_flags.h"
 #include "cli/commands.h"
 #include "cli/number_flags.h"
 #include "cli/op_table.h"
 #include "cli/output.h"
 #include "cost/kernel/gemm_time.h"
 #include "cost/kernel/op_size.h"
+#include "run/chip_with_kernels.h"
 
 namespace orrery {
 namespace {
@@ -138,12 +139,15 @@ absl::StatusOr<ExitCode> Kernel(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         "--chip is needed ('orrery list chips' lists them)");
   }
-  ASSIGN_OR_RETURN(const Chip chip, LoadChip(*name, arguments.All("set")));
+  ASSIGN_OR_RETURN(const ChipWithKernels on,
+                   LoadChip(*name, arguments.Get("library").value_or(""),
+                            arguments.All("set")));
   ASSIGN_OR_RETURN(const KernelOptions options, ReadKernelOptions(arguments));
-  ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip, options));
+  ASSIGN_OR_RETURN(const KernelTimer timer,
+                   KernelTimer::Create(on.chip, on.kernels, options));
   ASSIGN_OR_RETURN(const Op op, ReadOp(arguments));
   RETURN_IF_ERROR(CheckSize(op));
-  const OpRow row = TimeRow(op, timer, chip);
+  const OpRow row = TimeRow(op, timer, on.chip);
   if (const auto json = arguments.Get("json")) {
     RETURN_IF_ERROR(WriteFile(*json, OpJson({row})));
     return ExitCode::kDone;
@@ -170,6 +174,7 @@ absl::StatusOr<ExitCode> Kernel(const Arguments& arguments) {
 Command KernelCommand() {
   std::vector<Flag> flags = {
       {.name = "chip", .value = "CHIP", .help = "a chip preset"},
+      LibraryFlag(),
       {.name = "op",
        .value = "KIND",
        .help = "gemm (default), grouped_gemm, attention, pointwise, norm, "

@@ -28,6 +28,10 @@ absl::StatusOr<std::string> Describe(const Catalog& catalog,
     ASSIGN_OR_RETURN(const pb::Chip chip, catalog.Chip(name));
     return chip.description();
   }
+  if (kind == "kernels") {
+    ASSIGN_OR_RETURN(const pb::Kernels kernels, catalog.Kernels(name));
+    return kernels.description();
+  }
   if (kind == "models") {
     ASSIGN_OR_RETURN(const pb::Model model, catalog.Model(name));
     return model.description();
@@ -100,7 +104,8 @@ Command ListCommand() {
           .operands = "[KIND]",
           .min_operands = 0,
           .max_operands = 1,
-          .summary = "List the presets: chips, models, scenarios, systems.",
+          .summary =
+              "List the presets: chips, kernels, models, scenarios, systems.",
           .details = "  orrery list\n  orrery list models --json -",
           .flags = {{.name = "json",
                      .value = "FILE",

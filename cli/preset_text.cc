@@ -87,9 +87,9 @@ absl::StatusOr<std::string> FieldText(absl::string_view path,
   return absl::NotFoundError(fmt::format("{} is no scalar", path));
 }
 
-absl::StatusOr<std::string> WithCalibration(absl::string_view preset,
-                                            absl::Span<const Override> changes,
-                                            absl::Span<const std::string> ids) {
+absl::StatusOr<std::string> WithConstants(absl::string_view preset,
+                                          absl::Span<const Override> changes,
+                                          absl::Span<const std::string> ids) {
   std::vector<std::string> lines = absl::StrSplit(preset, '\n');
   for (const Override& change : changes) {
     const std::vector<std::string> steps = absl::StrSplit(change.path, '.');
@@ -120,24 +120,21 @@ absl::StatusOr<std::string> WithCalibration(absl::string_view preset,
             "$1{}: {}", last.name,
             quoted ? absl::StrCat("\"", change.value, "\"") : change.value));
   }
-  // The ids go where the old ones were, or before the kernels' first source.
+  // The ids go before the first source.
   std::vector<std::string> result;
-  bool inside = false;
   bool written = false;
   for (const std::string& line : lines) {
     if (absl::StrContains(line, "fitted_row:")) continue;
-    if (absl::StrContains(line, "kernels {")) inside = true;
-    if (inside && !written && absl::StartsWith(line, "    source {")) {
+    if (!written && absl::StartsWith(line, "source {")) {
       for (const std::string& id : ids) {
-        result.push_back(fmt::format("    fitted_row: \"{}\"", id));
+        result.push_back(fmt::format("fitted_row: \"{}\"", id));
       }
       written = true;
     }
     result.push_back(line);
   }
   if (!written) {
-    return absl::InvalidArgumentError(
-        "the preset has no kernels block with a source");
+    return absl::InvalidArgumentError("the preset has no source");
   }
   return absl::StrJoin(result, "\n");
 }

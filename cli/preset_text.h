@@ -20,11 +20,11 @@ absl::StatusOr<std::string> FieldText(absl::string_view path,
                                       const google::protobuf::Message& message);
 
 // `preset` with the values of `changes` in place of the old ones, and
-// `fitted_row` lines for `ids` at the end of the kernels block. Paths end in a
-// field that stands once in the text, or in the same line as its key
+// `fitted_row` lines for `ids` before its first source. Paths end in a field
+// that stands once in the text, or in the same line as its key
 // ("precision[FP8].efficiency").
-absl::StatusOr<std::string> WithCalibration(absl::string_view preset,
-                                            absl::Span<const Override> changes,
-                                            absl::Span<const std::string> ids);
+absl::StatusOr<std::string> WithConstants(absl::string_view preset,
+                                          absl::Span<const Override> changes,
+                                          absl::Span<const std::string> ids);
 
 }  // namespace orrery

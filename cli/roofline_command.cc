@@ -6,7 +6,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
-#include "cli/chip.h"
+#include "cli/chip_flags.h"
 #include "cli/commands.h"
 #include "cli/number_flags.h"
 #include "cli/op_table.h"
@@ -14,6 +14,7 @@
 #include "cost/kernel/op_size.h"
 #include "cost/kernel/roofline.h"
 #include "proto/model.pb.h"
+#include "run/chip_with_kernels.h"
 #include "workload/model/layer.h"
 
 namespace orrery {
@@ -60,9 +61,13 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         "--chip and --model are needed ('orrery list' shows the presets)");
   }
-  ASSIGN_OR_RETURN(const Chip chip, LoadChip(*chip_name, arguments.All("set")));
+  ASSIGN_OR_RETURN(const ChipWithKernels on,
+                   LoadChip(*chip_name, arguments.Get("library").value_or(""),
+                            arguments.All("set")));
+  const Chip& chip = on.chip;
   ASSIGN_OR_RETURN(const KernelOptions options, ReadKernelOptions(arguments));
-  ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip, options));
+  ASSIGN_OR_RETURN(const KernelTimer timer,
+                   KernelTimer::Create(chip, on.kernels, options));
   ASSIGN_OR_RETURN(const pb::Model proto, Catalog().Model(*model_name));
   ASSIGN_OR_RETURN(const Model model, Model::FromProto(proto));
   ASSIGN_OR_RETURN(const LayerShape shape, ReadShape(arguments, model));
@@ -102,6 +107,7 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
 Command RooflineCommand() {
   std::vector<Flag> flags = {
       {.name = "chip", .value = "CHIP", .help = "a chip preset"},
+      LibraryFlag(),
       {.name = "model", .value = "MODEL", .help = "a model preset"},
       {.name = "layer", .value = "N", .help = "counted from 1 (the last)"},
       {.name = "batch", .value = "B", .help = "sequences (1)"},

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "catalog/nearest.h"
 #include "cli/accuracy_text.h"
+#include "cli/chip_flags.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -24,12 +25,13 @@ namespace orrery {
 namespace {
 
 absl::StatusOr<AccuracyTable> RunSuite(Suite suite,
-                                       const std::optional<std::string>& file) {
+                                       const std::optional<std::string>& file,
+                                       const std::string& library) {
   switch (suite) {
     case Suite::kCollectives:
       return RunCollectiveSuite(file);
     case Suite::kKernels:
-      return RunKernelSuite(file);
+      return RunKernelSuite(file, library);
     case Suite::kTraining:
       return RunTrainingSuite(file);
   }
@@ -55,6 +57,11 @@ absl::StatusOr<std::vector<Suite>> ChosenSuites(const Arguments& arguments) {
 
 absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<Suite> suites, ChosenSuites(arguments));
+  const std::string library = arguments.Get("library").value_or("");
+  if (!library.empty() && suites != std::vector<Suite>{Suite::kKernels}) {
+    return absl::InvalidArgumentError(
+        "--library is for 'orrery validate kernels'");
+  }
   std::optional<std::string> file;
   if (arguments.positional().size() > 1) file = arguments.positional()[1];
   const std::optional<std::string> json = arguments.Get("json");
@@ -63,7 +70,7 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   bool met = true;
   pb::AccuracyReport report;
   for (const Suite suite : suites) {
-    ASSIGN_OR_RETURN(const AccuracyTable table, RunSuite(suite, file));
+    ASSIGN_OR_RETURN(const AccuracyTable table, RunSuite(suite, file, library));
     met = met && table.met();
     if (json.has_value()) {
       *report.add_suites() = ToProto(table);
@@ -71,7 +78,8 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
     }
     std::string text = AccuracyText(table, options);
     if (suite == Suite::kKernels && !file.has_value() && !options.markdown) {
-      ASSIGN_OR_RETURN(const ProfileAccuracy profiles, CompareProfiles());
+      ASSIGN_OR_RETURN(const ProfileAccuracy profiles,
+                       CompareProfiles(library));
       text += ProfileText(profiles);
     }
     RETURN_IF_ERROR(Print(text).status());
@@ -102,8 +110,10 @@ Command ValidateCommand() {
               "  orrery validate collectives\n"
               "  orrery validate kernels\n"
               "  orrery validate training --rows\n"
-              "  orrery validate kernels mine.csv --rows",
-          .flags = {{.name = "rows",
+              "  orrery validate kernels mine.csv --rows\n"
+              "  orrery validate kernels --library hopper_trtllm_2025",
+          .flags = {LibraryFlag(),
+                    {.name = "rows",
                      .value = "",
                      .help = "print every row, not only the summary"},
                     {.name = "markdown",

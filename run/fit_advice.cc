@@ -79,10 +79,11 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
   constexpr double kFarBeyond = 1.25;
   std::vector<pb::Report::Memory::Change> advice;
   if (scenario.training() == nullptr) return advice;
-  auto estimator = StepEstimator::Create(scenario.model, scenario.system);
+  auto estimator =
+      StepEstimator::Create(scenario.model, scenario.system, scenario.kernels);
   if (!estimator.ok()) return advice;
   const Bytes capacity = MemoryCapacity(scenario.system);
-  const Bytes reserved = scenario.system.chip().calibration().reserved_memory;
+  const Bytes reserved = scenario.kernels.reserved_memory();
   const std::vector<Change> changes = Changes(scenario.proto.training());
   RunOptions quiet = options;
   quiet.record = false;
@@ -99,7 +100,8 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
     const auto estimate =
         static_cast<double>(estimator->Estimate(*plan).peak.value());
     if (estimate > kFarBeyond * static_cast<double>(capacity.value())) continue;
-    const auto run = RunTraining(scenario.model, scenario.system, *plan, quiet);
+    const auto run = RunTraining(scenario.model, scenario.system,
+                                 scenario.kernels, *plan, quiet);
     if (!run.ok() || run->memory.peak.total + reserved > capacity) continue;
     pb::Report::Memory::Change& change = advice.emplace_back();
     for (const std::string& setting : changes[i].settings) {

@@ -84,13 +84,9 @@ void ImproveLatency(pb::System& system, Scaler& scaler) {
   }
 }
 
-void ImproveLaunch(pb::Chip& chip, Scaler& scaler) {
-  if (!chip.has_calibration()) return;
-  pb::ChipCalibration& calibration = *chip.mutable_calibration();
-  ORRERY_SCALE(calibration, launch, Shorter);
-  ORRERY_SCALE(calibration, graph_launch, Shorter);
-  if (!calibration.has_kernels()) return;
-  pb::KernelCalibration& kernels = *calibration.mutable_kernels();
+void ImproveLaunch(pb::Kernels& kernels, Scaler& scaler) {
+  ORRERY_SCALE(kernels, launch, Shorter);
+  ORRERY_SCALE(kernels, graph_launch, Shorter);
   ORRERY_SCALE(kernels, grouped_launch, Shorter);
   ORRERY_SCALE(kernels, quantize_launch, Shorter);
 }
@@ -127,9 +123,10 @@ absl::StatusOr<std::string> ScaledQuantity(const std::string& text,
   return fmt::format("{:.12g}{}", value * factor, text.substr(unit));
 }
 
-absl::StatusOr<pb::System> Improved(const pb::System& system,
-                                    Improvement improvement, double factor) {
-  pb::System better = system;
+absl::StatusOr<pb::Scenario> Improved(const pb::Scenario& scenario,
+                                      Improvement improvement, double factor) {
+  pb::Scenario result = scenario;
+  pb::System& better = *result.mutable_system();
   Scaler scaler(factor);
   switch (improvement) {
     case Improvement::kCompute:
@@ -152,11 +149,11 @@ absl::StatusOr<pb::System> Improved(const pb::System& system,
       ImproveLatency(better, scaler);
       break;
     case Improvement::kLaunch:
-      ImproveLaunch(*better.mutable_chip(), scaler);
+      ImproveLaunch(*result.mutable_kernels(), scaler);
       break;
   }
   RETURN_IF_ERROR(scaler.status());
-  return better;
+  return result;
 }
 #undef ORRERY_SCALE
 

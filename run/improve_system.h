@@ -1,11 +1,14 @@
 #pragma once
 // The same machine with one thing better: for "what if".
+//
+//   ASSIGN_OR_RETURN(const pb::Scenario faster,
+//                    Improved(scenario, Improvement::kCompute, 2));
 #include <absl/status/statusor.h>
 
 #include <array>
 #include <string_view>
 
-#include "proto/system.pb.h"
+#include "proto/scenario.pb.h"
 
 namespace orrery {
 
@@ -24,10 +27,10 @@ inline constexpr std::array kImprovements = {
 
 std::string_view Name(Improvement improvement);
 
-// Rates times `factor`, times divided by it. Requires: a resolved and valid
-// system.
-absl::StatusOr<pb::System> Improved(const pb::System& system,
-                                    Improvement improvement, double factor);
+// The scenario with a better system or better kernels: rates times `factor`,
+// times divided by it. Requires: a resolved and valid scenario.
+absl::StatusOr<pb::Scenario> Improved(const pb::Scenario& scenario,
+                                      Improvement improvement, double factor);
 
 // "3.35 TB/s" times 2 is "6.7 TB/s": the unit stays.
 absl::StatusOr<std::string> ScaledQuantity(const std::string& text,

@@ -1,5 +1,9 @@
 #include "run/report.h"
 
+#include <absl/algorithm/container.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
+
 #include <string>
 
 #include "base/check.h"
@@ -29,8 +33,7 @@ int64_t RanksOf(const PlacedProgram& placed) {
 
 void FillMemory(const ResolvedScenario& scenario, const SimulatedRun& run,
                 pb::Report::Memory& memory) {
-  const Chip& chip = scenario.system.chip();
-  const Bytes reserved = chip.calibration().reserved_memory;
+  const Bytes reserved = scenario.kernels.reserved_memory();
   const MemoryPeak& peak = run.memory.peak;
   const auto bytes = [&](MemoryKind kind) {
     return peak.by_kind[static_cast<size_t>(kind)].value();
@@ -78,16 +81,43 @@ void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
   to.set_straggler_s(ToSeconds(from.straggler));
 }
 
-// Constants of the chip that nobody has measured.
+// What of a part is a guess and nobody else vouches for, as its sources say.
+void AddEstimates(const std::string& part,
+                  const google::protobuf::RepeatedPtrField<pb::Source>& sources,
+                  std::vector<std::string>& warnings) {
+  std::vector<std::string> known;
+  std::vector<std::string> guessed;
+  for (const bool estimate : {false, true}) {
+    for (const pb::Source& source : sources) {
+      if (source.estimate() != estimate) continue;
+      for (const absl::string_view field :
+           absl::StrSplit(source.covers(), ", ")) {
+        if (absl::c_linear_search(known, field)) continue;
+        known.emplace_back(field);
+        if (estimate) guessed.emplace_back(field);
+      }
+    }
+  }
+  if (guessed.empty()) return;
+  warnings.push_back(fmt::format("{}: estimated, not measured: {}", part,
+                                 absl::StrJoin(guessed, ", ")));
+}
+
+// What the answer stands on that is not firm ground, each with its reason.
 std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
   std::vector<std::string> warnings;
-  for (const pb::Source& source :
-       scenario.proto.system().chip().calibration().source()) {
-    if (!source.estimate()) continue;
-    warnings.push_back(fmt::format("chip {}: {} is an estimate ({})",
-                                   scenario.system.chip().name(),
-                                   source.covers(), source.title()));
+  const Kernels& kernels = scenario.kernels;
+  if (!kernels.MadeFor(scenario.system.chip())) {
+    warnings.push_back(fmt::format(
+        "kernels {} were {} {}, not {}: times are extrapolated", kernels.name(),
+        kernels.constants().taken_over ? "made for" : "measured on",
+        absl::StrJoin(kernels.made_for(), ", "),
+        scenario.system.chip().name()));
   }
+  AddEstimates("kernels " + kernels.name(), scenario.proto.kernels().source(),
+               warnings);
+  AddEstimates("collectives of " + scenario.system.name(),
+               scenario.proto.system().collectives().source(), warnings);
   return warnings;
 }
 

@@ -23,8 +23,8 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options) {
   return std::visit(
       Overload{[&](const TrainingPlan& plan) {
-                 return RunTraining(scenario.model, scenario.system, plan,
-                                    options);
+                 return RunTraining(scenario.model, scenario.system,
+                                    scenario.kernels, plan, options);
                },
                [&](const InferencePlan&) -> absl::StatusOr<SimulatedRun> {
                  return NoInference(scenario);
@@ -38,7 +38,8 @@ absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
       Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<StepEstimate> {
                  ASSIGN_OR_RETURN(
                      StepEstimator estimator,
-                     StepEstimator::Create(scenario.model, scenario.system));
+                     StepEstimator::Create(scenario.model, scenario.system,
+                                           scenario.kernels));
                  return estimator.Estimate(plan, {.overlap = !serial});
                },
                [&](const InferencePlan&) -> absl::StatusOr<StepEstimate> {

@@ -9,13 +9,19 @@ namespace orrery {
 absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   absl::StatusOr<Model> model = Model::FromProto(proto.model());
   absl::StatusOr<System> system = System::FromProto(proto.system());
+  absl::StatusOr<Kernels> kernels = Kernels::FromProto(proto.kernels());
   Violations violations;
   violations.Add(model.status());
   violations.Add(system.status());
+  violations.Add(kernels.status());
+  if (system.ok() && kernels.ok()) {
+    violations.Add(kernels->CheckRoomOn(system->chip()));
+  }
   RETURN_IF_ERROR(violations.ToStatus());
   const auto with = [&](auto plan) {
     return ResolvedScenario{std::move(proto), *std::move(model),
-                            *std::move(system), std::move(plan)};
+                            *std::move(system), *std::move(kernels),
+                            std::move(plan)};
   };
   if (proto.has_training()) {
     ASSIGN_OR_RETURN(TrainingPlan plan, TrainingPlan::FromProto(

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "proto/scenario.pb.h"
+#include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 #include "workload/model/model.h"
 #include "workload/plan/inference_plan.h"
@@ -17,6 +18,7 @@ struct ResolvedScenario {
   pb::Scenario proto;  // every default visible
   Model model;
   System system;
+  Kernels kernels;
   std::variant<TrainingPlan, InferencePlan> plan;
 
   // Nothing if it is a plan of another kind.

@@ -12,10 +12,10 @@ namespace {
 absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
                                       const RunOptions& options,
                                       Improvement improvement, double factor) {
-  ASSIGN_OR_RETURN(const pb::System proto,
-                   Improved(scenario.proto.system(), improvement, factor));
   ResolvedScenario better = scenario;
-  ASSIGN_OR_RETURN(better.system, System::FromProto(proto));
+  ASSIGN_OR_RETURN(better.proto, Improved(scenario.proto, improvement, factor));
+  ASSIGN_OR_RETURN(better.system, System::FromProto(better.proto.system()));
+  ASSIGN_OR_RETURN(better.kernels, Kernels::FromProto(better.proto.kernels()));
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(better, options));
   return run.result.end - Time{};
 }

@@ -24,6 +24,7 @@
 #include "sim/network/network.h"
 #include "sim/sharing/transfer_log.h"
 #include "sim/sharing/transfer_plan.h"
+#include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 #include "traces/format/span.h"
 #include "workload/model/op.h"

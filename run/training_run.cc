@@ -9,13 +9,14 @@ namespace orrery {
 
 absl::StatusOr<SimulatedRun> RunTraining(const Model& model,
                                          const System& system,
+                                         const Kernels& kernels,
                                          const TrainingPlan& plan,
                                          const RunOptions& options) {
   const Chip& chip = system.chip();
-  ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
+  ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip, kernels));
   OpTimeCache cache(timer);
   const auto timed = [&](const Op& op) {
-    KernelWork work = ToKernelWork(cache.Time(op), chip);
+    KernelWork work = ToKernelWork(cache.Time(op), chip, kernels);
     work.facts.op = cache.Id(op);
     return work;
   };
@@ -24,9 +25,8 @@ absl::StatusOr<SimulatedRun> RunTraining(const Model& model,
                    .serial = options.serial};
   if (plan.overlap_tensor()) pass.tensor_chunks = plan.degrees().tensor;
   if (!options.serial) {
-    pass.exchange_share = {
-        .compute = chip.calibration().communication_compute_share,
-        .memory = chip.calibration().communication_memory_share};
+    pass.exchange_share = {.compute = system.collectives().compute_share,
+                           .memory = system.collectives().memory_share};
   }
   const auto lower = [&](bool fold) {
     return LowerTraining(model, plan, timed, {.pass = pass, .fold = fold});

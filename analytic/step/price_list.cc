@@ -10,8 +10,10 @@ constexpr size_t kMostRemembered = size_t{1} << 20;
 
 }  // namespace
 
-absl::StatusOr<PriceList> PriceList::Create(const System& system) {
-  ASSIGN_OR_RETURN(KernelTimer timer, KernelTimer::Create(system.chip()));
+absl::StatusOr<PriceList> PriceList::Create(const System& system,
+                                            const Kernels& kernels) {
+  ASSIGN_OR_RETURN(KernelTimer timer,
+                   KernelTimer::Create(system.chip(), kernels));
   return PriceList(system, std::move(timer));
 }
 

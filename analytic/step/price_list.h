@@ -1,7 +1,7 @@
 #pragma once
 // PriceList: what kernels and calls cost a system, each worked out once.
 //
-//   ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system));
+//   ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system, kernels));
 //   prices.Kernel(op).seconds;
 //   prices.Call(CommunicationKind::kAllReduce, bytes, prices.Span(chips));
 //
@@ -18,6 +18,7 @@
 #include "analytic/collective/group_cost.h"
 #include "base/units.h"
 #include "cost/kernel/kernel_timer.h"
+#include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 #include "workload/model/op.h"
 
@@ -31,7 +32,8 @@ class PriceList {
   };
 
   // The system must outlive the list.
-  static absl::StatusOr<PriceList> Create(const System& system);
+  static absl::StatusOr<PriceList> Create(const System& system,
+                                          const Kernels& kernels);
 
   KernelPrice Kernel(const Op& op);
   // The group of these chips, for calls; see GroupCost::Span.

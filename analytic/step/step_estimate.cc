@@ -255,7 +255,7 @@ class PlanEstimate {
                           GatheredBytes(plan_, placement_, held) + unreduced +
                           Bytes(std::llround(activations)) + again);
     }
-    return peak + system_.chip().calibration().reserved_memory;
+    return peak;
   }
 
   const Model& model_;
@@ -274,15 +274,20 @@ class PlanEstimate {
 }  // namespace
 
 absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
-                                                    const System& system) {
-  ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system));
-  return StepEstimator(model, system, std::move(prices));
+                                                    const System& system,
+                                                    const Kernels& kernels) {
+  ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system, kernels));
+  return StepEstimator(model, system, kernels.reserved_memory(),
+                       std::move(prices));
 }
 
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
-  return PlanEstimate(*model_, *system_, plan, options.overlap, prices_)
-      .Estimate();
+  StepEstimate estimate =
+      PlanEstimate(*model_, *system_, plan, options.overlap, prices_)
+          .Estimate();
+  estimate.peak += reserved_;
+  return estimate;
 }
 
 }  // namespace orrery

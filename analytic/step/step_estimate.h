@@ -8,7 +8,7 @@
 // neither task graphs nor queues nor links, which is what makes it a check.
 //
 //   ASSIGN_OR_RETURN(StepEstimator estimator,
-//                    StepEstimator::Create(model, system));
+//                    StepEstimator::Create(model, system, kernels));
 //   const StepEstimate estimate = estimator.Estimate(plan);
 //
 // An estimator remembers what kernels and calls cost, which changes no result.
@@ -20,6 +20,7 @@
 
 #include "analytic/step/price_list.h"
 #include "base/units.h"
+#include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 #include "workload/model/model.h"
 #include "workload/plan/training_plan.h"
@@ -56,17 +57,23 @@ class StepEstimator {
  public:
   // Model and system must outlive the estimator.
   static absl::StatusOr<StepEstimator> Create(const Model& model,
-                                              const System& system);
+                                              const System& system,
+                                              const Kernels& kernels);
 
   StepEstimate Estimate(const TrainingPlan& plan,
                         const EstimateOptions& options = {});
 
  private:
-  StepEstimator(const Model& model, const System& system, PriceList prices)
-      : model_(&model), system_(&system), prices_(std::move(prices)) {}
+  StepEstimator(const Model& model, const System& system, Bytes reserved,
+                PriceList prices)
+      : model_(&model),
+        system_(&system),
+        reserved_(reserved),
+        prices_(std::move(prices)) {}
 
   const Model* model_;
   const System* system_;
+  Bytes reserved_;  // memory of the libraries
   PriceList prices_;
 };
 

@@ -71,7 +71,7 @@ double PairFlops(const FusedAttention& a) {
 
 // Seconds per score on one unit.
 Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   const double rate = chip.UnitRate(a.operand) * c.attention_efficiency;
   // Vector rates count multiply-adds as two; these are single operations.
   const double vector =
@@ -84,7 +84,7 @@ Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
 
 // Seconds on the units with tiles of queries (backward: of keys).
 Parts QueryTiles(const FusedAttention& a, const KernelChip& chip) {
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   // Short queries take a smaller tile.
   const auto queries = static_cast<double>(a.queries);
   const auto rows = static_cast<int64_t>(std::min<double>(
@@ -108,7 +108,7 @@ Parts QueryTiles(const FusedAttention& a, const KernelChip& chip) {
 
 // Seconds on the units with split keys.
 Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   const double group = static_cast<double>(a.query_heads) / a.kv_heads;
   const double rows =
       CeilTo(group * static_cast<double>(a.queries), c.attention_min_rows);
@@ -125,7 +125,7 @@ Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
 
 KernelEstimate Combine(const Parts& parts, const TrafficBytes& bytes,
                        double launch, const KernelChip& chip) {
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   const double memory = (bytes.load + bytes.store) / chip.memory_rate;
   KernelEstimate estimate;
   estimate.launch = launch;
@@ -184,7 +184,7 @@ KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
   CHECK(a.batch > 0 && a.queries > 0 && a.keys > 0 && a.query_heads > 0 &&
         a.kv_heads > 0)
       << a.batch << " x " << a.queries << " x " << a.keys;
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   const TrafficBytes bytes = Traffic(a, KeysSeen(a));
   KernelEstimate best = Combine(QueryTiles(a, chip), bytes, chip.launch, chip);
   if (!a.backward) {

@@ -70,7 +70,7 @@ double TileEnds(const Gemm& g, const KernelChip& chip, const MatrixTile& tile,
 KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
                         const MatrixTile& tile, const TileCost& cost, int split,
                         double give_up) {
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   const double tiles = cost.tiles * split;
   const double steps = std::ceil(cost.reduction_steps / split);
   const double ends = TileEnds(g, chip, tile, split);
@@ -115,7 +115,7 @@ GemmChoice TimeGemm(const Gemm& gemm, const KernelChip& chip) {
   const int max_split = chip.MaxSplit(gemm.operand);
   GemmChoice best;
   best.estimate.seconds = std::numeric_limits<double>::infinity();
-  for (const MatrixTile& tile : chip.calibration.tiles) {
+  for (const MatrixTile& tile : chip.constants.tiles) {
     const TileCost cost = CostOf(gemm, chip, tile);
     for (const int split : kSplits) {
       // More parts only add to the merging.

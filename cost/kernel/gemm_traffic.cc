@@ -31,7 +31,7 @@ double CacheReadBytes(const Gemm& g, const MatrixTile& tile,
                       const KernelChip& chip) {
   const TileGrid grid = GridOf(g, tile);
   const OperandBytes bytes = BytesOf(g);
-  const double shared = chip.calibration.multicast;
+  const double shared = chip.constants.multicast;
   // A cluster cannot be larger than the grid: every operand is read once.
   const double reads = std::max(1.0, grid.columns / shared) * bytes.a +
                        std::max(1.0, grid.rows / shared) * bytes.b +
@@ -45,7 +45,7 @@ double CacheWriteBytes(const Gemm& g) {
 
 double MemoryReadBytes(const Gemm& g, const MatrixTile& tile,
                        const KernelChip& chip) {
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   const TileGrid grid = GridOf(g, tile);
   const OperandBytes bytes = BytesOf(g);
   const double accumulated = g.accumulate ? bytes.c : 0;

@@ -22,7 +22,7 @@ double ExpectedTiles(double rows, int tile_rows) {
 
 KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
                         const MatrixTile& tile, const KernelChip& chip) {
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   const auto n = static_cast<double>(g.n);
   const auto k = static_cast<double>(g.k);
   const double element = BytesPerElement(g.operand);
@@ -82,7 +82,7 @@ KernelEstimate BestTile(const GroupedGemm& g, const KernelChip& chip,
                         RowsOfTile rows_of) {
   KernelEstimate best;
   best.seconds = std::numeric_limits<double>::infinity();
-  for (const MatrixTile& tile : chip.calibration.tiles) {
+  for (const MatrixTile& tile : chip.constants.tiles) {
     const KernelEstimate estimate = WithTile(g, rows_of(tile), tile, chip);
     if (estimate.seconds < best.seconds) best = estimate;
   }

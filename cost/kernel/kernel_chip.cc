@@ -42,15 +42,9 @@ std::optional<double> PeakOf(const Chip& chip, DType dtype) {
 
 }  // namespace
 
-absl::StatusOr<KernelChip> KernelChip::FromChip(const Chip& chip,
-                                                const KernelOptions& options) {
-  const ChipCalibration& calibration = chip.calibration();
-  if (!calibration.kernels.has_value()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "chip '{}': calibration.kernels: not set; without it the time of a "
-        "kernel is unknown (see catalog/chips/h100_sxm.textproto)",
-        chip.name()));
-  }
+absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
+                                              const Kernels& kernels,
+                                              const KernelOptions& options) {
   const CacheLevel* cache = chip.last_level_cache();
   if (cache == nullptr) {
     return absl::InvalidArgumentError(
@@ -59,7 +53,9 @@ absl::StatusOr<KernelChip> KernelChip::FromChip(const Chip& chip,
                     chip.name()));
   }
   KernelChip result;
-  result.calibration = *calibration.kernels;
+  const KernelConstants& constants = kernels.constants();
+  result.constants = constants;
+  result.extrapolated = constants.taken_over || !kernels.MadeFor(chip);
   const double clock = options.clock.value_or(chip.sustained_clock()).value();
   const double clock_share = clock / chip.clock().value();
   result.units = chip.compute_units();
@@ -67,10 +63,10 @@ absl::StatusOr<KernelChip> KernelChip::FromChip(const Chip& chip,
   for (const DType dtype : kAllDTypes) {
     const auto i = static_cast<size_t>(dtype);
     result.unit_rate[i] = PeakOf(chip, dtype).value_or(0) * clock_share *
-                          calibration.matrix_efficiency / result.units;
+                          constants.matrix_efficiency / result.units;
     result.max_split[i] = kAnySplit;
   }
-  for (const PrecisionCalibration& precision : result.calibration.precisions) {
+  for (const KernelPrecision& precision : constants.precisions) {
     const auto i = static_cast<size_t>(precision.dtype);
     result.unit_rate[i] *= precision.efficiency;
     result.max_split[i] = precision.max_split.value_or(kAnySplit);
@@ -78,13 +74,12 @@ absl::StatusOr<KernelChip> KernelChip::FromChip(const Chip& chip,
   result.vector_rate = chip.vector_rate().value() * clock_share;
   result.exponential_rate = chip.sfu_rate().value() * clock_share;
   result.memory_rate =
-      chip.memory_bandwidth().value() * calibration.memory_efficiency;
-  result.cache_rate =
-      cache->bandwidth.value() * result.calibration.cache_efficiency;
+      chip.memory_bandwidth().value() * constants.memory_efficiency;
+  result.cache_rate = cache->bandwidth.value() * constants.cache_efficiency;
   result.cache_size = static_cast<double>(cache->total_size.value());
   result.launch =
-      ToSeconds(options.launch == LaunchMode::kHost ? calibration.launch
-                                                    : calibration.graph_launch);
+      ToSeconds(options.launch == LaunchMode::kHost ? constants.launch
+                                                    : constants.graph_launch);
   result.attention_form = options.attention;
   return result;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// KernelChip: a chip as the formulas of kernel time see it.
+// KernelChip: a chip and its libraries as the formulas of kernel time see them.
 //
 // Rates that kernels attain, already multiplied out of peaks, clocks and
 // shares, in plain doubles per second: made once, then read by millions of
@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cost/kernel/op_time.h"
 #include "topology/machine/chip.h"
+#include "topology/machine/kernels.h"
 
 namespace orrery {
 
@@ -40,9 +41,10 @@ struct KernelOptions {
 };
 
 struct KernelChip {
-  // The chip's error names what it lacks.
-  static absl::StatusOr<KernelChip> FromChip(const Chip& chip,
-                                             const KernelOptions& options = {});
+  // The error names what the chip lacks.
+  static absl::StatusOr<KernelChip> Create(const Chip& chip,
+                                           const Kernels& kernels,
+                                           const KernelOptions& options = {});
 
   double units = 0;
   // FLOP/s of one compute unit in the main loop of a large product, by operand
@@ -58,7 +60,9 @@ struct KernelChip {
   double cache_size = 0;
   double launch = 0;
   AttentionForm attention_form = AttentionForm::kOverlapped;
-  KernelCalibration calibration;
+  KernelConstants constants;
+  // The constants were not measured on this chip.
+  bool extrapolated = false;
 
   double UnitRate(DType dtype) const {
     return unit_rate[static_cast<size_t>(dtype)];
@@ -66,8 +70,8 @@ struct KernelChip {
   // Seconds of a tile besides its main loop, if it reads and writes so many
   // bytes of the result.
   double TileEnds(double result_bytes) const {
-    double cycles = calibration.tile_overhead_cycles;
-    if (const auto rate = calibration.epilogue_bytes_per_cycle) {
+    double cycles = constants.tile_overhead_cycles;
+    if (const auto rate = constants.epilogue_bytes_per_cycle) {
       cycles += result_bytes / *rate;
     }
     return cycles * cycle;

@@ -37,8 +37,10 @@ auto Key(const Pointwise& p) {
 }  // namespace
 
 absl::StatusOr<KernelTimer> KernelTimer::Create(const Chip& chip,
+                                                const Kernels& kernels,
                                                 const KernelOptions& options) {
-  ASSIGN_OR_RETURN(KernelChip kernel_chip, KernelChip::FromChip(chip, options));
+  ASSIGN_OR_RETURN(KernelChip kernel_chip,
+                   KernelChip::Create(chip, kernels, options));
   return KernelTimer(std::move(kernel_chip));
 }
 
@@ -56,8 +58,8 @@ OpTime KernelTimer::Time(const Op& op) const {
   time.memory_bytes = Bytes(std::llround(estimate.memory_bytes));
   time.cache_bytes = Bytes(std::llround(estimate.cache_bytes));
   time.limit = estimate.limit;
-  time.provenance = chip_.calibration.taken_over ? Provenance::kExtrapolated
-                                                 : Provenance::kModel;
+  time.provenance =
+      chip_.extrapolated ? Provenance::kExtrapolated : Provenance::kModel;
   if (measured_.empty()) return time;
   if (const auto* gemm = std::get_if<Gemm>(&op.work)) {
     if (const std::optional<double> seconds = measured_.Seconds(*gemm)) {

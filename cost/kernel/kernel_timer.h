@@ -1,13 +1,14 @@
 #pragma once
-// KernelTimer: the time of any op on one chip.
+// KernelTimer: the time of any op on one chip with one set of libraries.
 //
-//   ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip));
+//   ASSIGN_OR_RETURN(const KernelTimer timer,
+//                    KernelTimer::Create(chip, kernels));
 //   const OpTime time = timer.Time(op);        // from the formulas
 //   OpTimeCache cache(timer);
 //   const OpTime same = cache.Time(op);        // computed once per distinct op
 //
-// A measured table of the chip, if it is switched on, replaces the formulas for
-// the products it covers. But for that, a time is never below the chip's
+// A measured table of the kernels, if it is switched on, replaces the formulas
+// for the products it covers. But for that, a time is never below the chip's
 // roofline bound, grows with every size of the op, and falls with no rate of
 // the chip. It depends on nothing but its arguments; no allocation.
 #include <absl/container/flat_hash_map.h>
@@ -19,6 +20,7 @@
 #include "cost/kernel/measured_products.h"
 #include "cost/kernel/op_time.h"
 #include "topology/machine/chip.h"
+#include "topology/machine/kernels.h"
 #include "workload/model/op.h"
 
 namespace orrery {
@@ -26,6 +28,7 @@ namespace orrery {
 class KernelTimer {
  public:
   static absl::StatusOr<KernelTimer> Create(const Chip& chip,
+                                            const Kernels& kernels,
                                             const KernelOptions& options = {});
 
   OpTime Time(const Op& op) const;
@@ -35,7 +38,7 @@ class KernelTimer {
 
  private:
   explicit KernelTimer(KernelChip chip)
-      : chip_(std::move(chip)), measured_(chip_.calibration) {}
+      : chip_(std::move(chip)), measured_(chip_.constants) {}
 
   KernelChip chip_;
   MeasuredProducts measured_;

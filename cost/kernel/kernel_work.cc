@@ -4,14 +4,15 @@
 
 namespace orrery {
 
-KernelWork ToKernelWork(const OpTime& time, const Chip& chip) {
+KernelWork ToKernelWork(const OpTime& time, const Chip& chip,
+                        const Kernels& kernels) {
   const double seconds = ToSeconds(time.time);
   const auto share = [seconds](double amount, double rate) {
     return seconds <= 0 ? 0.0 : std::clamp(amount / rate / seconds, 0.0, 1.0);
   };
   const double memory = share(
       static_cast<double>(time.memory_bytes.value()),
-      chip.memory_bandwidth().value() * chip.calibration().memory_efficiency);
+      chip.memory_bandwidth().value() * kernels.constants().memory_efficiency);
   const bool memory_bound = time.limit == Limit::kMemory;
   const double arithmetic =
       share(time.flops.value(),

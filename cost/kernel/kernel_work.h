@@ -2,17 +2,19 @@
 // KernelWork from OpTime: what the engine needs to know of an op.
 //
 //   OpTimeCache cache(timer);
-//   const KernelWork work = ToKernelWork(cache.Time(op), chip);
+//   const KernelWork work = ToKernelWork(cache.Time(op), chip, kernels);
 //
 // A kernel at the limit of main memory demands the bandwidth it uses and of the
 // compute units only what its arithmetic takes; any other demands all compute
 // units. Communication beside it slows it down accordingly.
 #include "cost/kernel/op_time.h"
 #include "topology/machine/chip.h"
+#include "topology/machine/kernels.h"
 #include "workload/program/task.h"
 
 namespace orrery {
 
-KernelWork ToKernelWork(const OpTime& time, const Chip& chip);
+KernelWork ToKernelWork(const OpTime& time, const Chip& chip,
+                        const Kernels& kernels);
 
 }  // namespace orrery

@@ -13,9 +13,9 @@ auto Covered(const ProductTable& table) {
 
 }  // namespace
 
-MeasuredProducts::MeasuredProducts(const KernelCalibration& calibration) {
-  if (!calibration.use_measured) return;
-  tables_ = calibration.measured;
+MeasuredProducts::MeasuredProducts(const KernelConstants& constants) {
+  if (!constants.use_measured) return;
+  tables_ = constants.measured;
   std::stable_sort(tables_.begin(), tables_.end(),
                    [](const ProductTable& a, const ProductTable& b) {
                      return Covered(a) < Covered(b);

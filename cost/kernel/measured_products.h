@@ -6,20 +6,20 @@
 // interpolated linearly in the FLOPs, which for one set of weights is linearly
 // in the rows; outside of them, and for other weights, the table says nothing.
 //
-//   const MeasuredProducts measured(calibration);
+//   const MeasuredProducts measured(kernels.constants());
 //   if (const auto seconds = measured.Seconds(gemm)) ...
 #include <optional>
 #include <vector>
 
-#include "topology/machine/kernel_calibration.h"
+#include "topology/machine/kernel_constants.h"
 #include "workload/model/op.h"
 
 namespace orrery {
 
 class MeasuredProducts {
  public:
-  // Empty unless the calibration has tables and says to use them.
-  explicit MeasuredProducts(const KernelCalibration& calibration);
+  // Empty unless the kernels have tables and say to use them.
+  explicit MeasuredProducts(const KernelConstants& constants);
 
   bool empty() const { return tables_.empty(); }
   // Nothing if no table covers the product: one that is batched, accumulates,

@@ -20,9 +20,9 @@ std::string_view Name(Limit limit);
 
 // Where a time comes from.
 enum class Provenance : uint8_t {
-  kModel,         // the chip's calibrated model
+  kModel,         // the model, with constants fitted on this chip
   kTable,         // a measured table that covers the shape
-  kExtrapolated,  // the model, for a chip whose constants were not fitted
+  kExtrapolated,  // the model, with constants not fitted on this chip
 };
 std::string_view Name(Provenance provenance);
 

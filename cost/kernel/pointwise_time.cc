@@ -5,7 +5,7 @@
 namespace orrery {
 
 KernelEstimate TimePointwise(const Pointwise& p, const KernelChip& chip) {
-  const KernelCalibration& c = chip.calibration;
+  const KernelConstants& c = chip.constants;
   auto read = static_cast<double>(p.read.value());
   const auto written = static_cast<double>(p.written.value());
   KernelEstimate estimate;

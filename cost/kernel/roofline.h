@@ -4,7 +4,7 @@
 //   max(matrix FLOPs / peak, vector FLOPs / vector peak, bytes / bandwidth)
 //
 // with every operand moved exactly once (Williams et al., CACM 2009). No
-// calibration enters, so a time below it is an error of ours.
+// library's constant enters, so a time below it is an error of ours.
 #include "base/units.h"
 #include "topology/machine/chip.h"
 #include "workload/model/op.h"

@@ -92,7 +92,7 @@ TEST(KernelMeasurements, AHostClockReplacesTheLaunches) {
   ASSERT_EQ(read.rows.size(), 2u);
   const Chip chip = PresetChip("h100_sxm");
   const HarnessTimers timer = TimersOf(chip);
-  const double launch = ToSeconds(chip.calibration().launch);
+  const double launch = ToSeconds(PresetKernels("h100_sxm").constants().launch);
   EXPECT_NEAR(Predict(read.rows[0], timer) - 48e-6,
               Predict(read.rows[1], timer) - launch, 1e-12);
 }

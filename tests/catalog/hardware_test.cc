@@ -1,4 +1,5 @@
-// Every chip and system of the catalogue is read, valid, cited and sane.
+// Every chip, kernels preset and system of the catalogue is read, valid, cited
+// and sane.
 #include <absl/strings/str_split.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -13,11 +14,13 @@
 
 #include "base/file.h"
 #include "proto/chip.pb.h"
+#include "proto/kernels.pb.h"
 #include "proto/system.pb.h"
 #include "tests/status_matchers.h"
 #include "topology/graph/build.h"
 #include "topology/graph/graph.h"
 #include "topology/machine/chip.h"
+#include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 
 namespace orrery {
@@ -53,6 +56,12 @@ Chip LoadChip(const std::string& name) {
   return *chip;
 }
 
+Kernels LoadKernels(const std::string& name) {
+  const auto kernels = Kernels::FromProto(Load<pb::Kernels>("kernels", name));
+  EXPECT_OK(kernels);
+  return *kernels;
+}
+
 // A system of `nodes` nodes with its chip merged in, as the resolver does it.
 pb::System LoadSystemProto(const std::string& name, int nodes) {
   pb::System proto = Load<pb::System>("systems", name);
@@ -70,10 +79,13 @@ System LoadSystem(const std::string& name, int nodes) {
 }
 
 class ChipPreset : public testing::TestWithParam<std::string> {};
+class KernelsPreset : public testing::TestWithParam<std::string> {};
 class SystemPreset : public testing::TestWithParam<std::string> {};
 const auto kParamName = [](const auto& info) { return info.param; };
 INSTANTIATE_TEST_SUITE_P(Catalog, ChipPreset,
                          testing::ValuesIn(PresetNames("chips")), kParamName);
+INSTANTIATE_TEST_SUITE_P(Catalog, KernelsPreset,
+                         testing::ValuesIn(PresetNames("kernels")), kParamName);
 INSTANTIATE_TEST_SUITE_P(Catalog, SystemPreset,
                          testing::ValuesIn(PresetNames("systems")), kParamName);
 
@@ -119,9 +131,9 @@ void ExpectEveryFieldCited(const google::protobuf::Message& message,
                            const Sources& sources) {
   // Names, blocks with sources of their own, and provenance itself.
   static const std::vector<std::string> kNoFact = {
-      "preset",      "name",       "description", "vendor",  "year",
-      "source",      "library",    "algorithm",   "kernels", "calibration",
-      "collectives", "fitted_row", "taken_over"};
+      "preset",     "name",     "description",    "vendor",      "year",
+      "source",     "library",  "algorithm",      "collectives", "fitted_row",
+      "taken_over", "made_for", "default_kernels"};
   const std::vector<std::string> covered = Covered(sources);
   if (std::count(covered.begin(), covered.end(), "all") > 0) return;
   std::vector<const google::protobuf::FieldDescriptor*> set;
@@ -142,12 +154,34 @@ TEST_P(ChipPreset, IsValidAndNamedAfterItsFile) {
 TEST_P(ChipPreset, CitesASourceForEveryFact) {
   const pb::Chip proto = Load<pb::Chip>("chips", GetParam());
   ExpectEveryFieldCited(proto, proto.source());
-  // The fit of the kernels' constants vouches for some of the chip's as well.
-  auto sources = proto.calibration().source();
-  sources.MergeFrom(proto.calibration().kernels().source());
-  ExpectEveryFieldCited(proto.calibration(), sources);
-  ExpectEveryFieldCited(proto.calibration().kernels(),
-                        proto.calibration().kernels().source());
+}
+
+// A chip's default kernels were made for it, and leave room on it.
+TEST_P(ChipPreset, NamesKernelsMadeForIt) {
+  const pb::Chip proto = Load<pb::Chip>("chips", GetParam());
+  const Kernels kernels = LoadKernels(proto.default_kernels());
+  const Chip chip = LoadChip(GetParam());
+  EXPECT_TRUE(kernels.MadeFor(chip)) << kernels.name();
+  EXPECT_OK(kernels.CheckRoomOn(chip));
+}
+
+TEST_P(KernelsPreset, IsValidAndNamedAfterItsFile) {
+  const pb::Kernels proto = Load<pb::Kernels>("kernels", GetParam());
+  EXPECT_EQ(proto.name(), GetParam());
+  EXPECT_FALSE(proto.description().empty());
+  EXPECT_OK(Kernels::FromProto(proto));
+}
+
+TEST_P(KernelsPreset, CitesASourceForEveryFact) {
+  const pb::Kernels proto = Load<pb::Kernels>("kernels", GetParam());
+  ExpectEveryFieldCited(proto, proto.source());
+}
+
+TEST_P(KernelsPreset, IsMadeForChipsOfTheCatalogue) {
+  const Kernels kernels = LoadKernels(GetParam());
+  for (const std::string& chip : kernels.made_for()) {
+    EXPECT_THAT(PresetNames("chips"), Contains(chip));
+  }
 }
 
 // Fewer bits are never slower on the matrix units, and those are faster than
@@ -295,7 +329,12 @@ TEST(Catalog, AnH800HasLessNvlinkThanAnH100AndTheSameCompute) {
   const Chip h800 = LoadChip("h800_sxm");
   EXPECT_LT(h800.ports()[0].total_bandwidth(),
             h100.ports()[0].total_bandwidth());
-  EXPECT_EQ(h800.peak(DType::kBf16), h100.peak(DType::kBf16));
+  for (const DType dtype : kAllDTypes) {
+    if (dtype == DType::kFp64) continue;
+    EXPECT_EQ(h800.peak(dtype), h100.peak(dtype)) << Name(dtype);
+  }
+  EXPECT_EQ(h800.sustained_clock(), h100.sustained_clock());
+  EXPECT_EQ(h800.memory_bandwidth(), h100.memory_bandwidth());
   // 400 GB/s and 900 GB/s both ways.
   EXPECT_DOUBLE_EQ(h800.ports()[0].total_bandwidth().value(), 200e9);
   EXPECT_DOUBLE_EQ(h100.ports()[0].total_bandwidth().value(), 450e9);

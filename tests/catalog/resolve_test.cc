@@ -16,8 +16,13 @@ using testing::HasSubstr;
 
 // A catalogue of one of each kind.
 constexpr EmbeddedPreset kPresets[] = {
-    {"chips", "c1", "name: \"c1\" memory: \"80 GB\" compute_units: 100"},
-    {"chips", "c2", "name: \"c2\" memory: \"96 GB\""},
+    {"chips", "c1",
+     "name: \"c1\" memory: \"80 GB\" compute_units: 100 "
+     "default_kernels: \"k1\""},
+    {"chips", "c2", "name: \"c2\" memory: \"96 GB\" default_kernels: \"k2\""},
+    {"kernels", "k1",
+     "name: \"k1\" launch: \"4 us\" graph_launch: \"1 us\" multicast: 2"},
+    {"kernels", "k2", "name: \"k2\" launch: \"8 us\""},
     {"models", "m1", "name: \"m1\" layers: 4 hidden: 8"},
     {"models", "m2", "name: \"m2\" layers: 6"},
     {"scenarios", "s1",
@@ -70,6 +75,7 @@ TEST(Resolve, WhatIsPrintedResolvesToItself) {
   for (const std::vector<std::string>& sets :
        {std::vector<std::string>{},
         {"system.preset=y2"},
+        {"kernels.preset=k2", "kernels.multicast=4"},
         {"training.virtual_stages=2", "training.parallel.context=2"}}) {
     ASSERT_OK_AND_ASSIGN(const pb::Scenario first, Resolve("s1", sets));
     const std::string text = PrintTextproto(first);
@@ -92,6 +98,61 @@ TEST(Resolve, ANewPresetTakesThePlaceOfThePart) {
   EXPECT_EQ(s.system().chip().memory(), "1 TB");
 }
 
+TEST(Resolve, KernelsThatAreNotSaidAreTheChipsDefault) {
+  ASSERT_OK_AND_ASSIGN(const pb::Scenario first, Resolve("s1"));
+  EXPECT_EQ(first.kernels().preset(), "k1");
+  EXPECT_EQ(first.kernels().launch(), "4 us");
+  ASSERT_OK_AND_ASSIGN(const pb::Scenario other,
+                       Resolve("s1", {"system.preset=y2"}));
+  EXPECT_EQ(other.kernels().preset(), "k2");
+  ASSERT_OK_AND_ASSIGN(const pb::Scenario chosen,
+                       Resolve("s1", {"system.chip.default_kernels=k2"}));
+  EXPECT_EQ(chosen.kernels().preset(), "k2");
+}
+
+TEST(Resolve, KernelsMergeAsTheOtherPartsDo) {
+  const auto kernels = [](const std::string& part,
+                          std::vector<std::string> sets = {}) {
+    const auto scenario = ResolveScenarioText(
+        Catalog(kPresets),
+        "model { preset: \"m1\" } system { preset: \"y1\" nodes: 1 } "
+        "training { } " +
+            part,
+        "f", sets);
+    EXPECT_OK(scenario.status());
+    return scenario->kernels();
+  };
+  // Over the chip's default, over another preset, and with a name of its own
+  // over nothing.
+  const pb::Kernels changed = kernels("kernels { launch: \"2 us\" }");
+  EXPECT_EQ(changed.launch(), "2 us");
+  EXPECT_EQ(changed.graph_launch(), "1 us");
+  const pb::Kernels other = kernels("kernels { preset: \"k2\" multicast: 8 }");
+  EXPECT_EQ(other.launch(), "8 us");
+  EXPECT_EQ(other.multicast(), 8);
+  EXPECT_FALSE(other.has_graph_launch());
+  const pb::Kernels own = kernels("kernels { name: \"mine\" multicast: 1 }");
+  EXPECT_FALSE(own.has_preset());
+  EXPECT_FALSE(own.has_launch());
+  // --set of the preset takes the place of the part, --set of a field is last.
+  const pb::Kernels replaced =
+      kernels("kernels { launch: \"2 us\" multicast: 8 }",
+              {"kernels.multicast=1", "kernels.preset=k2"});
+  EXPECT_EQ(replaced.launch(), "8 us");
+  EXPECT_EQ(replaced.multicast(), 1);
+}
+
+TEST(Resolve, AChipWithoutDefaultKernelsNeedsThemSaid) {
+  EXPECT_THAT(
+      ResolveScenarioText(Catalog(kPresets),
+                          "model { preset: \"m1\" } system { chip { name: "
+                          "\"mine\" } } training { }",
+                          "f", {})
+          .status()
+          .message(),
+      HasSubstr("f: chip 'mine' has no default_kernels"));
+}
+
 TEST(Resolve, ATorusGetsTheMostEvenShape) {
   // 4 nodes x 4 chips = 16 = 2 x 2 x 4; 32 nodes: 128 = 4 x 4 x 8.
   ASSERT_OK_AND_ASSIGN(const pb::Scenario small,
@@ -111,6 +172,14 @@ TEST(Resolve, AWrongNameIsAnsweredWithTheNearest) {
   EXPECT_THAT(Resolve("s1", {"model.preset=m3"}).status().message(),
               AllOf(HasSubstr("model.preset: there is no model 'm3'"),
                     HasSubstr("did you mean 'm1'?")));
+  EXPECT_THAT(
+      Resolve("s1", {"kernels.preset=k3"}).status().message(),
+      AllOf(HasSubstr("kernels.preset: there is no kernels preset 'k3'"),
+            HasSubstr("did you mean 'k1'?"),
+            HasSubstr("'orrery list kernels'")));
+  EXPECT_THAT(
+      Resolve("s1", {"system.chip.default_kernels=k3"}).status().message(),
+      HasSubstr("system.chip.default_kernels: there is no"));
   EXPECT_THAT(Resolve("nope/file.textproto").status().message(),
               HasSubstr("cannot open 'nope/file.textproto': No such file"));
 }
@@ -127,6 +196,25 @@ TEST(Resolve, AScenarioHasAModelASystemAndOneJob) {
   EXPECT_THAT(resolve("model { preset: \"m1\" } system { preset: \"y1\" } "
                       "training { } inference { }"),
               HasSubstr("has both"));
+}
+
+// Scenarios from before kernels had a part of their own.
+TEST(Resolve, AFieldThatMovedIsAnsweredWithItsNewPath) {
+  const auto moved = AllOf(HasSubstr("Chip has no field 'calibration'"),
+                           HasSubstr("kernels.launch"),
+                           HasSubstr("system.collectives.compute_share"));
+  EXPECT_THAT(
+      Resolve("s1", {"system.chip.calibration.launch=2 us"}).status().message(),
+      AllOf(HasSubstr("--set system.chip.calibration:"), moved));
+  const std::string message(
+      ResolveScenarioText(Catalog(kPresets),
+                          "system {\n chip { calibration { launch: \"2 us\" } "
+                          "} }",
+                          "f", {})
+          .status()
+          .message());
+  EXPECT_THAT(message, AllOf(HasSubstr("f:2:"), moved));
+  EXPECT_EQ(message.find('\n'), std::string::npos);
 }
 
 TEST(Resolve, HugeDegreesDoNotOverflow) {

@@ -1,4 +1,5 @@
 // orrery kernel, roofline, validate and calibrate, from the outside.
+#include <absl/strings/match.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +55,27 @@ TEST(KernelCommand, AFieldOfTheChipCanBeOverridden) {
     return RunOrrery(words).out;
   };
   EXPECT_NE(bound({}), bound({"--set", "memory_bandwidth=4 TB/s"}));
+  EXPECT_NE(bound({}), bound({"--set", "kernels.memory_efficiency=0.5"}));
+}
+
+TEST(KernelCommand, TheLibraryCanBeChosen) {
+  const auto run = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"kernel", "--chip", "h800_sxm",
+                                      "--m",    "512",    "--n",
+                                      "4096",   "--k",    "4096"};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunOrrery(words);
+  };
+  const std::string own = run({}).out;
+  EXPECT_THAT(own, HasSubstr("from the model"));
+  EXPECT_EQ(run({"--library", "hopper_deepseek_2025"}).out, own);
+  EXPECT_THAT(run({"--library", "hopper_trtllm_2025"}).out,
+              HasSubstr("from the extrapolated"));
+  const ProgramResult wrong = run({"--library", "hopper_trtlm_2025"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean 'hopper_trtllm_2025'?"));
+  EXPECT_THAT(run({"--set", "calibration.launch=1 us"}).err,
+              HasSubstr("kernels.launch"));
 }
 
 TEST(KernelCommand, RefusesWhatMakesNoKernel) {
@@ -112,6 +134,14 @@ TEST(ValidateCommand, TakesATeamsOwnTableAndSaysNoWhenItIsFarOff) {
               AllOf(HasSubstr("missed"), HasSubstr("1 rows predicted"),
                     HasSubstr("line 3: column 'n' must be")));
   EXPECT_EQ(RunOrrery({"validate", "kernels", "no such file"}).exit_code, 2);
+  // The H100's rows by the libraries of the H800: still read, further off.
+  EXPECT_THAT(RunOrrery({"validate", "kernels", mine, "--library",
+                         "hopper_deepseek_2025"})
+                  .out,
+              HasSubstr("1 rows predicted"));
+  EXPECT_THAT(
+      RunOrrery({"validate", "training", "--library", "hopper_estimate"}).err,
+      HasSubstr("--library is for 'orrery validate kernels'"));
   EXPECT_THAT(RunOrrery({"validate", "kernel"}).err,
               HasSubstr("did you mean 'kernels'?"));
 }
@@ -119,15 +149,31 @@ TEST(ValidateCommand, TakesATeamsOwnTableAndSaysNoWhenItIsFarOff) {
 // The shipped constants are where the fit ends: fitting again from there on
 // changes none of them.
 TEST(CalibrateCommand, ReproducesTheShippedConstants) {
-  for (const std::string chip : {"a100_sxm_80", "h100_sxm", "h800_sxm"}) {
-    const std::string path = "catalog/chips/" + chip + ".textproto";
+  struct Fit {
+    std::string chip;
+    std::string kernels;
+  };
+  for (const auto& [chip, kernels] :
+       {Fit{"a100_sxm_80", "ampere_trtllm_2025"},
+        Fit{"h100_sxm", "hopper_trtllm_2025"},
+        Fit{"h800_sxm", "hopper_deepseek_2025"}}) {
+    const std::string path = "catalog/kernels/" + kernels + ".textproto";
     ASSERT_OK_AND_ASSIGN(const std::string shipped, ReadFile(path));
-    const std::string copy = TemporaryFile(chip + ".textproto", shipped);
+    const std::string copy = TemporaryFile(kernels + ".textproto", shipped);
     const ProgramResult result =
         RunOrrery({"calibrate", chip, "--write", copy});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     ASSERT_OK_AND_ASSIGN(const std::string again, ReadFile(copy));
     EXPECT_EQ(again, shipped) << result.out;
+    // The clocks stand in the chip, and stay as well.
+    EXPECT_EQ(absl::StrContains(result.out, "sustained_clock"),
+              chip == "a100_sxm_80");
+    if (chip == "a100_sxm_80") {
+      EXPECT_THAT(
+          result.out,
+          AllOf(HasSubstr("sustained_clock = 1.21 GHz   # was 1.21 GHz"),
+                HasSubstr("burst_clock = 1.31 GHz   # was 1.31 GHz")));
+    }
   }
 }
 

@@ -31,6 +31,21 @@ TEST(TrainingCommands, SimulateSaysWhereTheTimeGoes) {
                     HasSubstr("bounds"), HasSubstr("simulated 2 of 32 ranks")));
 }
 
+TEST(TrainingCommands, KernelsOfAnotherChipAreUsedWithAWarning) {
+  const ProgramResult own = RunOrrery({"simulate", "quickstart"});
+  EXPECT_EQ(own.out.find("were measured on"), std::string::npos);
+  const ProgramResult result =
+      RunOrrery({"simulate", "quickstart", "--set",
+                 "kernels.preset=hopper_deepseek_2025"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("kernels hopper_deepseek_2025 were "
+                                    "measured on h800_sxm, not h100_sxm"));
+  const ProgramResult wrong = RunOrrery({"simulate", "quickstart", "--set",
+                                         "kernels.preset=hoper_deepseek_2025"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean 'hopper_deepseek_2025'?"));
+}
+
 // What tells ranks of a stage apart in the network is not folded away.
 TEST(TrainingCommands, AnUnevenNetworkIsSimulatedRankByRank) {
   const auto run = [](const std::string& set) {

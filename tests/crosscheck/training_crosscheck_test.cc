@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "catalog/resolve.h"
 #include "run/training_run.h"
+#include "tests/catalog/presets.h"
 #include "tests/status_matchers.h"
 #include "tests/workload/plan/plan_cases.h"
 #include "tests/workload/plan/plans.h"
@@ -75,8 +76,12 @@ TrainingCase Make(const PlanCase& c, int nodes = 8,
   return made;
 }
 
+Kernels KernelsOf(const TrainingCase& c) {
+  return PresetKernels(c.system.chip().name());
+}
+
 SimulatedRun RunCase(const TrainingCase& c, const RunOptions& options) {
-  auto run = RunTraining(c.model, c.system, c.plan, options);
+  auto run = RunTraining(c.model, c.system, KernelsOf(c), c.plan, options);
   CHECK(run.ok()) << run.status().ToString();
   return *std::move(run);
 }
@@ -127,7 +132,8 @@ TEST(TrainingCrosscheck, FoldedRunsEqualUnfoldedOnesOnOtherMachines) {
       const SimulatedRun whole = RunCase(made, {.fold = false});
       EXPECT_EQ(folded.result.end, whole.result.end);
       EXPECT_TRUE(folded.bounds.Hold(folded.result.end));
-      auto estimator = StepEstimator::Create(made.model, made.system);
+      auto estimator =
+          StepEstimator::Create(made.model, made.system, KernelsOf(made));
       ASSERT_OK(estimator.status());
       EXPECT_GT(estimator->Estimate(made.plan).step_s(), 0);
     }
@@ -193,7 +199,8 @@ TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
 double EstimateOverSimulated(const TrainingCase& made) {
   const SimulatedRun run =
       RunCase(made, {.fidelity = Fidelity::kClosedForm, .serial = true});
-  auto estimator = StepEstimator::Create(made.model, made.system);
+  auto estimator =
+      StepEstimator::Create(made.model, made.system, KernelsOf(made));
   CHECK(estimator.ok()) << estimator.status().ToString();
   return estimator->Estimate(made.plan, {.overlap = false}).step_s() /
          ToSeconds(run.result.end);
@@ -245,7 +252,8 @@ TEST(TrainingCrosscheck, WaitingForTransfersCostsWhatTheClosedFormSays) {
         "global_batch: 128 overlap_pipeline: " +
         overlap;
     const TrainingCase made = Make({"", plan.c_str(), kCaseModel});
-    auto estimator = StepEstimator::Create(made.model, made.system);
+    auto estimator =
+        StepEstimator::Create(made.model, made.system, KernelsOf(made));
     CHECK(estimator.ok());
     return std::pair(ToSeconds(RunCase(made, {}).result.end),
                      estimator->Estimate(made.plan).step_s());
@@ -265,7 +273,8 @@ TEST(TrainingCrosscheck, ApproximationsAreNear) {
   for (const PlanCase& c : kApproximated) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
-    auto estimator = StepEstimator::Create(made.model, made.system);
+    auto estimator =
+        StepEstimator::Create(made.model, made.system, KernelsOf(made));
     ASSERT_OK(estimator.status());
     EXPECT_NEAR(estimator->Estimate(made.plan).step_s() /
                     ToSeconds(RunCase(made, {}).result.end),
@@ -279,9 +288,10 @@ TEST(TrainingCrosscheck, PeakMemoryAgrees) {
     SCOPED_TRACE(c.name);
     const TrainingCase made = Make(c);
     const SimulatedRun run = RunCase(made, {});
-    auto estimator = StepEstimator::Create(made.model, made.system);
+    auto estimator =
+        StepEstimator::Create(made.model, made.system, KernelsOf(made));
     ASSERT_OK(estimator.status());
-    const Bytes reserved = made.system.chip().calibration().reserved_memory;
+    const Bytes reserved = KernelsOf(made).reserved_memory();
     const double estimate = static_cast<double>(
         (estimator->Estimate(made.plan).peak - reserved).value());
     const double simulated = static_cast<double>(run.memory.peak.total.value());
@@ -299,11 +309,13 @@ TEST(Estimate, DoesNotDependOnWhatWasAskedBefore) {
     for (const PlanCase& c : WithCommonPlans(kOwnCases)) {
       if (c.model == model) cases.push_back(Make(c));
     }
-    auto used = StepEstimator::Create(cases[0].model, cases[0].system);
+    auto used = StepEstimator::Create(cases[0].model, cases[0].system,
+                                      KernelsOf(cases[0]));
     ASSERT_OK(used);
     for (int round = 0; round < 2; ++round) {
       for (const TrainingCase& one : cases) {
-        auto fresh = StepEstimator::Create(one.model, one.system);
+        auto fresh =
+            StepEstimator::Create(one.model, one.system, KernelsOf(one));
         ASSERT_OK(fresh);
         const StepEstimate a = used->Estimate(one.plan);
         const StepEstimate b = fresh->Estimate(one.plan);

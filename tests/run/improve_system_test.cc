@@ -6,6 +6,7 @@
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
 #include "tests/status_matchers.h"
+#include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 
 namespace orrery {
@@ -22,41 +23,41 @@ TEST(ImproveSystem, AQuantityKeepsItsUnit) {
                        HasSubstr("'fast' is not a number with a unit")));
 }
 
-pb::System Quickstart() {
-  return ResolveScenario(Catalog(), "quickstart", {}).value().system();
+pb::Scenario Quickstart() {
+  return ResolveScenario(Catalog(), "quickstart", {}).value();
 }
 
 // Each improvement changes what it names and leaves the others as they were.
 TEST(ImproveSystem, OneThingAtATime) {
-  const pb::System before = Quickstart();
+  const pb::Scenario before = Quickstart();
   for (const Improvement improvement : kImprovements) {
-    const pb::System after = Improved(before, improvement, 2).value();
+    const pb::Scenario after = Improved(before, improvement, 2).value();
     const auto differs = [&](auto field) {
       return field(before) != field(after);
     };
-    EXPECT_EQ(
-        differs([](const pb::System& s) { return s.chip().peak(0).rate(); }),
-        improvement == Improvement::kCompute);
-    EXPECT_EQ(differs([](const pb::System& s) {
-                return s.chip().memory_bandwidth();
+    EXPECT_EQ(differs([](const pb::Scenario& s) {
+                return s.system().chip().peak(0).rate();
+              }),
+              improvement == Improvement::kCompute);
+    EXPECT_EQ(differs([](const pb::Scenario& s) {
+                return s.system().chip().memory_bandwidth();
               }),
               improvement == Improvement::kMemoryBandwidth);
-    EXPECT_EQ(differs([](const pb::System& s) {
-                return s.scale_up().fabric().link().bandwidth();
+    EXPECT_EQ(differs([](const pb::Scenario& s) {
+                return s.system().scale_up().fabric().link().bandwidth();
               }),
               improvement == Improvement::kScaleUpBandwidth);
-    EXPECT_EQ(differs([](const pb::System& s) {
-                return s.scale_out().nic_bandwidth();
+    EXPECT_EQ(differs([](const pb::Scenario& s) {
+                return s.system().scale_out().nic_bandwidth();
               }),
               improvement == Improvement::kScaleOutBandwidth);
-    EXPECT_EQ(differs([](const pb::System& s) {
-                return s.collectives().base_latency();
+    EXPECT_EQ(differs([](const pb::Scenario& s) {
+                return s.system().collectives().base_latency();
               }),
               improvement == Improvement::kLatency);
-    EXPECT_EQ(differs([](const pb::System& s) {
-                return s.chip().calibration().launch();
-              }),
-              improvement == Improvement::kLaunch);
+    EXPECT_EQ(
+        differs([](const pb::Scenario& s) { return s.kernels().launch(); }),
+        improvement == Improvement::kLaunch);
   }
 }
 
@@ -67,9 +68,11 @@ TEST(ImproveSystem, TheBetterMachineIsStillValid) {
     ASSERT_OK(scenario.status());
     for (const Improvement improvement : kImprovements) {
       for (const double factor : {1.1, 2.0}) {
-        const auto better = Improved(scenario->system(), improvement, factor);
+        const auto better = Improved(*scenario, improvement, factor);
         ASSERT_OK(better.status());
-        EXPECT_OK(System::FromProto(*better).status())
+        EXPECT_OK(System::FromProto(better->system()).status())
+            << name << ", " << Name(improvement);
+        EXPECT_OK(Kernels::FromProto(better->kernels()).status())
             << name << ", " << Name(improvement);
       }
     }

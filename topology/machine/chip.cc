@@ -92,16 +92,6 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
 
   chip.power_ = fields.OptionalPositive<Watts>("power");
   if (const auto die = fields.Optional("die")) chip.die_ = ReadDie(*die);
-  if (const auto calibration = fields.Required("calibration")) {
-    chip.calibration_ = ReadChipCalibration(*calibration);
-    if (chip.calibration_.reserved_memory >= chip.memory_ &&
-        chip.memory_ > Bytes(0)) {
-      calibration->Refuse("reserved_memory",
-                          fmt::format("{} leaves nothing of the memory of {}",
-                                      ToText(chip.calibration_.reserved_memory),
-                                      ToText(chip.memory_)));
-    }
-  }
   RETURN_IF_ERROR(violations.ToStatus());
   return chip;
 }

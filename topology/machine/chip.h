@@ -2,8 +2,8 @@
 // Chip: one accelerator as the software sees it; one rank runs on one chip.
 //
 // Whoever holds a Chip holds the proof that every quantity of it was given and
-// is positive. Rates are peaks; what a kernel attains of them is a matter of
-// the calibration and of `cost`.
+// is positive. Silicon only: rates are peaks; what a kernel attains of them is
+// a matter of its library (kernels.h) and of `cost`.
 //
 //   ASSIGN_OR_RETURN(const Chip chip, Chip::FromProto(proto));
 //   chip.memory_bandwidth();          // BytesPerSecond
@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "base/units.h"
-#include "topology/machine/chip_calibration.h"
 #include "topology/machine/dtype.h"
 
 namespace orrery {
@@ -102,7 +101,6 @@ class Chip {
   absl::Span<const LinkPort> ports() const { return ports_; }
   std::optional<Watts> power() const { return power_; }
   const std::optional<Die>& die() const { return die_; }
-  const ChipCalibration& calibration() const { return calibration_; }
 
  private:
   Chip() = default;
@@ -124,7 +122,6 @@ class Chip {
   std::vector<LinkPort> ports_;
   std::optional<Watts> power_;
   std::optional<Die> die_;
-  ChipCalibration calibration_{};
 };
 
 }  // namespace orrery

@@ -122,7 +122,9 @@ NetworkCalibration ReadNetworkCalibration(const FieldReader& fields) {
       .channels = fields.Count("channels", 1, kMaxChannels),
       .algorithms = ReadAlgorithms(fields),
       .local_bandwidth =
-          fields.OptionalPositive<BytesPerSecond>("local_bandwidth")};
+          fields.OptionalPositive<BytesPerSecond>("local_bandwidth"),
+      .compute_share = fields.Share("compute_share"),
+      .memory_share = fields.Share("memory_share")};
   for (const FieldReader& protocol : fields.Each("protocol")) {
     calibration.protocols.push_back(
         ReadProtocol(protocol, calibration.base_latency));

@@ -55,6 +55,9 @@ struct NetworkCalibration {
   std::vector<std::string> algorithms;
   // At which a chip copies its own part of a result, if that takes time.
   std::optional<BytesPerSecond> local_bandwidth;
+  // What a running collective takes from kernels beside it.
+  double compute_share;
+  double memory_share;
 
   bool Covers(Tier tier) const;
   // The protocols of a tier that serve `use`: those meant for it, or else those

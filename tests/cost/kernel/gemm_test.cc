@@ -26,7 +26,8 @@ std::vector<GemmProfile> Profiles() {
 
 ProfileError ErrorOf(const GemmProfile& profile) {
   static const Chip chip = PresetChip("a100_sxm_80");
-  auto error = CompareProfile(profile, chip);
+  static const Kernels kernels = PresetKernels("a100_sxm_80");
+  auto error = CompareProfile(profile, chip, kernels);
   CHECK(error.ok()) << error.status().ToString();
   return *error;
 }
@@ -80,9 +81,10 @@ TEST(GemmTime, TilesAreThoseOfTheProfilesAndQuantiseOverTheUnits) {
 // units. An FP32 sum is read and written, 8 bytes instead of the 2 of a 16-bit
 // result: 6 x 128 x 256 bytes more per tile, at so many bytes per cycle.
 TEST(GemmTime, AnEpilogueTakesTimeByTheBytesOfItsResult) {
-  auto chip = KernelChip::FromChip(PresetChip("a100_sxm_80"));
+  auto chip = KernelChip::Create(PresetChip("a100_sxm_80"),
+                                 PresetKernels("a100_sxm_80"));
   ASSERT_OK(chip.status());
-  const double rate = *chip->calibration.epilogue_bytes_per_cycle;
+  const double rate = *chip->constants.epilogue_bytes_per_cycle;
   // Memory must not bind.
   chip->memory_rate *= 1000;
   const MatrixTile tile{

@@ -191,8 +191,9 @@ TEST(KernelTimer, AGraphStartsKernelsFaster) {
   const Op op = OpOf(Pointwise{.read = Bytes(1000), .written = Bytes(1000)});
   const OpTime host = TimerOf(chip).Time(op);
   const OpTime graph = TimerOf(chip, {.launch = LaunchMode::kGraph}).Time(op);
+  const Kernels kernels = PresetKernels("h100_sxm");
   EXPECT_EQ(host.time - graph.time,
-            chip.calibration().launch - chip.calibration().graph_launch);
+            kernels.constants().launch - kernels.constants().graph_launch);
   EXPECT_EQ(host.limit, Limit::kLaunch);
 }
 
@@ -227,12 +228,31 @@ TEST(KernelTimer, TheAdditiveFormOfAttentionIsAtLeastTheOverlapped) {
   }
 }
 
-TEST(KernelTimer, AChipWithoutCalibrationSaysWhatItLacks) {
+TEST(KernelTimer, AChipWithoutACacheSaysWhatItLacks) {
   pb::Chip proto = *Catalog().Chip("h100_sxm");
-  proto.mutable_calibration()->clear_kernels();
-  const auto timer = KernelTimer::Create(*Chip::FromProto(proto));
+  proto.clear_cache();
+  const auto timer =
+      KernelTimer::Create(*Chip::FromProto(proto), PresetKernels("h100_sxm"));
   EXPECT_THAT(timer, StatusIs(absl::StatusCode::kInvalidArgument,
-                              testing::HasSubstr("calibration.kernels")));
+                              testing::HasSubstr("cache: not set")));
+}
+
+// The H800 is an H100 to a kernel: with the same kernels they take the same
+// time, with those of another library another. What was not measured on a chip
+// says so.
+TEST(KernelTimer, TimesAreThoseOfTheLibrary) {
+  const Op op = OpOf(Gemm{.m = 512, .n = 4096, .k = 4096});
+  const auto time = [&](const char* chip, const char* kernels_of) {
+    return KernelTimer::Create(PresetChip(chip), PresetKernels(kernels_of))
+        ->Time(op);
+  };
+  EXPECT_EQ(time("h800_sxm", "h100_sxm").time,
+            time("h100_sxm", "h100_sxm").time);
+  EXPECT_NE(time("h800_sxm", "h800_sxm").time,
+            time("h800_sxm", "h100_sxm").time);
+  EXPECT_EQ(time("h100_sxm", "h100_sxm").provenance, Provenance::kModel);
+  EXPECT_EQ(time("h800_sxm", "h100_sxm").provenance, Provenance::kExtrapolated);
+  EXPECT_EQ(time("b200_sxm", "b200_sxm").provenance, Provenance::kExtrapolated);
 }
 
 TEST(OpTimeCache, RemembersWhatTheTimerSaid) {

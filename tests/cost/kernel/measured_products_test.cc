@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "proto/chip.pb.h"
+#include "proto/kernels.pb.h"
 #include "tests/cost/kernel/chips.h"
 #include "tests/status_matchers.h"
 
@@ -17,9 +17,10 @@ Op Product(int64_t m, int64_t n, int64_t k) {
 }
 
 KernelTimer Measured() {
-  pb::Chip proto = *Catalog().Chip("h100_sxm");
-  proto.mutable_calibration()->mutable_kernels()->set_use_measured(true);
-  return TimerOf(*Chip::FromProto(proto));
+  pb::Kernels proto = PresetKernelsProto("h100_sxm");
+  proto.set_use_measured(true);
+  return *KernelTimer::Create(PresetChip("h100_sxm"),
+                              *Kernels::FromProto(proto));
 }
 
 // 64 x 4096 x 4096 was measured at 15.6773 us, 256 rows at 18.712: 160 rows are
@@ -55,11 +56,10 @@ TEST(MeasuredProducts, AreOffUnlessSwitchedOn) {
 }
 
 TEST(MeasuredProducts, MustAscendInRows) {
-  pb::Chip proto = *Catalog().Chip("h100_sxm");
-  auto* table =
-      proto.mutable_calibration()->mutable_kernels()->mutable_measured(0);
+  pb::Kernels proto = PresetKernelsProto("h100_sxm");
+  auto* table = proto.mutable_measured(0);
   table->mutable_point(1)->set_rows(table->point(0).rows());
-  EXPECT_THAT(Chip::FromProto(proto),
+  EXPECT_THAT(Kernels::FromProto(proto),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("ascending order of rows")));
 }

@@ -26,6 +26,8 @@ inline pb::System FlatSystem(int chips, const std::string& fabric) {
     }
     collectives {
       library: "none"
+      compute_share: 0
+      memory_share: 0
       base_latency: "0 us"
       channels: 1
       protocol {
@@ -66,6 +68,8 @@ inline pb::System IslandSystem(int islands, int size) {
     }
     collectives {
       library: "none"
+      compute_share: 0
+      memory_share: 0
       base_latency: "0 us"
       channels: 1
       protocol {

@@ -31,8 +31,6 @@ TEST(Chip, QuantitiesAreParsedIntoTypes) {
   EXPECT_EQ(chip.memory_latency(), Duration(500'000));
   EXPECT_EQ(chip.memory_kind(), "HBM2e");
   EXPECT_EQ(chip.ports()[0].total_bandwidth(), BytesPerSecond(300e9));
-  EXPECT_DOUBLE_EQ(chip.calibration().matrix_efficiency, 0.9);
-  EXPECT_EQ(chip.calibration().launch, Duration(4'000'000));
   EXPECT_FALSE(chip.power().has_value());
   EXPECT_FALSE(chip.die().has_value());
 }
@@ -65,7 +63,7 @@ TEST(Chip, EveryUnsetQuantityIsReportedWithItsPath) {
   const auto chip = Chip::FromProto(pb::Chip());
   for (const char* field :
        {"name", "peak", "vector_rate", "sfu_rate", "compute_units", "clock",
-        "memory", "memory_bandwidth", "memory_latency", "calibration"}) {
+        "memory", "memory_bandwidth", "memory_latency"}) {
     EXPECT_THAT(chip, StatusIs(kInvalid, HasSubstr(std::string("chip.") +
                                                    field + ": not set")));
   }
@@ -101,15 +99,6 @@ TEST(Chip, AnErrorShowsPathValueAndRule) {
                        "100000"));
   EXPECT_THAT(bad("cache { name: 'L3' size: '1 GiB' }"),
               StatusIs(kInvalid, HasSubstr("cache[2].bandwidth: not set")));
-  EXPECT_THAT(
-      bad("calibration { matrix_efficiency: 1.5 memory_efficiency: nan }"),
-      StatusIs(kInvalid,
-               "system.chip.calibration.matrix_efficiency: 1.5 is not above 0 "
-               "and at most 1\n"
-               "system.chip.calibration.memory_efficiency: nan is not above 0 "
-               "and at most 1"));
-  EXPECT_THAT(bad("calibration { reserved_memory: '90 GB' }"),
-              StatusIs(kInvalid, HasSubstr("leaves nothing")));
 }
 
 TEST(Chip, AnUnspecifiedFormatListsTheLegalNames) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "proto/chip.pb.h"
+#include "proto/kernels.pb.h"
 #include "proto/system.pb.h"
 
 namespace orrery {
@@ -37,15 +38,39 @@ inline pb::Chip TestChip() {
     cache { name: "L1" size: "256 KiB" per_unit: true bandwidth: "20 TB/s" }
     cache { name: "L2" size: "40 MiB" bandwidth: "6 TB/s" }
     port { name: "NVLink" count: 12 bandwidth: "25 GB/s" }
-    calibration {
-      matrix_efficiency: 0.9
-      memory_efficiency: 0.85
-      launch: "4 us"
-      graph_launch: "1 us"
-      communication_compute_share: 0.1
-      communication_memory_share: 0.1
-      reserved_memory: "1 GiB"
-    }
+  )pb");
+}
+
+inline pb::Kernels TestKernels() {
+  return With(pb::Kernels(), R"pb(
+    name: "round"
+    made_for: "round"
+    matrix_efficiency: 0.9
+    memory_efficiency: 0.85
+    launch: "4 us"
+    graph_launch: "1 us"
+    reserved_memory: "1 GiB"
+    tile { rows: 128 columns: 64 step_bytes: 64 resident: 2 }
+    tile_overhead_cycles: 500
+    step_cycles: 100
+    overlap_exponent: 4
+    cache_efficiency: 0.9
+    multicast: 1
+    raster_rows: 8
+    cache_reach: 1
+    attention_rows: 128
+    attention_columns: 64
+    attention_min_rows: 16
+    attention_efficiency: 0.9
+    softmax_operations: 6
+    softmax_exposed: 0.5
+    attention_combine: "5 us"
+    grouped_launch: "5 us"
+    grouped_efficiency: 0.9
+    norm_row_limit: 8192
+    softmax_row_limit: 1024
+    quantize_efficiency: 0.8
+    quantize_launch: "5 us"
   )pb");
 }
 
@@ -74,6 +99,8 @@ inline pb::System TestSystem() {
     }
     collectives {
       library: "test"
+      compute_share: 0.1
+      memory_share: 0.1
       base_latency: "5 us"
       channels: 16
       protocol {

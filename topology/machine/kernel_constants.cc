@@ -1,4 +1,4 @@
-#include "topology/machine/kernel_calibration.h"
+#include "topology/machine/kernel_constants.h"
 
 #include "proto/source.pb.h"
 
@@ -17,7 +17,7 @@ MatrixTile ReadTile(const FieldReader& fields) {
           .resident = fields.Count("resident", 1, kMaxResident)};
 }
 
-PrecisionCalibration ReadPrecision(const FieldReader& fields) {
+KernelPrecision ReadPrecision(const FieldReader& fields) {
   const auto dtype = fields.Enum<pb::DType>("dtype");
   return {
       .dtype = dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype),
@@ -45,8 +45,12 @@ ProductTable ReadProductTable(const FieldReader& fields) {
 
 }  // namespace
 
-KernelCalibration ReadKernelCalibration(const FieldReader& fields) {
-  KernelCalibration kernels{
+KernelConstants ReadKernelConstants(const FieldReader& fields) {
+  KernelConstants kernels{
+      .matrix_efficiency = fields.Efficiency("matrix_efficiency"),
+      .memory_efficiency = fields.Efficiency("memory_efficiency"),
+      .launch = fields.NonNegative<Duration>("launch"),
+      .graph_launch = fields.NonNegative<Duration>("graph_launch"),
       .tiles = {},
       .precisions = {},
       .tile_overhead_cycles =

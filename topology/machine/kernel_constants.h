@@ -1,9 +1,10 @@
 #pragma once
-// KernelCalibration: how the kernels of a chip's libraries behave.
+// KernelConstants: how the kernels of a chip's libraries behave.
 //
 // The tiles a matrix library chooses from and the few constants that its
-// measured kernels share. What each means is said in proto/chip.proto; how they
-// act together in cost/kernel/gemm_time.h and its neighbours.
+// measured kernels share. What each means is said in proto/kernels.proto; how
+// they act together in cost/kernel/gemm_time.h and its neighbours. Held, with
+// the proof that they are valid, by Kernels.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,7 +25,7 @@ struct MatrixTile {
   int resident;
 };
 
-struct PrecisionCalibration {
+struct KernelPrecision {
   DType dtype;
   double efficiency;
   // The most parts into which the reduction is cut.
@@ -43,9 +44,18 @@ struct ProductTable {
   std::vector<Point> points;
 };
 
-struct KernelCalibration {
+struct KernelConstants {
+  // Attainable share of the peak in the main loop of a large matrix product.
+  double matrix_efficiency;
+  // Attainable share of the memory bandwidth of a long stream.
+  double memory_efficiency;
+  // What a kernel costs before its first instruction: launched by the host one
+  // after the other, and replayed from a captured graph.
+  Duration launch;
+  Duration graph_launch;
+
   std::vector<MatrixTile> tiles;
-  std::vector<PrecisionCalibration> precisions;
+  std::vector<KernelPrecision> precisions;
   double tile_overhead_cycles;
   // Of the result, per unit; unset: part of the overhead.
   std::optional<double> epilogue_bytes_per_cycle;
@@ -70,7 +80,7 @@ struct KernelCalibration {
   int softmax_row_limit;
   double quantize_efficiency;
   Duration quantize_launch;
-  // The constants are another chip's, or estimates.
+  // The constants are another library's, or estimates.
   bool taken_over;
   // Ids of the measurements on which constants were fitted.
   std::vector<std::string> fitted_rows;
@@ -79,7 +89,7 @@ struct KernelCalibration {
   bool use_measured;
 };
 
-// From a pb::KernelCalibration; violations go to the reader's list.
-KernelCalibration ReadKernelCalibration(const FieldReader& fields);
+// From a pb::Kernels; violations go to the reader's list.
+KernelConstants ReadKernelConstants(const FieldReader& fields);
 
 }  // namespace orrery
