@@ -21,7 +21,7 @@ namespace {
 
 GroupSizes GroupSizesOf(const TrainingRun& run) {
   GroupSizes sizes;
-  for (const StepGroup& group : run.step.groups) {
+  for (const PlacedGroup& group : run.step.groups) {
     sizes.Add(static_cast<int32_t>(group.members.size()));
   }
   return sizes;

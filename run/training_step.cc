@@ -65,18 +65,18 @@ bool PortsArePrivate(const System& system) {
 // with it can share a link that is full; and where ports are private not even
 // those, because groups of one family have no chip in common.
 void KeepNeighbours(const System& system,
-                    IdVector<GroupId, StepGroup>& groups) {
+                    IdVector<GroupId, PlacedGroup>& groups) {
   if (!NetworkNeverBlocks(system)) return;
   if (PortsArePrivate(system)) {
-    for (StepGroup& group : groups) group.together = {group.members};
+    for (PlacedGroup& group : groups) group.replicas = {group.members};
     return;
   }
   const int node = system.chips_per_node();
   std::vector<bool> own(static_cast<size_t>(system.nodes()));
-  for (StepGroup& group : groups) {
+  for (PlacedGroup& group : groups) {
     const auto at = [&](int rank) { return static_cast<size_t>(rank / node); };
     for (const int rank : group.members) own[at(rank)] = true;
-    std::erase_if(group.together, [&](const std::vector<int>& members) {
+    std::erase_if(group.replicas, [&](const std::vector<int>& members) {
       return std::none_of(members.begin(), members.end(),
                           [&](int rank) { return own[at(rank)]; });
     });
@@ -112,7 +112,7 @@ absl::StatusOr<Duration> CriticalPath(const LoweredStep& step,
   if (step.folded || !symmetric) return LongestPath(step.program, transfers);
   options.fold = true;
   ASSIGN_OR_RETURN(LoweredStep folded, LowerStep(model, plan, timer, options));
-  for (StepGroup& group : folded.groups) group.together = {group.members};
+  for (PlacedGroup& group : folded.groups) group.replicas = {group.members};
   ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, network));
   return LongestPath(folded.program, alone);
 }

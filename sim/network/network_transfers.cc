@@ -22,7 +22,7 @@ std::vector<VertexId> Chips(const std::vector<int>& ranks) {
   return chips;
 }
 
-CollectiveCall CallOf(const Call& call, const StepGroup& group,
+CollectiveCall CallOf(const Call& call, const PlacedGroup& group,
                       const ExpertTraffic* traffic) {
   CollectiveCall result = {call.what.kind, call.what.bytes,
                            Chips(group.members)};
@@ -36,8 +36,8 @@ CollectiveCall CallOf(const Call& call, const StepGroup& group,
     result.traffic = traffic;
     result.combine = route == TokenRoute::kCombine;
   }
-  for (size_t i = 1; i < group.together.size(); ++i) {
-    result.twins.push_back(Chips(group.together[i]));
+  for (size_t i = 1; i < group.replicas.size(); ++i) {
+    result.twins.push_back(Chips(group.replicas[i]));
   }
   return result;
 }
@@ -75,7 +75,7 @@ absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
 }
 
 absl::StatusOr<Transfers> PlanTransfers(
-    const Program& program, const IdVector<GroupId, StepGroup>& groups,
+    const Program& program, const IdVector<GroupId, PlacedGroup>& groups,
     Network& network, const ExpertTraffic* traffic) {
   CHECK_EQ(groups.size(), program.groups().size());
   Transfers transfers;

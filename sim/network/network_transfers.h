@@ -22,7 +22,7 @@ absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
 // The same for any program: `groups` says who is in each of its groups,
 // `traffic` how tokens travel in calls that are routed.
 absl::StatusOr<Transfers> PlanTransfers(
-    const Program& program, const IdVector<GroupId, StepGroup>& groups,
+    const Program& program, const IdVector<GroupId, PlacedGroup>& groups,
     Network& network, const ExpertTraffic* traffic = nullptr);
 
 }  // namespace orrery

@@ -54,7 +54,7 @@ class StepLowering {
       }
     }
     ASSIGN_OR_RETURN(Program program, std::move(builder_).Build());
-    IdVector<GroupId, StepGroup> groups;
+    IdVector<GroupId, PlacedGroup> groups;
     for (const GroupId id : program.groups().ids()) {
       const ProgramGroup& group = program.groups()[id];
       groups.Add(std::move(
@@ -133,9 +133,10 @@ class StepLowering {
                           : rank;
     const int leader = placement_.Leader(slot.family, first);
     return GroupFor({family, leader}, [&] {
-      StepGroup group{.members = Chips(placement_.Members(slot.family, first)),
-                      .together = {}};
-      group.together.push_back(group.members);
+      PlacedGroup group{
+          .members = Chips(placement_.Members(slot.family, first)),
+          .replicas = {}};
+      group.replicas.push_back(group.members);
       if (!fold_) return group;
       for (const int other : stage) {
         if (placement_.Leader(slot.family, other) == leader ||
@@ -145,7 +146,7 @@ class StepLowering {
         std::vector<int> members = placement_.Members(slot.family, other);
         // Each group once: when its first member in this stage comes by.
         if (FirstInStage(members, other)) {
-          group.together.push_back(Chips(std::move(members)));
+          group.replicas.push_back(Chips(std::move(members)));
         }
       }
       return group;
@@ -181,12 +182,13 @@ class StepLowering {
         (int64_t{slot.boundary} * 2 + slot.direction) * placement_.ranks() +
         members.front();
     return GroupFor({ChannelFamily(slot.forward), index}, [&] {
-      StepGroup group{.members = Chips(members), .together = {Chips(members)}};
+      PlacedGroup group{.members = Chips(members),
+                        .replicas = {Chips(members)}};
       if (!fold_) return group;
       for (const int other : stage) {
         if (other != rank &&
             classes_.ClassOf(other) == classes_.ClassOf(rank)) {
-          group.together.push_back(Chips(ends(other)));
+          group.replicas.push_back(Chips(ends(other)));
         }
       }
       return group;
@@ -214,7 +216,7 @@ class StepLowering {
   bool fold_;
   std::vector<StepTemplates> templates_;  // by class
   absl::flat_hash_map<GroupKey, GroupRef> refs_;
-  absl::flat_hash_map<GroupKey, StepGroup> real_groups_;
+  absl::flat_hash_map<GroupKey, PlacedGroup> real_groups_;
 };
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "workload/lowering/pass_template.h"
 #include "workload/plan/placement.h"
 #include "workload/plan/training_plan.h"
+#include "workload/program/placed_group.h"
 #include "workload/program/program.h"
 
 namespace orrery {
@@ -29,16 +30,6 @@ namespace orrery {
 struct LowerOptions {
   PassOptions pass = {};
   bool fold = true;
-};
-
-// A group of the program as it is on the machine, by chips.
-struct StepGroup {
-  // In the order of the group; a channel's sender, then its receiver.
-  std::vector<int> members;
-  // All groups that run the same calls at the same time because the program
-  // simulates one of them for all; the group itself first. Only itself where
-  // nothing is folded.
-  std::vector<std::vector<int>> together;
 };
 
 // Solo time of the kernels of one role.
@@ -51,7 +42,7 @@ struct RoleWork {
 
 struct LoweredStep {
   Program program;
-  IdVector<GroupId, StepGroup> groups;
+  IdVector<GroupId, PlacedGroup> groups;
   std::vector<RoleWork> work;  // by role
   bool folded = false;
   // How tokens travel in calls that are routed.

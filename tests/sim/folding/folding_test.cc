@@ -132,12 +132,12 @@ TEST(Folding, GroupsStandForAllOfTheirKind) {
     const std::string family =
         step->program.name(step->program.groups()[id].family);
     size_t ranks = 0;
-    for (const auto& members : group.together) ranks += members.size();
+    for (const auto& members : group.replicas) ranks += members.size();
     // 16 ranks in each of the two stages.
     const bool both = family == "model" || family.starts_with("pipeline");
     const size_t expected = both ? 32 : 16;
     EXPECT_EQ(ranks, expected) << family;
-    EXPECT_EQ(group.together.front(), group.members);
+    EXPECT_EQ(group.replicas.front(), group.members);
   }
 }
 
