@@ -75,7 +75,6 @@ inline pb::System TestSystem() {
     collectives {
       library: "test"
       base_latency: "5 us"
-      channels: 16
       protocol {
         name: "Simple"
         tier: SCALE_UP
