@@ -108,12 +108,15 @@ absl::StatusOr<Duration> CriticalPath(const LoweredStep& step,
                                       const Transfers& transfers,
                                       bool symmetric, const Model& model,
                                       const TrainingPlan& plan, OpTimer timer,
-                                      LowerOptions options, Network& network) {
+                                      LowerOptions options,
+                                      CallPlanner& planner) {
   if (step.folded || !symmetric) return LongestPath(step.program, transfers);
   options.fold = true;
   ASSIGN_OR_RETURN(LoweredStep folded, LowerStep(model, plan, timer, options));
   for (PlacedGroup& group : folded.groups) group.replicas = {group.members};
-  ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, network));
+  ASSIGN_OR_RETURN(const Transfers alone,
+                   PlanTransfers(folded.program, folded.groups, planner,
+                                 folded.traffic ? &*folded.traffic : nullptr));
   return LongestPath(folded.program, alone);
 }
 
@@ -167,10 +170,12 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   ASSIGN_OR_RETURN(LoweredStep step, LowerStep(model, plan, timed, lower));
   if (step.folded) KeepNeighbours(system, step.groups);
   report("planning transfers", 0);
-  ASSIGN_OR_RETURN(Network network,
-                   Network::Make(system, {.fidelity = options.fidelity,
-                                          .arbitration = options.arbitration}));
-  ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(step, network));
+  ASSIGN_OR_RETURN(const Network network, Network::Make(system));
+  CallPlanner planner(network, {.fidelity = options.fidelity,
+                                .arbitration = options.arbitration});
+  ASSIGN_OR_RETURN(Transfers transfers,
+                   PlanTransfers(step.program, step.groups, planner,
+                                 step.traffic ? &*step.traffic : nullptr));
 
   const int busiest = BusiestRole(step);
   BreakdownSink breakdown(step.program, RankOfRole(step.program, busiest));
@@ -193,7 +198,7 @@ absl::StatusOr<TrainingRun> RunTrainingStep(const Model& model,
   report("checking bounds", 0);
   ASSIGN_OR_RETURN(const Duration path,
                    CriticalPath(step, transfers, !asymmetry, model, plan, timed,
-                                lower, network));
+                                lower, planner));
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   TrainingRun run{.step = std::move(step),

@@ -19,7 +19,7 @@
 #include "sim/analysis/step_bounds.h"
 #include "sim/analysis/step_breakdown.h"
 #include "sim/engine/run_result.h"
-#include "sim/network/network.h"
+#include "sim/network/collective_plan.h"
 #include "sim/sharing/transfer_plan.h"
 #include "topology/machine/system.h"
 #include "traces/format/span.h"

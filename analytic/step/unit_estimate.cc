@@ -47,7 +47,7 @@ class UnitPricer {
 
  private:
   double ExchangeTime(const Exchange& exchange) {
-    if (exchange.route != TokenRoute::kEven) {
+    if (MovesTokens(exchange.shape)) {
       CHECK(spans_.traffic.has_value());
       return prices_.ExpertCall(exchange.bytes, spans_.expert, *spans_.traffic);
     }

@@ -1,28 +1,30 @@
 #pragma once
-// The transfers of a lowered step: a plan for every call of its program.
+// The transfers of a program: a plan for every call of it.
 //
-//   ASSIGN_OR_RETURN(Network network, Network::Make(system, options));
-//   ASSIGN_OR_RETURN(const Transfers transfers, PlanTransfers(step, network));
-//   Simulate(step.program, transfers, {}, sink);
+//   ASSIGN_OR_RETURN(const Network network, Network::Make(system));
+//   CallPlanner planner(network, options);
+//   ASSIGN_OR_RETURN(const Transfers transfers,
+//                    PlanTransfers(program, groups, planner));
+//   Simulate(program, transfers, {}, sink);
 //
 // A folded group stands for others that run at the same time: its plans carry
 // the load of all of them. Links that no plan tells apart, which a folded
 // machine has by the thousand, become one resource.
 #include <absl/status/statusor.h>
 
-#include "sim/network/network.h"
+#include "base/ids.h"
+#include "sim/network/call_planner.h"
 #include "sim/sharing/transfer_plan.h"
-#include "workload/lowering/lower.h"
+#include "topology/traffic/expert_traffic.h"
+#include "workload/program/placed_group.h"
+#include "workload/program/program.h"
 
 namespace orrery {
 
-absl::StatusOr<Transfers> PlanTransfers(const LoweredStep& step,
-                                        Network& network);
-
-// The same for any program: `groups` says who is in each of its groups,
-// `traffic` how tokens travel in calls that are routed.
+// `groups` says who is in each of the program's groups, `traffic` how tokens
+// travel. Requires: `traffic` if any call of the program moves tokens.
 absl::StatusOr<Transfers> PlanTransfers(
     const Program& program, const IdVector<GroupId, PlacedGroup>& groups,
-    Network& network, const ExpertTraffic* traffic = nullptr);
+    CallPlanner& planner, const ExpertTraffic* traffic = nullptr);
 
 }  // namespace orrery
