@@ -3,7 +3,6 @@
 #include <absl/strings/match.h>
 
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
+#include "sim/network/call_planner.h"
 #include "sim/network/network.h"
 #include "sim/network/run_plans.h"
 #include "topology/traffic/nccl_tests.h"
@@ -44,17 +44,25 @@ std::vector<GroupKey> GroupsOf(const CollectiveMeasurement& row) {
           {.level = 1, .subject = row.system, .rank = rank, .part = part}};
 }
 
-// Machines, built once each.
+// Machines, built once each, with a planner for each algorithm that rows force.
 class Machines {
  public:
   struct Machine {
     std::string library;
     int chips_per_node = 0;
     Network network;
+    std::map<std::optional<CollectiveAlgorithm>, CallPlanner> planners = {};
+
+    CallPlanner& PlannerFor(std::optional<CollectiveAlgorithm> algorithm) {
+      return planners
+          .try_emplace(algorithm, network,
+                       PlannerOptions{.algorithm = algorithm})
+          .first->second;
+    }
   };
 
   absl::StatusOr<Machine*> Get(const CollectiveMeasurement& row) {
-    const Key key = {row.system, row.nodes, row.algorithm};
+    const std::pair<std::string, int> key = {row.system, row.nodes};
     auto found = machines_.find(key);
     if (found == machines_.end()) {
       found = machines_.emplace(key, Build(row)).first;
@@ -64,21 +72,19 @@ class Machines {
   }
 
  private:
-  using Key = std::tuple<std::string, int, std::optional<CollectiveAlgorithm>>;
-
   static absl::StatusOr<Machine> Build(const CollectiveMeasurement& row) {
     ASSIGN_OR_RETURN(
         const pb::System proto,
         ResolveSystem(Catalog(), row.system,
                       {fmt::format("system.nodes={}", row.nodes)}));
     ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
-    ASSIGN_OR_RETURN(Network network,
-                     Network::Make(system, {.algorithm = row.algorithm}));
+    ASSIGN_OR_RETURN(Network network, Network::Make(system));
     return Machine{system.collectives().library, system.chips_per_node(),
                    std::move(network)};
   }
 
-  std::map<Key, absl::StatusOr<Machine>> machines_;
+  // By system and nodes.
+  std::map<std::pair<std::string, int>, absl::StatusOr<Machine>> machines_;
 };
 
 absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
@@ -103,7 +109,8 @@ absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
           static_cast<VertexId>(node * machine->chips_per_node + chip));
     }
   }
-  ASSIGN_OR_RETURN(const PlannedCall planned, machine->network.Plan(call));
+  ASSIGN_OR_RETURN(const PlannedCall planned,
+                   machine->PlannerFor(row.algorithm).Plan(call));
   const double seconds = ToSeconds(RunPlans(
       machine->network.resources().capacities(), {{planned.plan, Time{}}})[0]);
   const double bytes =

@@ -5,15 +5,13 @@
 #include <numbers>
 
 #include "base/check.h"
+#include "base/mix_bits.h"
 
 namespace orrery {
 namespace {
 
 uint64_t SplitMix64(uint64_t& state) {
-  uint64_t z = (state += 0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+  return MixBits(state += kSplitMixIncrement);
 }
 
 // FNV-1a, 64 bit.

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
+#include "sim/network/call_planner.h"
 #include "sim/network/network.h"
 #include "sim/network/run_plans.h"
 #include "topology/graph/build.h"
@@ -56,11 +57,12 @@ CollectiveCall AllReduce(int chips) {
 }
 
 void Run(benchmark::State& state, const System& system,
-         const NetworkOptions& options, const CollectiveCall& call) {
+         const PlannerOptions& options, const CollectiveCall& call) {
   for (auto _ : state) {
-    absl::StatusOr<Network> network = Network::Make(system, options);
+    absl::StatusOr<Network> network = Network::Make(system);
     CHECK(network.ok()) << network.status().ToString();
-    absl::StatusOr<PlannedCall> planned = network->Plan(call);
+    CallPlanner planner(*network, options);
+    absl::StatusOr<PlannedCall> planned = planner.Plan(call);
     CHECK(planned.ok()) << planned.status().ToString();
     benchmark::DoNotOptimize(
         RunPlans(network->resources().capacities(), {{planned->plan, Time{}}}));

@@ -23,6 +23,7 @@
 #include "cli/network_flags.h"
 #include "cli/output.h"
 #include "cli/scenario.h"
+#include "sim/network/call_planner.h"
 #include "sim/network/network.h"
 #include "sim/network/run_plans.h"
 #include "topology/traffic/nccl_tests.h"
@@ -154,8 +155,8 @@ std::string Json(absl::Span<const Line> lines, const std::string& op,
   return text + "\n  ]\n}\n";
 }
 
-absl::StatusOr<NetworkOptions> Options(const Arguments& arguments) {
-  NetworkOptions options;
+absl::StatusOr<PlannerOptions> Options(const Arguments& arguments) {
+  PlannerOptions options;
   if (const auto name = arguments.Get("fidelity")) {
     ASSIGN_OR_RETURN(options.fidelity, ParseFidelity(*name));
   }
@@ -203,15 +204,16 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const std::optional<ExpertExchange> experts,
                    ReadExpertExchange(arguments, ranks));
-  ASSIGN_OR_RETURN(const NetworkOptions options, Options(arguments));
-  ASSIGN_OR_RETURN(Network network, Network::Make(system, options));
+  ASSIGN_OR_RETURN(const PlannerOptions options, Options(arguments));
+  ASSIGN_OR_RETURN(const Network network, Network::Make(system));
+  CallPlanner planner(network, options);
   CollectiveCall call = {kind, Bytes(0), {}};
   for (int chip = 0; chip < ranks; ++chip) {
     call.chips.push_back(static_cast<VertexId>(chip));
   }
   if (experts) {
+    call.shape = experts->shape;
     call.traffic = &experts->traffic;
-    call.combine = experts->combine;
   }
   // Two chips of a transfer: across nodes if there are several.
   if (kind == CommunicationKind::kPointToPoint && !arguments.Has("chips") &&
@@ -226,10 +228,8 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   std::vector<Line> lines;
   for (Bytes size : sizes) {
     call.bytes = size;
-    ASSIGN_OR_RETURN(const PlannedCall planned, network.Plan(call));
-    const bool in_network =
-        planned.algorithm == CollectiveAlgorithm::kSwitchMulticast ||
-        planned.algorithm == CollectiveAlgorithm::kReductionTree;
+    ASSIGN_OR_RETURN(const PlannedCall planned, planner.Plan(call));
+    const bool in_network = ReducesInNetwork(planned.algorithm);
     const Time end =
         RunPlans(network.resources().capacities(), {{planned.plan, Time{}}},
                  trace.log(), options.arbitration)[0];

@@ -70,7 +70,8 @@ absl::StatusOr<std::optional<ExpertExchange>> ReadExpertExchange(
   exchange.traffic.experts_per_token = static_cast<int>(chosen);
   exchange.traffic.share.assign(static_cast<size_t>(ranks), 1.0 / ranks);
   exchange.traffic.by_island = algorithm == "hierarchical";
-  exchange.combine = op == "moe_combine";
+  exchange.shape = op == "moe_combine" ? CallShape::kTokensFromExperts
+                                       : CallShape::kTokensToExperts;
   return std::optional<ExpertExchange>(std::move(exchange));
 }
 

@@ -9,13 +9,14 @@
 
 #include "analytic/collective/alpha_beta.h"
 #include "cli/command.h"
+#include "topology/traffic/call_shape.h"
 #include "topology/traffic/expert_traffic.h"
 
 namespace orrery {
 
 struct ExpertExchange {
   ExpertTraffic traffic;
-  bool combine = false;
+  CallShape shape = CallShape::kTokensToExperts;
 };
 
 std::vector<Flag> ExpertFlags();

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "sim/network/network.h"
+#include "sim/network/collective_plan.h"
 #include "topology/traffic/communication_kind.h"
 
 namespace orrery {

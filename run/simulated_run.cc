@@ -10,6 +10,8 @@
 #include "sim/engine/span_sinks.h"
 #include "sim/folding/folding.h"
 #include "sim/folding/network_symmetry.h"
+#include "sim/network/call_planner.h"
+#include "sim/network/network.h"
 #include "sim/network/network_transfers.h"
 
 namespace orrery {
@@ -21,13 +23,13 @@ namespace {
 absl::StatusOr<Duration> LongestPathOf(const PlacedProgram& placed,
                                        const Transfers& transfers,
                                        bool symmetric, Lowering lower,
-                                       Network& network) {
+                                       CallPlanner& planner) {
   if (placed.folded || !symmetric) {
     return LongestPath(placed.program, transfers);
   }
   ASSIGN_OR_RETURN(PlacedProgram folded, lower(/*fold=*/true));
   for (PlacedGroup& group : folded.groups) group.replicas = {group.members};
-  ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, network));
+  ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, planner));
   return LongestPath(folded.program, alone);
 }
 
@@ -58,10 +60,10 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   ASSIGN_OR_RETURN(PlacedProgram placed, lower(options.fold && !asymmetry));
   if (placed.folded) KeepNeighbours(system, placed.groups);
   report("planning transfers", 0);
-  ASSIGN_OR_RETURN(Network network,
-                   Network::Make(system, {.fidelity = options.fidelity,
-                                          .arbitration = options.arbitration}));
-  ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, network));
+  ASSIGN_OR_RETURN(const Network network, Network::Make(system));
+  CallPlanner planner(network, {.fidelity = options.fidelity,
+                                .arbitration = options.arbitration});
+  ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner));
 
   const RankId busiest = BusiestRank(placed);
   BreakdownSink breakdown(placed.program, busiest);
@@ -84,7 +86,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   report("checking bounds", 0);
   ASSIGN_OR_RETURN(
       const Duration path,
-      LongestPathOf(placed, transfers, !asymmetry, lower, network));
+      LongestPathOf(placed, transfers, !asymmetry, lower, planner));
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   SimulatedRun run{.placed = std::move(placed),

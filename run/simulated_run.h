@@ -21,7 +21,7 @@
 #include "sim/analysis/step_bounds.h"
 #include "sim/analysis/step_breakdown.h"
 #include "sim/engine/run_result.h"
-#include "sim/network/network.h"
+#include "sim/network/collective_plan.h"
 #include "sim/sharing/transfer_log.h"
 #include "sim/sharing/transfer_plan.h"
 #include "topology/machine/kernels.h"

@@ -47,10 +47,11 @@ class UnitPricer {
 
  private:
   double ExchangeTime(const Exchange& exchange) {
-    if (exchange.route != TokenRoute::kEven) {
+    if (MovesTokens(exchange.shape)) {
       CHECK(spans_.traffic.has_value());
-      return prices_.ExpertCall(exchange.bytes, spans_.expert, *spans_.traffic,
-                                exchange.route == TokenRoute::kCombine);
+      return prices_.ExpertCall(
+          exchange.bytes, spans_.expert, *spans_.traffic,
+          exchange.shape == CallShape::kTokensFromExperts);
     }
     return exchange.steps * prices_.Call(CommunicationKindOf(exchange.kind),
                                          exchange.bytes,

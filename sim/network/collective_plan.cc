@@ -4,35 +4,10 @@
 #include <utility>
 
 #include "sim/network/stepped_plan.h"
+#include "sim/sharing/keyed_sum.h"
 
 namespace orrery {
 namespace {
-
-ResourceId KeyOf(const ResourceUse& use) { return use.resource; }
-std::pair<ResourceId, ResourceId> KeyOf(const PortUse& use) {
-  return {use.resource, use.port};
-}
-
-// Adds two lists of uses, both in the order of their keys.
-template <class Use>
-std::vector<Use> Sum(const std::vector<Use>& a, const std::vector<Use>& b) {
-  if (a.empty()) return b;
-  std::vector<Use> sum;
-  sum.reserve(a.size() + b.size());
-  size_t i = 0;
-  size_t j = 0;
-  while (i < a.size() || j < b.size()) {
-    if (j == b.size() || (i < a.size() && KeyOf(a[i]) < KeyOf(b[j]))) {
-      sum.push_back(a[i++]);
-    } else if (i == a.size() || KeyOf(b[j]) < KeyOf(a[i])) {
-      sum.push_back(b[j++]);
-    } else {
-      sum.push_back(a[i++]);
-      sum.back().weight += b[j++].weight;
-    }
-  }
-  return sum;
-}
 
 template <class Use>
 std::vector<Use> Scaled(std::vector<Use> uses, double factor) {
@@ -52,33 +27,34 @@ std::vector<std::pair<size_t, size_t>> StagesOf(const Schedule& schedule) {
 }
 
 CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
+                               const PhaseLoads& loads,
                                const ProtocolPair& protocols, Bytes bytes,
                                const NetworkResources& resources)
-    : routed_(routed),
+    : routed_(&routed),
       protocols_(protocols),
-      bytes_(static_cast<double>(bytes.value())),
-      resources_(resources) {
+      bytes_(bytes),
+      resources_(&resources) {
   const Schedule& schedule = routed.schedule();
   for (const auto& [begin, end] : StagesOf(schedule)) {
     Stage& stage = stages_.emplace_back();
     for (size_t phase = begin; phase < end; ++phase) {
-      const auto weight = [&](const auto& load) {
+      const auto weight = [&](const TierShares& shares) {
         double sum = 0;
-        if (load.scale_up > 0) {
-          sum += load.scale_up / protocols.of(Tier::kScaleUp).efficiency;
+        if (shares.scale_up > 0) {
+          sum += shares.scale_up / protocols.of(Tier::kScaleUp).efficiency;
         }
-        if (load.scale_out > 0) {
-          sum += load.scale_out / protocols.of(Tier::kScaleOut).efficiency;
+        if (shares.scale_out > 0) {
+          sum += shares.scale_out / protocols.of(Tier::kScaleOut).efficiency;
         }
         return sum;
       };
       std::vector<ResourceUse> uses;
-      for (const RoutedSchedule::Load& load : routed.loads(phase)) {
-        uses.push_back({load.resource, weight(load)});
+      for (const ResourceLoad& load : loads.loads(phase)) {
+        uses.push_back({load.resource, weight(load.shares)});
       }
       std::vector<PortUse> ports;
-      for (const RoutedSchedule::PortLoad& load : routed.port_loads(phase)) {
-        ports.push_back({load.resource, load.port, weight(load)});
+      for (const PortLoad& load : loads.port_loads(phase)) {
+        ports.push_back({load.resource, load.port, weight(load.shares)});
       }
       stage.latency += routed.Latency(phase, protocols);
       stage.uses = Sum(stage.uses, uses);
@@ -97,13 +73,13 @@ double CollectivePlan::WireOf(absl::Span<const ResourceUse> uses) const {
   double longest = 0;
   for (const ResourceUse& use : uses) {
     longest = std::max(
-        longest, use.weight * bytes_ / resources_.capacities()[use.resource]);
+        longest, use.weight * work() / resources_->capacities()[use.resource]);
   }
   return longest;
 }
 
 double CollectivePlan::WireTime() const {
-  double wire = segment_wire_ * (routed_.schedule().segments - 1);
+  double wire = segment_wire_ * (routed_->schedule().segments - 1);
   for (const Stage& stage : stages_) wire += stage.wire;
   return wire;
 }
@@ -115,11 +91,11 @@ Duration CollectivePlan::SoloTime(const CallOverhead& overhead) const {
 }
 
 PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
-  const int32_t segments = routed_.schedule().segments;
+  const int32_t segments = routed_->schedule().segments;
   PlanSteps plan;
   if (segments > 1) {
     TransferStep all = {.latency = overhead.base + overhead.alongside,
-                        .work = bytes_,
+                        .work = work(),
                         .uses = Scaled(segment_uses_, segments - 1),
                         .ports = Scaled(segment_ports_, segments - 1)};
     for (const Stage& stage : stages_) {
@@ -133,7 +109,7 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
       plan.steps.push_back(
           {.latency = stage.latency +
                       FromSeconds(ToSeconds(overhead.alongside) * part),
-           .work = bytes_,
+           .work = work(),
            .uses = stage.uses,
            .ports = stage.ports});
     }
@@ -158,7 +134,7 @@ absl::StatusOr<PlanSteps> CollectivePlan::Steps(
     case Fidelity::kStepped:
       break;
   }
-  return SteppedPlan(routed_, protocols_, bytes_,
+  return SteppedPlan(*routed_, protocols_, work(),
                      overhead.base + overhead.alongside);
 }
 

@@ -19,21 +19,13 @@
 #include <vector>
 
 #include "base/units.h"
+#include "sim/network/library_costs.h"
 #include "sim/network/routed_schedule.h"
 #include "sim/sharing/transfer_plan.h"
 
 namespace orrery {
 
 enum class Fidelity : uint8_t { kClosedForm, kFluid, kStepped };
-
-// What a call costs besides its messages.
-struct CallOverhead {
-  // Before the first message.
-  Duration base{};
-  // Filling the pipeline and copying the chip's own part: passes while the
-  // bytes flow.
-  Duration alongside{};
-};
 
 // Which message of the schedule a step carries; none for a step that only
 // waits.
@@ -55,18 +47,19 @@ struct PlanSteps {
 // plan runs, unless the schedule is pipelined and one step runs all.
 std::vector<std::pair<size_t, size_t>> StagesOf(const Schedule& schedule);
 
-// Seconds a stage's bytes take with the machine to itself, and its latency.
-struct StageTime {
-  double latency = 0;
-  double wire = 0;
-};
-
 class CollectivePlan {
  public:
-  // `routed` must outlive the plan.
+  // `routed` and `resources` must outlive the plan.
   CollectivePlan(const RoutedSchedule& routed, const ProtocolPair& protocols,
-                 Bytes bytes, const NetworkResources& resources);
+                 Bytes bytes, const NetworkResources& resources)
+      : CollectivePlan(routed, routed.loads(), protocols, bytes, resources) {}
 
+  // The same with other loads on the links, those of others included.
+  CollectivePlan With(const PhaseLoads& loads) const {
+    return CollectivePlan(*routed_, loads, protocols_, bytes_, *resources_);
+  }
+
+  const RoutedSchedule& routed() const { return *routed_; }
   // Seconds on the wire, all stages together, by itself.
   double WireTime() const;
   // With the machine to itself.
@@ -75,8 +68,14 @@ class CollectivePlan {
   // kStepped fails if it would take more than a few million messages.
   absl::StatusOr<PlanSteps> Steps(Fidelity fidelity,
                                   const CallOverhead& overhead) const;
+  // Those of kFluid, which always exist.
+  PlanSteps FluidSteps(const CallOverhead& overhead) const;
 
  private:
+  CollectivePlan(const RoutedSchedule& routed, const PhaseLoads& loads,
+                 const ProtocolPair& protocols, Bytes bytes,
+                 const NetworkResources& resources);
+
   struct Stage {
     Duration latency{};
     // Bytes on resources per byte of the call, efficiency included, for one
@@ -86,12 +85,12 @@ class CollectivePlan {
     double wire = 0;  // seconds, one segment
   };
   double WireOf(absl::Span<const ResourceUse> uses) const;
-  PlanSteps FluidSteps(const CallOverhead& overhead) const;
+  double work() const { return static_cast<double>(bytes_.value()); }
 
-  const RoutedSchedule& routed_;
+  const RoutedSchedule* routed_;
   ProtocolPair protocols_;
-  double bytes_;
-  const NetworkResources& resources_;
+  Bytes bytes_;
+  const NetworkResources* resources_;
   std::vector<Stage> stages_;
   // Of all stages of a segment together.
   std::vector<ResourceUse> segment_uses_;

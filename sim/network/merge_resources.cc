@@ -6,17 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/mix_bits.h"
+
 namespace orrery {
 namespace {
 
 constexpr ResourceId kDropped = static_cast<ResourceId>(-1);
-
-// SplitMix64's finaliser.
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 // A number to about nine digits.
 uint64_t Rounded(double value) {
@@ -42,7 +37,7 @@ struct Signature {
 
 IdVector<ResourceId, double> MergeResources(
     const IdVector<ResourceId, double>& capacities, absl::Span<PlanSteps> plans,
-    IdVector<ResourceId, std::vector<ResourceId>>* kept,
+    IdVector<ResourceId, std::vector<ResourceId>>* merged,
     Arbitration arbitration) {
   IdVector<ResourceId, Signature> signatures(capacities.size());
   uint64_t step_number = 0;
@@ -52,8 +47,8 @@ IdVector<ResourceId, double> MergeResources(
       for (const ResourceUse& use : step.uses) {
         const uint64_t load = Rounded(use.weight / capacities[use.resource]);
         Signature& s = signatures[use.resource];
-        s.a = Mix(s.a ^ Mix(step_number) ^ load);
-        s.b = Mix(s.b + Mix(step_number * 3 + load * 5));
+        s.a = MixBits(s.a ^ MixBits(step_number) ^ load);
+        s.b = MixBits(s.b + MixBits(step_number * 3 + load * 5));
       }
     }
   }
@@ -65,15 +60,15 @@ IdVector<ResourceId, double> MergeResources(
     // Alone where ports count.
     if (arbitration == Arbitration::kPortFair) {
       renamed[id] = left.Add(capacities[id]);
-      if (kept != nullptr) kept->Add({id});
+      if (merged != nullptr) merged->Add({id});
       continue;
     }
     const auto [entry, is_first] = first.try_emplace(signatures[id], id);
     if (is_first) {
       renamed[id] = left.Add(capacities[id]);
-      if (kept != nullptr) kept->Add({});
+      if (merged != nullptr) merged->Add({});
     }
-    if (kept != nullptr) (*kept)[renamed[entry->second]].push_back(id);
+    if (merged != nullptr) (*merged)[renamed[entry->second]].push_back(id);
   }
   for (PlanSteps& plan : plans) {
     for (TransferStep& step : plan.steps) {

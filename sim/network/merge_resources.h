@@ -18,11 +18,11 @@ namespace orrery {
 // loaded alike are still two ports of what follows them.
 //
 // Rewrites the uses in `plans` and returns the capacities of what is left.
-// Loads are taken as alike if they agree to about nine digits. `kept`, if
-// given, tells of each resource that is left which it stands for, in order.
+// Loads are taken as alike if they agree to about nine digits. `merged`,
+// if given, tells of each resource that is left which it stands for, in order.
 IdVector<ResourceId, double> MergeResources(
     const IdVector<ResourceId, double>& capacities, absl::Span<PlanSteps> plans,
-    IdVector<ResourceId, std::vector<ResourceId>>* kept = nullptr,
+    IdVector<ResourceId, std::vector<ResourceId>>* merged = nullptr,
     Arbitration arbitration = Arbitration::kFlowFair);
 
 }  // namespace orrery

@@ -13,11 +13,11 @@ constexpr ResourceId kNone = static_cast<ResourceId>(-1);
 
 // The links of one end of a chip that lead to switches of its own island, if
 // there are several and all are equal.
-std::vector<LinkId> Planes(const Graph& graph, absl::Span<const LinkId> links,
-                           VertexId chip, bool leaving) {
+std::vector<LinkId> Planes(const Graph& graph, VertexId chip,
+                           Direction direction) {
   std::vector<LinkId> planes;
-  for (LinkId id : links) {
-    const VertexId other = leaving ? graph.link(id).to : graph.link(id).from;
+  for (LinkId id : graph.links_at(chip, direction)) {
+    const VertexId other = graph.far_end(id, direction);
     if (graph.kind(other) != VertexKind::kSwitch ||
         graph.island(other) != graph.island(chip)) {
       continue;
@@ -47,9 +47,9 @@ NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
   if (bundle_planes && AllPlanesWhole(graph)) {
     for (VertexId v : graph.vertices()) {
       if (graph.kind(v) != VertexKind::kChip) continue;
-      for (const bool leaving : {true, false}) {
-        const std::vector<LinkId> planes = Planes(
-            graph, leaving ? graph.leaving(v) : graph.entering(v), v, leaving);
+      for (const Direction direction :
+           {Direction::kLeaving, Direction::kEntering}) {
+        const std::vector<LinkId> planes = Planes(graph, v, direction);
         if (planes.size() < 2) continue;
         double bandwidth = 0;
         for (LinkId id : planes) bandwidth += graph.link(id).bandwidth.value();

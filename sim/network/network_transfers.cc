@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "sim/network/merge_resources.h"
 #include "topology/graph/link_tiers.h"
-#include "workload/model/layer.h"
 
 namespace orrery {
 namespace {
@@ -24,20 +23,17 @@ std::vector<VertexId> Chips(const std::vector<int>& ranks) {
 
 CollectiveCall CallOf(const Call& call, const PlacedGroup& group,
                       const ExpertTraffic* traffic) {
-  CollectiveCall result = {call.what.kind, call.what.bytes,
-                           Chips(group.members)};
-  if (call.what.kind == CommunicationKind::kPointToPoint) {
-    result.around = call.what.variant == kAroundTheRing;
-  }
-  const auto route = static_cast<TokenRoute>(call.what.variant);
-  if (call.what.kind == CommunicationKind::kAllToAll &&
-      route != TokenRoute::kEven) {
-    CHECK(traffic != nullptr) << "a routed call without traffic";
+  CollectiveCall result = {.kind = call.what.kind,
+                           .bytes = call.what.bytes,
+                           .chips = Chips(group.members),
+                           .shape = call.what.shape};
+  if (MovesTokens(call.what.shape)) {
+    CHECK(traffic != nullptr) << "tokens move, but nobody says where";
     result.traffic = traffic;
-    result.combine = route == TokenRoute::kCombine;
   }
+  // The first one is the group itself.
   for (size_t i = 1; i < group.replicas.size(); ++i) {
-    result.twins.push_back(Chips(group.replicas[i]));
+    result.replicas.push_back(Chips(group.replicas[i]));
   }
   return result;
 }
@@ -45,13 +41,13 @@ CollectiveCall CallOf(const Call& call, const PlacedGroup& group,
 // For people; only of what is left, since a machine has links by the thousand.
 void DescribeResources(
     const Network& network,
-    const IdVector<ResourceId, std::vector<ResourceId>>& kept,
+    const IdVector<ResourceId, std::vector<ResourceId>>& merged,
     Transfers& transfers) {
   const Graph& graph = network.graph();
   const LinkTiers tiers(graph);
   const IdVector<ResourceId, LinkId> first =
       FirstLinks(graph, network.resources());
-  for (const std::vector<ResourceId>& originals : kept) {
+  for (const std::vector<ResourceId>& originals : merged) {
     transfers.resource_names.Add(LinkName(graph, first[originals.front()]));
     std::map<LinkTier, int64_t> counts;
     for (const ResourceId original : originals) {
@@ -69,14 +65,15 @@ void DescribeResources(
 }  // namespace
 
 absl::StatusOr<Transfers> PlanTransfers(const PlacedProgram& placed,
-                                        Network& network) {
-  return PlanTransfers(placed.program, placed.groups, network,
+                                        CallPlanner& planner) {
+  return PlanTransfers(placed.program, placed.groups, planner,
                        placed.traffic ? &*placed.traffic : nullptr);
 }
 
 absl::StatusOr<Transfers> PlanTransfers(
     const Program& program, const IdVector<GroupId, PlacedGroup>& groups,
-    Network& network, const ExpertTraffic* traffic) {
+    CallPlanner& planner, const ExpertTraffic* traffic) {
+  const Network& network = planner.network();
   CHECK_EQ(groups.size(), program.groups().size());
   Transfers transfers;
   std::vector<PlanSteps> plans;
@@ -84,17 +81,18 @@ absl::StatusOr<Transfers> PlanTransfers(
   for (CallId id : program.calls().ids()) {
     const Call& call = program.calls()[id];
     ASSIGN_OR_RETURN(PlannedCall planned,
-                     network.Plan(CallOf(call, groups[call.group], traffic)));
+                     planner.Plan(CallOf(call, groups[call.group], traffic)));
     plans.push_back(std::move(planned.plan));
     transfers.algorithms.Add(
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));
   }
-  IdVector<ResourceId, std::vector<ResourceId>> kept;
+  const Arbitration arbitration = planner.options().arbitration;
+  IdVector<ResourceId, std::vector<ResourceId>> merged;
   transfers.capacities =
       MergeResources(network.resources().capacities(), absl::MakeSpan(plans),
-                     &kept, network.options().arbitration);
-  transfers.arbitration = network.options().arbitration;
-  DescribeResources(network, kept, transfers);
+                     &merged, arbitration);
+  transfers.arbitration = arbitration;
+  DescribeResources(network, merged, transfers);
   for (const PlanSteps& plan : plans) {
     transfers.plan_of_call.Add(
         plan.orders.empty()

@@ -111,14 +111,15 @@ class Expander {
   int32_t AddMessage(size_t message, const Round& round, int32_t repeat,
                      Duration behind) {
     const StepMessage what = {static_cast<int32_t>(message), segment_, repeat};
-    const RoutedSchedule::Way& way = routed_.way(message);
-    const double efficiency = protocols_.of(way.tier).efficiency;
+    const MessageRoutes& routes = routed_.routes();
+    const MessageRoutes::Route& route = routes.of(message);
+    const double efficiency = protocols_.of(route.tier).efficiency;
     TransferStep flow = {
-        .latency = behind + StepLatency(way, protocols_),
+        .latency = behind + StepLatency(route, protocols_),
         .work = schedule_.ShareOf(schedule_.messages[message], round) * bytes_,
-        .uses = routed_.uses(message)};
+        .uses = routes.uses(message)};
     for (ResourceUse& use : flow.uses) use.weight /= efficiency;
-    const absl::Span<const PortUse> ports = routed_.ports(message);
+    const absl::Span<const PortUse> ports = routes.ports(message);
     flow.ports.assign(ports.begin(), ports.end());
     for (PortUse& use : flow.ports) use.weight /= efficiency;
     if (flow.work <= 0) {

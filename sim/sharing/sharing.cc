@@ -48,7 +48,6 @@ void Sharing::Start(ActivityId id, Time now, const Work& work) {
   activity.moved = 0;
   activity.rate = 0;
   activity.full_rate = work.rate_cap;
-  activity.penalty = work.penalty;
   activity.uses = work.uses;
   activity.ports = work.ports;
   activity.updated = now;
@@ -192,7 +191,7 @@ void Sharing::SolveComponent(Time now) {
   }
   for (const ActivityId id : component_) {
     const Activity& activity = activities_[id];
-    problem_.AddActivity(activity.full_rate, activity.penalty);
+    problem_.AddActivity(activity.full_rate);
     for (const ResourceUse& use : activity.uses) {
       const Resource& resource = resources_[use.resource];
       if (resource.CanLimit()) problem_.AddUse(resource.place, use.weight);

@@ -44,7 +44,6 @@ class Sharing {
   struct Work {
     double amount = 0;
     double rate_cap = kNoRateCap;
-    double penalty = 1;
     absl::Span<const ResourceUse> uses = {};  // must outlive the activity
     absl::Span<const PortUse> ports = {};     // likewise
   };
@@ -90,7 +89,6 @@ class Sharing {
     double moved = 0;  // rate integrated up to `updated`
     double rate = 0;
     double full_rate = 0;  // with everything to itself
-    double penalty = 1;
     absl::Span<const ResourceUse> uses;
     absl::Span<const PortUse> ports;
     Time updated{};

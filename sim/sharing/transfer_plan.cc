@@ -4,28 +4,10 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "sim/sharing/keyed_sum.h"
 
 namespace orrery {
 namespace {
-
-// Sorted by resource, one entry per resource.
-std::vector<ResourceUse> Canonical(std::vector<ResourceUse> uses) {
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const ResourceUse& a, const ResourceUse& b) {
-                     return a.resource != b.resource ? a.resource < b.resource
-                                                     : a.weight < b.weight;
-                   });
-  size_t kept = 0;
-  for (const ResourceUse& use : uses) {
-    if (kept > 0 && uses[kept - 1].resource == use.resource) {
-      uses[kept - 1].weight += use.weight;
-    } else {
-      uses[kept++] = use;
-    }
-  }
-  uses.resize(kept);
-  return uses;
-}
 
 void CheckStep(const TransferStep& step) {
   CHECK(step.latency >= Duration(0)) << step.latency.count();

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -40,6 +41,8 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 struct ResourceUse {
   ResourceId resource;
   double weight;
+  ResourceId key() const { return resource; }
+  void operator+=(const ResourceUse& other) { weight += other.weight; }
   friend bool operator==(const ResourceUse&, const ResourceUse&) = default;
 };
 
@@ -53,6 +56,8 @@ struct PortUse {
   ResourceId resource;
   ResourceId port;  // or kStartsHere
   double weight;
+  std::pair<ResourceId, ResourceId> key() const { return {resource, port}; }
+  void operator+=(const PortUse& other) { weight += other.weight; }
   friend bool operator==(const PortUse&, const PortUse&) = default;
 };
 

@@ -10,6 +10,7 @@
 #include "analytic/collective/group_cost.h"
 #include "base/format.h"
 #include "catalog/resolve.h"
+#include "sim/network/call_planner.h"
 #include "sim/network/network.h"
 #include "tests/status_matchers.h"
 
@@ -75,9 +76,8 @@ void ExpectFormsAgree(const std::string& name, int nodes) {
       const pb::System proto,
       ResolveSystem(Catalog(), name, {fmt::format("system.nodes={}", nodes)}));
   ASSERT_OK_AND_ASSIGN(const System system, System::FromProto(proto));
-  ASSERT_OK_AND_ASSIGN(
-      Network network,
-      Network::Make(system, {.fidelity = Fidelity::kClosedForm}));
+  ASSERT_OK_AND_ASSIGN(const Network network, Network::Make(system));
+  CallPlanner planner(network, {.fidelity = Fidelity::kClosedForm});
   GroupCost cost(system);
   for (const Layout& layout : LayoutsOf(system)) {
     CollectiveCall call;
@@ -92,7 +92,7 @@ void ExpectFormsAgree(const std::string& name, int nodes) {
            {int64_t{4} << 10, int64_t{1} << 20, int64_t{256} << 20}) {
         call.kind = kind;
         call.bytes = Bytes(bytes);
-        ASSERT_OK_AND_ASSIGN(const PlannedCall planned, network.Plan(call));
+        ASSERT_OK_AND_ASSIGN(const PlannedCall planned, planner.Plan(call));
         const double simulated = ToSeconds(planned.solo);
         EXPECT_NEAR(cost.Time(kind, call.bytes, span).count() / simulated, 1,
                     Tolerance(name, nodes, layout, kind))

@@ -77,7 +77,9 @@ Schedule ByIsland(const GroupLayout& layout, const ExpertTraffic& traffic,
 }  // namespace
 
 Schedule ExpertSchedule(const GroupLayout& layout, const ExpertTraffic& traffic,
-                        bool combine) {
+                        CallShape shape) {
+  CHECK(MovesTokens(shape));
+  const bool combine = shape == CallShape::kTokensFromExperts;
   const int n = layout.ranks;
   CHECK_EQ(traffic.share.size(), static_cast<size_t>(n));
   const bool islands = layout.island_size > 0 && layout.island_size < n;
@@ -92,7 +94,7 @@ Schedule ExpertSchedule(const GroupLayout& layout, const ExpertTraffic& traffic,
           traffic.share[static_cast<size_t>(combine ? from : to)]);
     }
   }
-  return TrafficSchedule(n, amounts, /*pairwise=*/false);
+  return TrafficSchedule(n, amounts);
 }
 
 }  // namespace orrery

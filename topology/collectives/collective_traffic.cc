@@ -4,15 +4,13 @@
 
 namespace orrery {
 
-Schedule TrafficSchedule(int32_t ranks, absl::Span<const double> amounts,
-                         bool pairwise) {
+Schedule TrafficSchedule(int32_t ranks, absl::Span<const double> amounts) {
   CHECK_EQ(amounts.size(),
            static_cast<size_t>(ranks) * static_cast<size_t>(ranks));
   ScheduleBuilder builder(CommunicationKind::kAllToAll, ranks, ranks * ranks);
   builder.schedule().chunk_share.assign(amounts.begin(), amounts.end());
   bool open = false;
   for (int32_t offset = 1; offset < ranks; ++offset) {
-    if (pairwise) open = false;
     for (int32_t rank = 0; rank < ranks; ++rank) {
       const int32_t to = (rank + offset) % ranks;
       const ChunkRange block = {.begin = rank * ranks + to};

@@ -7,9 +7,8 @@
 
 namespace orrery {
 
-// All pairs at once, or one offset after the other; pairs without traffic send
-// nothing. Requires: ranks^2 amounts, none negative, one off the diagonal > 0.
-Schedule TrafficSchedule(int32_t ranks, absl::Span<const double> amounts,
-                         bool pairwise);
+// All pairs at once; pairs without traffic send nothing. Requires: ranks^2
+// amounts, none negative, one off the diagonal > 0.
+Schedule TrafficSchedule(int32_t ranks, absl::Span<const double> amounts);
 
 }  // namespace orrery

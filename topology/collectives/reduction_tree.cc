@@ -8,26 +8,6 @@
 namespace orrery {
 namespace {
 
-// Hops from the nearest end point, of every vertex: the tier of a switch.
-std::vector<int32_t> Tiers(const Graph& graph) {
-  std::vector<int32_t> tiers(graph.vertex_count(), -1);
-  std::vector<VertexId> order;
-  for (VertexId v : graph.vertices()) {
-    if (graph.kind(v) != VertexKind::kChip) continue;
-    tiers[Index(v)] = 0;
-    order.push_back(v);
-  }
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (LinkId id : graph.leaving(order[i])) {
-      const VertexId to = graph.link(id).to;
-      if (tiers[Index(to)] >= 0) continue;
-      tiers[Index(to)] = tiers[Index(order[i])] + 1;
-      order.push_back(to);
-    }
-  }
-  return tiers;
-}
-
 // A switch of the tree whose parent is not known yet.
 struct Open {
   int32_t participant = 0;
@@ -37,10 +17,12 @@ struct Open {
 
 class TreeFinder {
  public:
-  TreeFinder(const Graph& graph, Stems& stems, int32_t ranks, bool spread)
+  TreeFinder(const Graph& graph, SharedSegments& segments, int32_t ranks,
+             bool spread)
       : graph_(graph),
-        stems_(stems),
-        tiers_(Tiers(graph)),
+        segments_(segments),
+        tiers_(
+            HopsFrom(graph, VertexKind::kChip, [](VertexId) { return true; })),
         ranks_(ranks),
         spread_(spread) {
     tree_.parents.resize(static_cast<size_t>(ranks), -1);
@@ -54,8 +36,8 @@ class TreeFinder {
     std::vector<Open> open;
     for (int32_t r = first; r < ranks_; r += stride) {
       const VertexId chip = chips[static_cast<size_t>(r)];
-      const Stem& up = stems_.Leaving(chip);
-      if (up.count == 0 || stems_.Entering(chip).end != up.end ||
+      const SharedSegment& up = segments_.Leaving(chip);
+      if (up.count == 0 || segments_.Entering(chip).end != up.end ||
           graph_.kind(up.end) != VertexKind::kSwitch) {
         return false;
       }
@@ -87,8 +69,7 @@ class TreeFinder {
     for (VertexId v : vertices) {
       for (LinkId id : graph_.leaving(v)) {
         const VertexId to = graph_.link(id).to;
-        if (graph_.kind(to) == VertexKind::kSwitch &&
-            tiers_[Index(to)] > tiers_[Index(v)]) {
+        if (graph_.kind(to) == VertexKind::kSwitch && tiers_[to] > tiers_[v]) {
           above.push_back(to);
         }
       }
@@ -130,8 +111,8 @@ class TreeFinder {
   }
 
   const Graph& graph_;
-  Stems& stems_;
-  std::vector<int32_t> tiers_;
+  SharedSegments& segments_;
+  IdVector<VertexId, int32_t> tiers_;  // hops from the nearest chip
   int32_t ranks_;
   bool spread_;
   size_t turn_ = 0;
@@ -140,14 +121,15 @@ class TreeFinder {
 
 }  // namespace
 
-std::optional<ReductionTree> FindReductionTree(const Graph& graph, Stems& stems,
+std::optional<ReductionTree> FindReductionTree(const Graph& graph,
+                                               SharedSegments& segments,
                                                absl::Span<const VertexId> chips,
                                                int32_t island_size,
                                                bool spread) {
   const auto ranks = static_cast<int32_t>(chips.size());
   const int32_t places = std::max(1, island_size);
   if (ranks < 2 || places >= ranks) return std::nullopt;
-  TreeFinder finder(graph, stems, ranks, spread);
+  TreeFinder finder(graph, segments, ranks, spread);
   for (int32_t place = 0; place < places; ++place) {
     if (!finder.Add(chips, place, places)) return std::nullopt;
   }

@@ -1,11 +1,12 @@
 #pragma once
 // ReductionTree: the switches of a fabric that add up for a group (SHARP).
 //
-// Each rank sends to the leaf its stem leads to; leaves send on to a switch
-// above that all of them reach, tier by tier, until one has everything; results
-// come down the same way (Graham et al., "Scalable hierarchical aggregation
-// protocol", COMHPC 2016). A switch of the tree is one vertex, or, where the
-// fabric sprays, all that could take its place, each for its part of the data.
+// Each rank sends to the leaf its shared segment leads to; leaves send on to a
+// switch above that all of them reach, tier by tier, until one has everything;
+// results come down the same way (Graham et al., "Scalable hierarchical
+// aggregation protocol", COMHPC 2016). A switch of the tree is one vertex, or,
+// where the fabric sprays, all that could take its place, each for its part of
+// the data.
 //
 // Ranks on islands of G have a tree per place, over the ranks of that place:
 // on rails such a tree is one leaf, as long as the leaf has the ports.
@@ -15,7 +16,7 @@
 #include <vector>
 
 #include "topology/graph/graph.h"
-#include "topology/routing/stems.h"
+#include "topology/routing/shared_segment.h"
 
 namespace orrery {
 
@@ -31,7 +32,8 @@ struct ReductionTree {
 // or 1: one tree for all). `spread`: over all switches of a tier that will do;
 // else one of them, by the number of the group's first chip. Nothing where a
 // chip has no single leaf, or no switches join the leaves tier by tier.
-std::optional<ReductionTree> FindReductionTree(const Graph& graph, Stems& stems,
+std::optional<ReductionTree> FindReductionTree(const Graph& graph,
+                                               SharedSegments& segments,
                                                absl::Span<const VertexId> chips,
                                                int32_t island_size,
                                                bool spread);

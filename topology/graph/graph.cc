@@ -80,6 +80,34 @@ Graph GraphBuilder::Build() && {
   return std::move(graph_);
 }
 
+std::vector<VertexId> Chips(const Graph& graph) {
+  std::vector<VertexId> chips;
+  for (VertexId id : graph.vertices()) {
+    if (graph.kind(id) == VertexKind::kChip) chips.push_back(id);
+  }
+  return chips;
+}
+
+IdVector<VertexId, int32_t> HopsFrom(const Graph& graph, VertexKind kind,
+                                     absl::FunctionRef<bool(VertexId)> enters) {
+  IdVector<VertexId, int32_t> hops(graph.vertex_count(), -1);
+  std::vector<VertexId> order;
+  for (VertexId v : graph.vertices()) {
+    if (graph.kind(v) != kind) continue;
+    hops[v] = 0;
+    order.push_back(v);
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (LinkId id : graph.leaving(order[i])) {
+      const VertexId to = graph.link(id).to;
+      if (hops[to] >= 0 || !enters(to)) continue;
+      hops[to] = hops[order[i]] + 1;
+      order.push_back(to);
+    }
+  }
+  return hops;
+}
+
 std::string VertexName(const Graph& graph, VertexId id) {
   switch (graph.kind(id)) {
     case VertexKind::kChip:

@@ -14,6 +14,7 @@
 //   const Graph graph = std::move(builder).Build();
 //
 // Memory: about 60 bytes per directed link, 20 per vertex.
+#include <absl/functional/function_ref.h>
 #include <absl/types/span.h>
 
 #include <cstdint>
@@ -33,6 +34,9 @@ enum class LinkClassId : int32_t {};
 enum class GridId : int32_t {};
 
 enum class VertexKind : uint8_t { kChip, kNic, kSwitch };
+
+// Of links at a vertex: those that lead away from it, or to it.
+enum class Direction : uint8_t { kLeaving, kEntering };
 
 // Where a link is in the machine and in the price table.
 struct LinkClassName {
@@ -102,6 +106,13 @@ class Graph {
   }
   absl::Span<const LinkId> entering(VertexId id) const {
     return Slice(entering_, entering_begin_, id);
+  }
+  absl::Span<const LinkId> links_at(VertexId id, Direction direction) const {
+    return direction == Direction::kLeaving ? leaving(id) : entering(id);
+  }
+  // The other end of a link that leaves a vertex, or enters it.
+  VertexId far_end(LinkId id, Direction direction) const {
+    return direction == Direction::kLeaving ? link(id).to : link(id).from;
   }
   // The dragonfly group a vertex belongs to, negative for none. A minimal way
   // leads through no third group as long as it can.
@@ -177,6 +188,15 @@ class GraphBuilder {
                           absl::Span<const double> remaining);
   Graph graph_;
 };
+
+// The chips in the order of ids: the end points of all traffic.
+std::vector<VertexId> Chips(const Graph& graph);
+
+// Links from the nearest vertex of `kind` on, of every vertex that can be
+// reached over vertices that `enters` accepts; -1 of the others. Cost:
+// O(links).
+IdVector<VertexId, int32_t> HopsFrom(const Graph& graph, VertexKind kind,
+                                     absl::FunctionRef<bool(VertexId)> enters);
 
 // "chip 3", "NIC 12" or "switch 40": kind and vertex number, for messages.
 std::string VertexName(const Graph& graph, VertexId id);

@@ -1,36 +1,24 @@
 #include "topology/graph/link_tiers.h"
 
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/format.h"
 
 namespace orrery {
 
 LinkTiers::LinkTiers(const Graph& graph)
-    : graph_(graph), tiers_(graph.vertex_count(), 0) {
-  std::vector<VertexId> last;
-  for (const VertexId v : graph.vertices()) {
-    if (graph.kind(v) == VertexKind::kNic) last.push_back(v);
-  }
-  for (int32_t tier = 1; !last.empty(); ++tier) {
-    std::vector<VertexId> next;
-    for (const VertexId v : last) {
-      for (const LinkId link : graph.leaving(v)) {
-        const VertexId to = graph.link(link).to;
-        if (graph.kind(to) != VertexKind::kSwitch || tiers_[to] > 0) continue;
-        tiers_[to] = tier;
-        next.push_back(to);
-      }
-    }
-    last = std::move(next);
-  }
-}
+    : graph_(graph), hops_(HopsFrom(graph, VertexKind::kNic, [&](VertexId v) {
+        return graph.kind(v) == VertexKind::kSwitch;
+      })) {}
 
 LinkTier LinkTiers::of(LinkId id) const {
   const Link& link = graph_.link(id);
-  LinkTier::End low = {graph_.kind(link.from), tiers_[link.from]};
-  LinkTier::End high = {graph_.kind(link.to), tiers_[link.to]};
+  const auto end = [&](VertexId v) {
+    return LinkTier::End{graph_.kind(v), std::max(0, hops_[v])};
+  };
+  LinkTier::End low = end(link.from);
+  LinkTier::End high = end(link.to);
   if (high < low) std::swap(low, high);
   return {link.link_class, low, high};
 }

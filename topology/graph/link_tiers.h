@@ -39,7 +39,7 @@ class LinkTiers {
 
  private:
   const Graph& graph_;
-  IdVector<VertexId, int32_t> tiers_;
+  IdVector<VertexId, int32_t> hops_;  // from the nearest NIC
 };
 
 }  // namespace orrery

@@ -10,8 +10,6 @@
 namespace orrery {
 namespace {
 
-constexpr int kMaxChannels = 4096;
-
 std::optional<ProtocolUse> ReadUse(const FieldReader& fields) {
   if (!fields.Has("use")) return std::nullopt;
   switch (fields.Enum<pb::CollectiveCalibration::Use>("use")) {
@@ -119,7 +117,6 @@ NetworkCalibration ReadNetworkCalibration(const FieldReader& fields) {
       .library = fields.Text("library"),
       .protocols = {},
       .base_latency = fields.NonNegative<Duration>("base_latency"),
-      .channels = fields.Count("channels", 1, kMaxChannels),
       .algorithms = ReadAlgorithms(fields),
       .local_bandwidth =
           fields.OptionalPositive<BytesPerSecond>("local_bandwidth"),

@@ -48,8 +48,6 @@ struct NetworkCalibration {
   std::vector<Protocol> protocols;
   // Fixed cost of a call, on top of the steps.
   Duration base_latency;
-  // The most channels a collective may use.
-  int channels;
   // Algorithms the library has: "ring", or "all_reduce/nvls" for one operation
   // only. An operation with none listed may use all.
   std::vector<std::string> algorithms;

@@ -5,24 +5,24 @@
 
 #include <algorithm>
 
+#include "base/mix_bits.h"
 #include "base/status.h"
-#include "topology/graph/metrics.h"
 #include "topology/routing/adaptive_split.h"
 #include "topology/routing/dimension_order.h"
 
 namespace orrery {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea and Flood, 2014).
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+uint64_t Mix(uint64_t x) { return MixBits(x + kSplitMixIncrement); }
 
 uint64_t HashOf(VertexId from, VertexId to, uint64_t flow, uint64_t place) {
   return Mix(Mix(Mix(Mix(Index(from)) ^ Index(to)) ^ flow) ^ place);
+}
+
+absl::Status CutOff(const Graph& graph, VertexId from, VertexId to) {
+  return absl::FailedPreconditionError(
+      fmt::format("no path from {} to {}: they are cut off from each other",
+                  VertexName(graph, from), VertexName(graph, to)));
 }
 
 // Merges repeated links, keeping the first place of each.
@@ -64,19 +64,24 @@ std::string_view RoutingName(Routing routing) {
   return "";
 }
 
+Duration MeanLatency(const Graph& graph, absl::Span<const LinkShare> links) {
+  double latency = 0;
+  for (const LinkShare& l : links) {
+    latency += l.share * ToSeconds(graph.link(l.link).latency);
+  }
+  return FromSeconds(latency);
+}
+
 Router::Router(const Graph& graph, Routing routing)
     : graph_(graph),
       routing_(routing),
       paths_(graph),
-      stems_(graph),
+      segments_(graph),
       chips_(Chips(graph)) {}
 
 Route Router::Finish(std::vector<LinkShare> links) const {
-  double latency = 0;
-  for (const LinkShare& l : links) {
-    latency += l.share * ToSeconds(graph_.link(l.link).latency);
-  }
-  return {std::move(links), FromSeconds(latency)};
+  const Duration latency = MeanLatency(graph_, links);
+  return {std::move(links), latency};
 }
 
 // Follows the links of all shortest paths from one end to the other.
@@ -135,9 +140,7 @@ absl::StatusOr<Route> Router::FindWith(Routing routing, VertexId from,
   }
   const absl::Span<const LinkShare> all = paths_.Between(from, to);
   if (all.empty()) {
-    return absl::FailedPreconditionError(
-        fmt::format("no path from {} to {}: they are cut off from each other",
-                    VertexName(graph_, from), VertexName(graph_, to)));
+    return CutOff(graph_, from, to);
   }
   switch (routing) {
     case Routing::kMinimal:
@@ -185,13 +188,13 @@ absl::StatusOr<std::vector<Route>> Router::FindAll(
   return routes;
 }
 
-std::vector<LinkShare> RouteSet::LinksOf(const Way& way) const {
+std::vector<LinkShare> RouteSet::LinksOf(const Entry& route) const {
   std::vector<LinkShare> links;
-  for (int32_t i = way.own_begin; i < way.own_end; ++i) {
+  for (int32_t i = route.own_begin; i < route.own_end; ++i) {
     links.push_back({own[static_cast<size_t>(i)], 1});
   }
-  if (way.middle >= 0) {
-    const auto& middle = middles[static_cast<size_t>(way.middle)];
+  if (route.middle >= 0) {
+    const auto& middle = middles[static_cast<size_t>(route.middle)];
     links.insert(links.end(), middle.begin(), middle.end());
   }
   return links;
@@ -199,10 +202,10 @@ std::vector<LinkShare> RouteSet::LinksOf(const Way& way) const {
 
 namespace {
 
-// Whether both stems can be cut off a pair's paths: the middle is then looked
-// for where the pair itself would be, and no link is on both.
-bool CanSplit(const Graph& graph, const Demand& d, const Stem& out,
-              const Stem& in) {
+// Whether both segments can be cut off a pair's paths: the middle is then
+// looked for where the pair itself would be, and no link is on both.
+bool CanSplit(const Graph& graph, const Demand& d, const SharedSegment& out,
+              const SharedSegment& in) {
   if (out.count == 0 || in.count == 0) return false;
   if (graph.island(d.from) && graph.island(d.from) == graph.island(d.to)) {
     return false;
@@ -225,41 +228,36 @@ bool CanSplit(const Graph& graph, const Demand& d, const Stem& out,
 
 absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
   RouteSet set;
-  set.ways.reserve(demands.size());
+  set.routes.reserve(demands.size());
   if (routing_ != Routing::kSpray) {
     ASSIGN_OR_RETURN(std::vector<Route> routes, FindAll(demands));
     for (Route& route : routes) {
-      set.ways.push_back(
+      set.routes.push_back(
           {0, 0, static_cast<int32_t>(set.middles.size()), route.latency});
       set.middles.push_back(std::move(route.links));
     }
     return set;
   }
-  const auto cut_off = [&](const Demand& d) {
-    return absl::FailedPreconditionError(
-        fmt::format("no path from {} to {}: they are cut off from each other",
-                    VertexName(graph_, d.from), VertexName(graph_, d.to)));
-  };
   absl::flat_hash_map<std::pair<VertexId, VertexId>, int32_t> known;
   std::vector<Duration> latencies;  // of each middle
   const auto add_middle = [&](absl::Span<const LinkShare> links) {
     set.middles.emplace_back(links.begin(), links.end());
-    latencies.push_back(Finish(set.middles.back()).latency);
+    latencies.push_back(MeanLatency(graph_, links));
     return static_cast<int32_t>(set.middles.size()) - 1;
   };
   for (const Demand& d : demands) {
-    const Stem& out = stems_.Leaving(d.from);
-    const Stem& in = stems_.Entering(d.to);
-    RouteSet::Way way = {static_cast<int32_t>(set.own.size()), 0, -1};
+    const SharedSegment& out = segments_.Leaving(d.from);
+    const SharedSegment& in = segments_.Entering(d.to);
+    RouteSet::Entry route = {static_cast<int32_t>(set.own.size()), 0, -1};
     if (!CanSplit(graph_, d, out, in)) {
       const absl::Span<const LinkShare> all = paths_.Between(d.from, d.to);
-      if (all.empty()) return cut_off(d);
-      way.middle = add_middle(all);
+      if (all.empty()) return CutOff(graph_, d.from, d.to);
+      route.middle = add_middle(all);
     } else {
-      for (const Stem* stem : {&out, &in}) {
-        for (LinkId id : stem->all()) {
+      for (const SharedSegment* segment : {&out, &in}) {
+        for (LinkId id : segment->all()) {
           set.own.push_back(id);
-          way.latency += graph_.link(id).latency;
+          route.latency += graph_.link(id).latency;
         }
       }
       if (out.end != in.end) {
@@ -267,60 +265,19 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
         if (is_new) {
           const absl::Span<const LinkShare> all =
               paths_.Between(out.end, in.end);
-          if (all.empty()) return cut_off(d);
+          if (all.empty()) return CutOff(graph_, d.from, d.to);
           found->second = add_middle(all);
         }
-        way.middle = found->second;
+        route.middle = found->second;
       }
     }
-    way.own_end = static_cast<int32_t>(set.own.size());
-    if (way.middle >= 0) {
-      way.latency += latencies[static_cast<size_t>(way.middle)];
+    route.own_end = static_cast<int32_t>(set.own.size());
+    if (route.middle >= 0) {
+      route.latency += latencies[static_cast<size_t>(route.middle)];
     }
-    set.ways.push_back(way);
+    set.routes.push_back(route);
   }
   return set;
-}
-
-absl::StatusOr<std::vector<double>> Router::Loads(
-    absl::Span<const Demand> demands) {
-  std::vector<double> loads(graph_.link_count(), 0);
-  // From many destinations per source on, one search per source is cheaper.
-  constexpr size_t kDense = 16;
-  std::vector<Demand> sparse;
-  std::vector<double> amounts;
-  for (size_t begin = 0; begin < demands.size();) {
-    size_t end = begin;
-    while (end < demands.size() && demands[end].from == demands[begin].from) {
-      ++end;
-    }
-    if (routing_ != Routing::kSpray || end - begin < kDense ||
-        graph_.island(demands[begin].from) ||
-        graph_.group(demands[begin].from) >= 0) {
-      sparse.insert(sparse.end(), demands.begin() + begin,
-                    demands.begin() + end);
-    } else {
-      amounts.assign(graph_.vertex_count(), 0);
-      for (size_t i = begin; i < end; ++i) {
-        amounts[Index(demands[i].to)] += demands[i].bytes;
-      }
-      const VertexId from = demands[begin].from;
-      if (const auto cut =
-              paths_.AddLoads(from, amounts, absl::MakeSpan(loads))) {
-        return absl::FailedPreconditionError(fmt::format(
-            "no path from {} to {}: they are cut off from each other",
-            VertexName(graph_, from), VertexName(graph_, *cut)));
-      }
-    }
-    begin = end;
-  }
-  ASSIGN_OR_RETURN(const std::vector<Route> routes, FindAll(sparse));
-  for (size_t i = 0; i < routes.size(); ++i) {
-    for (const LinkShare& l : routes[i].links) {
-      loads[Index(l.link)] += l.share * sparse[i].bytes;
-    }
-  }
-  return loads;
 }
 
 }  // namespace orrery

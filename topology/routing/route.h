@@ -19,7 +19,8 @@
 //                      a set of demands (UGAL in a fluid model). A single flow
 //                      has nothing to avoid and is sprayed
 //
-// A pair that faults have cut off is an error that names it.
+// A pair that faults have cut off is an error that names it. A router keeps
+// scratch space and what it has found: one object, one thread.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
@@ -27,8 +28,8 @@
 
 #include "topology/graph/graph.h"
 #include "topology/machine/fabric.h"
+#include "topology/routing/shared_segment.h"
 #include "topology/routing/shortest_paths.h"
-#include "topology/routing/stems.h"
 
 namespace orrery {
 
@@ -49,22 +50,25 @@ struct Demand {
   uint64_t flow = 0;
 };
 
-// The ways of many flows, with what they have in common kept once: a way is its
-// own links, each with all of its traffic, and a middle part that others may
-// have as well.
+// Of the links passed, averaged over the shares.
+Duration MeanLatency(const Graph& graph, absl::Span<const LinkShare> links);
+
+// The routes of many flows, with what they have in common kept once: a route is
+// its own links, each with all of its traffic, and a middle part that others
+// may have as well.
 struct RouteSet {
-  struct Way {
+  struct Entry {
     int32_t own_begin;  // in `own`
     int32_t own_end;
     int32_t middle;  // in `middles`, or -1
     Duration latency{};
   };
-  std::vector<Way> ways;
+  std::vector<Entry> routes;
   std::vector<LinkId> own;
   std::vector<std::vector<LinkShare>> middles;
 
-  // All links of a way; no link twice.
-  std::vector<LinkShare> LinksOf(const Way& way) const;
+  // All links of a route; no link twice.
+  std::vector<LinkShare> LinksOf(const Entry& route) const;
 };
 
 class Router {
@@ -74,20 +78,17 @@ class Router {
 
   const Graph& graph() const { return graph_; }
 
-  // The way of one flow by itself. Requires: from != to.
+  // The route of one flow by itself. Requires: from != to.
   absl::StatusOr<Route> Find(VertexId from, VertexId to, uint64_t flow = 0);
 
-  // The ways of many flows, in their order.
+  // The routes of many flows, in their order.
   absl::StatusOr<std::vector<Route>> FindAll(absl::Span<const Demand> demands);
 
   // The same, with common parts kept once. Cost of sprayed flows: a search per
   // pair of leaves, not per pair of chips.
   absl::StatusOr<RouteSet> FindSet(absl::Span<const Demand> demands);
 
-  Stems& stems() { return stems_; }
-
-  // Bytes on every link when all demands are carried.
-  absl::StatusOr<std::vector<double>> Loads(absl::Span<const Demand> demands);
+  SharedSegments& segments() { return segments_; }
 
  private:
   absl::StatusOr<Route> FindWith(Routing routing, VertexId from, VertexId to,
@@ -100,7 +101,7 @@ class Router {
   const Graph& graph_;
   Routing routing_;
   ShortestPaths paths_;
-  Stems stems_;
+  SharedSegments segments_;
   std::vector<VertexId> chips_;
 };
 

@@ -29,16 +29,15 @@ bool ShortestPaths::Allows(const Domain& domain, VertexId v) const {
 }
 
 // Reaches everything one link beyond the deepest level.
-template <bool kForward>
+template <Direction kDirection>
 void ShortestPaths::Advance(Side& side, VertexId origin, const Domain& domain) {
   const size_t level_end = side.order.size();
   const int32_t next_depth = side.depth[Index(side.order.back())] + 1;
   for (size_t i = side.level_begin; i < level_end; ++i) {
     const VertexId at = side.order[i];
     if (at != origin && !graph_.forwards(at)) continue;
-    for (LinkId id : kForward ? graph_.leaving(at) : graph_.entering(at)) {
-      const VertexId next =
-          kForward ? graph_.link(id).to : graph_.link(id).from;
+    for (LinkId id : graph_.links_at(at, kDirection)) {
+      const VertexId next = graph_.far_end(id, kDirection);
       if (!Allows(domain, next)) continue;
       const size_t n = Index(next);
       if (side.stamp[n] != search_) {
@@ -74,9 +73,9 @@ bool ShortestPaths::Search(VertexId from, VertexId to, const Domain& domain) {
     const size_t behind = backward_.order.size() - backward_.level_begin;
     if (ahead == 0 || behind == 0) return false;
     if (ahead <= behind) {
-      Advance<true>(forward_, from, domain);
+      Advance<Direction::kLeaving>(forward_, from, domain);
     } else {
-      Advance<false>(backward_, to, domain);
+      Advance<Direction::kEntering>(backward_, to, domain);
     }
   }
 }
@@ -136,39 +135,6 @@ absl::Span<const LinkShare> ShortestPaths::Between(VertexId from, VertexId to) {
   const bool narrowed = domain.island || domain.groups;
   if ((narrowed && Search(from, to, domain)) || Search(from, to, {})) Collect();
   return result_;
-}
-
-std::optional<VertexId> ShortestPaths::AddLoads(
-    VertexId from, absl::Span<const double> amounts, absl::Span<double> loads) {
-  ++search_;
-  Start(forward_, from);
-  while (forward_.level_begin < forward_.order.size()) {
-    Advance<true>(forward_, from, {});
-  }
-  for (VertexId v : graph_.vertices()) {
-    if (amounts[Index(v)] > 0 && !Reached(forward_, v)) return v;
-  }
-  for (VertexId v : forward_.order) flow_[Index(v)] = amounts[Index(v)];
-  for (size_t i = forward_.order.size(); i-- > 1;) {
-    const VertexId at = forward_.order[i];
-    const double flow = flow_[Index(at)];
-    flow_[Index(at)] = 0;
-    if (flow == 0) continue;
-    for (LinkId id : graph_.entering(at)) {
-      const VertexId before = graph_.link(id).from;
-      if (!Reached(forward_, before) ||
-          forward_.depth[Index(before)] + 1 != forward_.depth[Index(at)] ||
-          (before != from && !graph_.forwards(before))) {
-        continue;
-      }
-      const double share =
-          flow * forward_.paths[Index(before)] / forward_.paths[Index(at)];
-      flow_[Index(before)] += share;
-      loads[Index(id)] += share;
-    }
-  }
-  flow_[Index(from)] = 0;
-  return std::nullopt;
 }
 
 }  // namespace orrery

@@ -33,15 +33,6 @@ class ShortestPaths {
   // there is no path. Valid until the next call. Requires: from != to.
   absl::Span<const LinkShare> Between(VertexId from, VertexId to);
 
-  // Adds to `loads` what `from` puts on every link when it sends
-  // `amounts[v]` to each vertex v, split evenly over all shortest paths
-  // (Brandes' accumulation, 2001). Returns a vertex that is cut off, if any.
-  // Cost: O(links), whatever the number of destinations; islands and groups
-  // are not looked at.
-  std::optional<VertexId> AddLoads(VertexId from,
-                                   absl::Span<const double> amounts,
-                                   absl::Span<double> loads);
-
  private:
   // One direction of a search.
   struct Side {
@@ -58,7 +49,7 @@ class ShortestPaths {
   };
   bool Allows(const Domain& domain, VertexId v) const;
   void Start(Side& side, VertexId at);
-  template <bool kForward>
+  template <Direction kDirection>
   void Advance(Side& side, VertexId origin, const Domain& domain);
   bool Reached(const Side& side, VertexId v) const {
     return side.stamp[Index(v)] == search_;

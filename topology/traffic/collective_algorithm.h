@@ -28,5 +28,10 @@ enum class CollectiveAlgorithm : uint8_t {
   kPxn,
 };
 std::string_view NameOf(CollectiveAlgorithm algorithm);
+// Whether switches do the adding up.
+constexpr bool ReducesInNetwork(CollectiveAlgorithm algorithm) {
+  return algorithm == CollectiveAlgorithm::kSwitchMulticast ||
+         algorithm == CollectiveAlgorithm::kReductionTree;
+}
 
 }  // namespace orrery

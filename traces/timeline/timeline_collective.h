@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/network/call_planner.h"
 #include "sim/network/network.h"
 #include "sim/sharing/transfer_log.h"
 #include "traces/format/perfetto_writer.h"

@@ -132,9 +132,9 @@ int32_t PassWriter::EmitExchange(const Exchange& exchange, const Tasks& after,
                .bytes = Bytes(std::max<int64_t>(
                    1, (exchange.bytes.value() + pieces - 1) / pieces)),
                .share = options_.exchange_share,
-               .variant = exchange.kind == ExchangeKind::kRing
-                              ? kAroundTheRing
-                              : static_cast<int32_t>(exchange.route)}};
+               .shape = exchange.kind == ExchangeKind::kRing
+                            ? CallShape::kAroundTheRing
+                            : exchange.shape}};
   Await(task, after);
   // A kernel that an exchange waits for must not grow any more.
   if (std::find(after.begin(), after.end(), open_kernel_) != after.end()) {

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "topology/traffic/call_shape.h"
 #include "topology/traffic/communication_kind.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
@@ -53,9 +54,6 @@ enum class ExchangeGroup : uint8_t {
   kExpert,
   kExpertTensor,
 };
-// What an all-to-all is for, where that tells who sends how much to whom (see
-// ExpertTraffic): tokens on their way to experts, or back.
-enum class TokenRoute : uint8_t { kEven, kDispatch, kCombine };
 std::string_view Name(ExchangeKind kind);
 // What the network is asked for. A step of a ring sends a block to the next.
 CommunicationKind CommunicationKindOf(ExchangeKind kind);
@@ -70,7 +68,9 @@ struct Exchange {
   Bytes bytes{};
   // Steps of a ring; 1 otherwise.
   int32_t steps = 1;
-  TokenRoute route = TokenRoute::kEven;
+  // Of an all-to-all: tokens on their way to experts, or back, where that tells
+  // who sends how much to whom.
+  CallShape shape = CallShape::kEven;
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
 

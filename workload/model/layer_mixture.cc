@@ -114,7 +114,7 @@ void AddMixture(LayerBuilder& b) {
   const int64_t width = moe.expert_width / shape.expert_tensor;
   const int64_t up_width = width * (moe.gated() ? 2 : 1);
   const ExpertLoad load = LoadOf(b);
-  const auto all_to_all = [&](DType dtype, TokenRoute route) {
+  const auto all_to_all = [&](DType dtype, CallShape tokens) {
     const int64_t elements = load.sent_rows * hidden;
     Bytes bytes = StorageBytes(dtype, elements);
     if (Bits(dtype) < 16) {
@@ -123,10 +123,12 @@ void AddMixture(LayerBuilder& b) {
     return Exchange{.kind = ExchangeKind::kAllToAll,
                     .group = ExchangeGroup::kExpert,
                     .bytes = bytes,
-                    .route = shape.routed ? route : TokenRoute::kEven};
+                    .shape = shape.routed ? tokens : CallShape::kEven};
   };
-  const Exchange dispatch = all_to_all(shape.dispatch, TokenRoute::kDispatch);
-  const Exchange combine = all_to_all(shape.activation, TokenRoute::kCombine);
+  const Exchange dispatch =
+      all_to_all(shape.dispatch, CallShape::kTokensToExperts);
+  const Exchange combine =
+      all_to_all(shape.activation, CallShape::kTokensFromExperts);
   const auto expert_tensor = [&](ExchangeKind kind) {
     return Exchange{
         .kind = kind,

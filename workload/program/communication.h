@@ -3,21 +3,16 @@
 // algorithm, the route or the time, which the network layer decides per call.
 //
 // A program's distinct calls are dense (`Program::calls()`), so that a table
-// with one transfer plan per call is all the engine needs. `variant` tells
-// apart calls that agree in kind and bytes but that the network should treat
-// differently: it is the TokenRoute of an all-to-all among experts, and
-// kAroundTheRing for a point-to-point call in which every member sends to the
-// next one and the last to the first.
+// with one transfer plan per call is all the engine needs.
 #include <compare>
-#include <cstdint>
+#include <type_traits>
 
 #include "base/simulation_ids.h"
 #include "base/units.h"
+#include "topology/traffic/call_shape.h"
 #include "topology/traffic/communication_kind.h"
 
 namespace orrery {
-
-inline constexpr int32_t kAroundTheRing = 1;
 
 // The part of a chip taken by something that runs on it, 1 being all of it.
 struct ChipShare {
@@ -32,9 +27,10 @@ struct Communication {
   CommunicationKind kind = CommunicationKind::kAllReduce;
   Bytes bytes = {};
   ChipShare share = {};
-  int32_t variant = 0;
+  CallShape shape = CallShape::kEven;
   friend auto operator<=>(const Communication&, const Communication&) = default;
 };
+static_assert(std::is_trivially_copyable_v<Communication>);
 
 struct Call {
   GroupId group;

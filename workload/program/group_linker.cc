@@ -20,10 +20,10 @@ std::string GroupLinker::DescribeCall(const Attachment& a, size_t n) const {
   const Role& role = roles_[ranks_[a.rank].role];
   const TaskId task = slot.sequence[n];
   const Communication& what = role.communication(role.task(task));
-  return fmt::format(
-      "{} makes {} of {} bytes (share {}/{}, variant {}) in task '{}'",
-      Describe(a), NameOf(what.kind), what.bytes.value(), what.share.compute,
-      what.share.memory, what.variant, names_[role.name_of(task)]);
+  return fmt::format("{} makes {} of {} bytes (share {}/{}, {}) in task '{}'",
+                     Describe(a), NameOf(what.kind), what.bytes.value(),
+                     what.share.compute, what.share.memory, NameOf(what.shape),
+                     names_[role.name_of(task)]);
 }
 
 std::optional<size_t> GroupLinker::FirstDifference(const Attachment& a,

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sim/engine/engine.h"
-#include "sim/engine/span_sinks.h"
 #include "tests/sim/engine/event_queues.h"
+#include "tests/sim/engine/hash_sink.h"
 #include "tests/sim/engine/random_program.h"
 #include "tests/status_matchers.h"
 

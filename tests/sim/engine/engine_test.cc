@@ -75,26 +75,6 @@ TYPED_TEST(Engine, ACollectiveStartsWhenTheLastMemberArrives) {
             (Release{Release::By::kDependency, static_cast<int32_t>(kTensor)}));
 }
 
-// The second collective is ready at 1 but its stream is busy until 10.
-TYPED_TEST(Engine, QueuedTimeIsFoundFromTheSpans) {
-  ProgramBuilder builder = TestBuilder();
-  RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
-  const TaskRef kernel = role.AddKernel(kCompute, "k", {.duration = 1us});
-  role.AddCollective(slot, "first", AllReduce(1));
-  const TaskRef second = role.AddCollective(slot, "second", AllReduce(1));
-  role.AddDependency(kernel, second);
-  builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
-  const Program program = BuildOrDie(std::move(builder));
-  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 10us));
-  const std::vector<Time> eligible = EligibleTimes(program, run.spans);
-  for (size_t i = 0; i < run.spans.size(); ++i) {
-    if (program.name(run.spans[i].name) != "second") continue;
-    EXPECT_EQ(eligible[i], At(1us));
-    EXPECT_EQ(run.spans[i].headed, At(10us));
-  }
-}
-
 TYPED_TEST(Engine, ASendMeetsItsReceive) {
   ProgramBuilder builder = TestBuilder();
   const GroupRef channel = builder.AddGroup("channel", 0);
@@ -129,22 +109,6 @@ TYPED_TEST(Engine, MarkersTakeNoTime) {
   EXPECT_EQ(run.result.end, At(5us));
   EXPECT_EQ(run.of(0, kTensor, 1).started, At(5us));
   EXPECT_EQ(run.result.events, 1);
-}
-
-TYPED_TEST(Engine, TotalsAddUp) {
-  ProgramBuilder builder = TestBuilder();
-  RoleBuilder& role = builder.AddRole("worker");
-  const TaskRef a = role.AddKernel(kCompute, "a", {.duration = 3us});
-  const TaskRef b = role.AddKernel(kTensor, "b", {.duration = 2us});
-  role.AddDependency(a, b);
-  for (int32_t rank = 0; rank < 4; ++rank) builder.AddRank(rank, role);
-  TotalsSink totals;
-  ASSERT_OK(
-      Simulate<TypeParam>(BuildOrDie(std::move(builder)), {}, {}, totals));
-  EXPECT_EQ(totals.of(kCompute).running, 12us);
-  EXPECT_EQ(totals.of(kTensor).waiting_for_dependencies, 12us);
-  EXPECT_EQ(totals.of(RankId(3), kTensor).running, 2us);
-  EXPECT_EQ(totals.of(SpanKind::kKernel), 20us);
 }
 
 // Two transfers of 100 and 200 units over one link of 100 per microsecond:

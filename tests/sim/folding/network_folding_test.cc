@@ -1,5 +1,5 @@
-// A call that stands for its twins takes as long as all of them together, and
-// resources that nothing tells apart are merged.
+// A call that stands for its replicas takes as long as all of them together,
+// and resources that nothing tells apart are merged.
 #include "sim/network/merge_resources.h"
 #include "tests/sim/network/networks.h"
 #include "tests/status_matchers.h"
@@ -11,13 +11,12 @@ using Kind = CommunicationKind;
 
 // Eight rings, one per rail of two tapered islands: alone each has its NIC;
 // together they share the uplinks.
-TEST(NetworkFolding, ATwinnedCallTakesAsLongAsAllTogether) {
+TEST(NetworkFolding, AFoldedCallTakesAsLongAsAllTogether) {
   pb::System system = IslandSystem(8, 4);
   *system.mutable_scale_out()->mutable_fabric() =
       With(system.scale_out().fabric(),
            "fat_tree { tiers: 2 radix: 8 taper: 3 } routing: SPRAY");
-  Network network =
-      MakeNetwork(system, {.algorithm = CollectiveAlgorithm::kRing});
+  PlannedNetwork network(system, {.algorithm = CollectiveAlgorithm::kRing});
   std::vector<CollectiveCall> calls;
   CollectiveCall folded;
   for (int rail = 0; rail < 4; ++rail) {
@@ -26,7 +25,7 @@ TEST(NetworkFolding, ATwinnedCallTakesAsLongAsAllTogether) {
     if (rail == 0) {
       folded = call;
     } else {
-      folded.twins.push_back(call.chips);
+      folded.replicas.push_back(call.chips);
     }
     calls.push_back(call);
   }
@@ -47,8 +46,7 @@ TEST(NetworkFolding, ATwinnedCallTakesAsLongAsAllTogether) {
 }
 
 TEST(NetworkFolding, SteppedPlansCannotBeFolded) {
-  Network network =
-      MakeNetwork(IslandSystem(2, 4), {.fidelity = Fidelity::kStepped});
+  PlannedNetwork network(IslandSystem(2, 4), {.fidelity = Fidelity::kStepped});
   EXPECT_THAT(network
                   .Plan({Kind::kAllReduce,
                          Bytes(1024),

@@ -33,7 +33,7 @@ void ExpectAgreement(const pb::System& system, const CollectiveCall& call,
   SCOPED_TRACE(call.bytes.value());
   for (Fidelity fidelity :
        {Fidelity::kClosedForm, Fidelity::kFluid, Fidelity::kStepped}) {
-    Network network = MakeNetwork(
+    PlannedNetwork network(
         system,
         {.fidelity = fidelity, .algorithm = algorithm, .segments = segments});
     const double tolerance =
@@ -255,8 +255,7 @@ TEST(NetworkAgreement, ReductionTreesInAFabric) {
     // The cost of a group on a machine, where pieces overlap: all latencies,
     // then the longer of what the island and the rail carry.
     const System machine = System::FromProto(system).value();
-    Network network =
-        MakeNetwork(system, {.algorithm = Algorithm::kReductionTree});
+    PlannedNetwork network(system, {.algorithm = Algorithm::kReductionTree});
     GroupCost cost(machine);
     std::vector<int> chips(static_cast<size_t>(islands * 4));
     std::iota(chips.begin(), chips.end(), 0);
@@ -273,25 +272,28 @@ TEST(NetworkAgreement, NothingBeatsTheLowerBound) {
                     Kind::kAllToAll, Kind::kBroadcast}) {
     for (int p : {2, 3, 6, 8}) {
       for (int64_t m : {int64_t{256}, int64_t{1} << 20, int64_t{1} << 30}) {
-        Network network = MakeNetwork(FlatSystem(p, kSwitch));
-        ASSERT_OK_AND_ASSIGN(
-            const std::vector<Candidate> candidates,
-            network.Candidates({kind, Bytes(m), ChipRange(0, p)}));
-        ASSERT_FALSE(candidates.empty());
-        for (const Candidate& c : candidates) {
-          const bool in_network = c.algorithm == Algorithm::kSwitchMulticast ||
-                                  c.algorithm == Algorithm::kReductionTree;
+        int applicable = 0;
+        for (int i = 0; i <= static_cast<int>(Algorithm::kPxn); ++i) {
+          const auto algorithm = static_cast<Algorithm>(i);
+          PlannedNetwork network(FlatSystem(p, kSwitch),
+                                 {.algorithm = algorithm});
+          const absl::StatusOr<PlannedCall> planned =
+              network.Plan({kind, Bytes(m), ChipRange(0, p)});
+          if (!planned.ok()) continue;
+          ++applicable;
           // The bound on latency is for one message at a time.
           AlphaBeta port = kPort;
-          if (c.algorithm == Algorithm::kDirect ||
-              c.algorithm == Algorithm::kBidirectionalRing) {
+          if (algorithm == Algorithm::kDirect ||
+              algorithm == Algorithm::kBidirectionalRing) {
             port.latency = Seconds(0);
           }
-          EXPECT_GE(
-              ToSeconds(c.solo) * (1 + 1e-9),
-              CollectiveLowerBound(kind, p, Bytes(m), port, in_network).count())
-              << NameOf(kind) << " " << NameOf(c.algorithm) << " p=" << p;
+          EXPECT_GE(ToSeconds(planned->solo) * (1 + 1e-9),
+                    CollectiveLowerBound(kind, p, Bytes(m), port,
+                                         ReducesInNetwork(algorithm))
+                        .count())
+              << NameOf(kind) << " " << NameOf(algorithm) << " p=" << p;
         }
+        EXPECT_GE(applicable, 2) << NameOf(kind) << " p=" << p;
       }
     }
   }
@@ -304,17 +306,19 @@ TEST(NetworkAgreement, NothingBeatsTheBoundOfTheIslands) {
   for (Kind kind : {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather,
                     Kind::kAllToAll, Kind::kBroadcast}) {
     for (int islands : {2, 3, 8}) {
-      Network network = MakeNetwork(IslandSystem(islands, 4));
-      ASSERT_OK_AND_ASSIGN(
-          const std::vector<Candidate> candidates,
-          network.Candidates({kind, m, ChipRange(0, islands * 4)}));
       const double bound = IslandLowerBound(kind, islands, 4, m,
                                             BytesPerSecond(4 * 48.5e9), false)
                                .count();
       EXPECT_GT(bound, 0);
-      for (const Candidate& c : candidates) {
-        EXPECT_GE(ToSeconds(c.solo) * (1 + 1e-9), bound)
-            << NameOf(kind) << " " << NameOf(c.algorithm);
+      for (int i = 0; i <= static_cast<int>(Algorithm::kPxn); ++i) {
+        const auto algorithm = static_cast<Algorithm>(i);
+        PlannedNetwork network(IslandSystem(islands, 4),
+                               {.algorithm = algorithm});
+        const absl::StatusOr<PlannedCall> planned =
+            network.Plan({kind, m, ChipRange(0, islands * 4)});
+        if (!planned.ok()) continue;
+        EXPECT_GE(ToSeconds(planned->solo) * (1 + 1e-9), bound)
+            << NameOf(kind) << " " << NameOf(algorithm);
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/network/call_planner.h"
 #include "sim/network/network.h"
 #include "sim/network/run_plans.h"
 #include "tests/topology/machine/protos.h"
@@ -29,7 +30,6 @@ inline pb::System FlatSystem(int chips, const std::string& fabric) {
       compute_share: 0
       memory_share: 0
       base_latency: "0 us"
-      channels: 1
       protocol {
         name: "plain"
         tier: SCALE_UP
@@ -71,7 +71,6 @@ inline pb::System IslandSystem(int islands, int size) {
       compute_share: 0
       memory_share: 0
       base_latency: "0 us"
-      channels: 1
       protocol {
         name: "plain"
         tier: SCALE_UP
@@ -93,14 +92,30 @@ inline pb::System IslandSystem(int islands, int size) {
   return system;
 }
 
-inline Network MakeNetwork(const pb::System& proto,
-                           NetworkOptions options = {}) {
+inline Network MakeNetwork(const pb::System& proto) {
   absl::StatusOr<System> system = System::FromProto(proto);
   CHECK(system.ok()) << system.status().ToString();
-  absl::StatusOr<Network> network = Network::Make(*system, std::move(options));
+  absl::StatusOr<Network> network = Network::Make(*system);
   CHECK(network.ok()) << network.status().ToString();
   return *std::move(network);
 }
+
+// A network with a planner of its own.
+class PlannedNetwork {
+ public:
+  explicit PlannedNetwork(const pb::System& proto, PlannerOptions options = {})
+      : network_(MakeNetwork(proto)), planner_(network_, std::move(options)) {}
+  PlannedNetwork(const PlannedNetwork&) = delete;
+
+  absl::StatusOr<PlannedCall> Plan(const CollectiveCall& call) {
+    return planner_.Plan(call);
+  }
+  const NetworkResources& resources() const { return network_.resources(); }
+
+ private:
+  Network network_;
+  CallPlanner planner_;
+};
 
 // Chips begin, begin + stride, ...
 inline std::vector<VertexId> ChipRange(int begin, int count, int stride = 1) {
@@ -113,7 +128,7 @@ inline std::vector<VertexId> ChipRange(int begin, int count, int stride = 1) {
 
 // Seconds each call takes when all start at once.
 inline std::vector<double> TimesTogether(
-    Network& network, const std::vector<CollectiveCall>& calls) {
+    PlannedNetwork& network, const std::vector<CollectiveCall>& calls) {
   std::vector<StartedPlan> plans;
   for (const CollectiveCall& call : calls) {
     absl::StatusOr<PlannedCall> planned = network.Plan(call);
@@ -127,7 +142,7 @@ inline std::vector<double> TimesTogether(
   return times;
 }
 
-inline double TimeAlone(Network& network, const CollectiveCall& call) {
+inline double TimeAlone(PlannedNetwork& network, const CollectiveCall& call) {
   return TimesTogether(network, {call})[0];
 }
 

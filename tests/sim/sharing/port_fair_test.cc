@@ -19,8 +19,8 @@ using Kind = CommunicationKind;
 std::vector<double> Transfers(const pb::System& system, Arbitration arbitration,
                               const std::vector<CollectiveCall>& calls,
                               Fidelity fidelity = Fidelity::kStepped) {
-  Network network =
-      MakeNetwork(system, {.fidelity = fidelity, .arbitration = arbitration});
+  PlannedNetwork network(system,
+                         {.fidelity = fidelity, .arbitration = arbitration});
   std::vector<StartedPlan> plans;
   for (const CollectiveCall& call : calls) {
     plans.push_back({network.Plan(call).value().plan, Time{}});

@@ -172,7 +172,6 @@ TEST(Sharing, AgreesWithTheExactReferenceAfterEveryChange) {
     Sharing sharing(Capacities(capacities));
     struct InProgress {
       double cap;
-      double penalty;
       std::vector<ResourceUse> uses;
     };
     std::map<ActivityId, InProgress> active;
@@ -189,7 +188,6 @@ TEST(Sharing, AgreesWithTheExactReferenceAfterEveryChange) {
         InProgress& a = active[id];
         a.cap = rng.Below(2) == 0 ? kNoRateCap
                                   : static_cast<double>(rng.Between(1, 6));
-        a.penalty = rng.Below(2) == 0 ? 1 : 0.5 + rng.Uniform();
         for (size_t r = 0; r < resources; ++r) {
           if (rng.Below(4) == 0) {
             a.uses.push_back({static_cast<ResourceId>(r), 0.1 + rng.Uniform()});
@@ -197,16 +195,13 @@ TEST(Sharing, AgreesWithTheExactReferenceAfterEveryChange) {
         }
         if (a.uses.empty()) a.uses.push_back({ResourceId(0), 1});
         sharing.Start(id, now,
-                      {.amount = 1e9,
-                       .rate_cap = a.cap,
-                       .penalty = a.penalty,
-                       .uses = a.uses});
+                      {.amount = 1e9, .rate_cap = a.cap, .uses = a.uses});
       }
       sharing.Resolve(now);
       FairShareProblem problem;
       for (const double capacity : capacities) problem.AddResource(capacity);
       for (const auto& [id, a] : active) {
-        problem.AddActivity(a.cap, a.penalty);
+        problem.AddActivity(a.cap);
         for (const ResourceUse& use : a.uses) {
           problem.AddUse(static_cast<int32_t>(use.resource), use.weight);
         }

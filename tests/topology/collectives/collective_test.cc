@@ -4,12 +4,10 @@
 
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "base/random.h"
 #include "tests/status_matchers.h"
 #include "tests/topology/collectives/symbolic_chunks.h"
-#include "topology/collectives/collective_moe.h"
 #include "topology/collectives/collective_traffic.h"
 
 namespace orrery {
@@ -305,74 +303,10 @@ TEST(Collective, LargeRingsStaySmall) {
 TEST(Collective, ATrafficMatrixMovesItsAmounts) {
   // Rank 0 sends 3 units to 1 and 1 to 2; rank 2 sends 2 to 0.
   const std::vector<double> amounts = {9, 3, 1, 0, 9, 0, 2, 0, 9};
-  const Schedule direct = TrafficSchedule(3, amounts, false);
+  const Schedule direct = TrafficSchedule(3, amounts);
   EXPECT_EQ(direct.phases.size(), 1u);
   EXPECT_EQ(direct.messages.size(), 3u);
   EXPECT_DOUBLE_EQ(MostSent(direct), 4);
-  EXPECT_EQ(TrafficSchedule(3, amounts, true).phases.size(), 2u);
-}
-
-// Random routing of 60 tokens over 3 islands of 4: every expert gets its token,
-// every combine adds each expert's part exactly once.
-TEST(Collective, MixtureOfExpertsDeliversAndAddsUp) {
-  const GroupLayout layout = {12, 4, {}};
-  Rng rng(1, "experts");
-  std::vector<MoeToken> tokens;
-  for (int t = 0; t < 60; ++t) {
-    MoeToken token{static_cast<int32_t>(rng.Below(12)), {}};
-    std::vector<int32_t> ranks(12);
-    std::iota(ranks.begin(), ranks.end(), 0);
-    rng.Shuffle(ranks);
-    token.destinations.assign(ranks.begin(), ranks.begin() + 4);
-    tokens.push_back(token);
-  }
-  for (MoeMode mode : {MoeMode::kDeduplicated, MoeMode::kLowLatency}) {
-    const Schedule dispatch = MoeDispatch(layout, mode, tokens);
-    SymbolicState state = EmptyState(dispatch);
-    for (size_t t = 0; t < tokens.size(); ++t) {
-      state[static_cast<size_t>(tokens[t].source)][t] = {tokens[t].source};
-    }
-    ASSERT_TRUE(RunSymbolically(dispatch, state));
-    for (size_t t = 0; t < tokens.size(); ++t) {
-      for (int32_t to : tokens[t].destinations) {
-        EXPECT_EQ(state[static_cast<size_t>(to)][t],
-                  Contributions{tokens[t].source});
-      }
-    }
-    const Schedule combine = MoeCombine(layout, mode, tokens);
-    SymbolicState back = EmptyState(combine);
-    for (size_t t = 0; t < tokens.size(); ++t) {
-      for (int32_t to : tokens[t].destinations) {
-        back[static_cast<size_t>(to)][t] = {to};
-      }
-    }
-    ASSERT_TRUE(RunSymbolically(combine, back));
-    for (size_t t = 0; t < tokens.size(); ++t) {
-      EXPECT_EQ(back[static_cast<size_t>(tokens[t].source)][t],
-                Contributions(tokens[t].destinations.begin(),
-                              tokens[t].destinations.end()));
-    }
-  }
-}
-
-// Each token crosses to an island once, however many experts it has there.
-TEST(Collective, DuplicatesDoNotCrossIslands) {
-  const GroupLayout layout = {8, 4, {}};
-  const std::vector<MoeToken> tokens = {{0, {4, 5, 6, 7}}};
-  const auto crossing = [&](const Schedule& s) {
-    double sum = 0;
-    for (const Phase& phase : s.phases) {
-      for (const Round& round : s.rounds_of(phase)) {
-        for (const Message& m : s.messages_of(round)) {
-          if (m.source / 4 != m.destination / 4) sum += s.ShareOf(m, round);
-        }
-      }
-    }
-    return sum;
-  };
-  EXPECT_EQ(crossing(MoeDispatch(layout, MoeMode::kDeduplicated, tokens)), 1);
-  EXPECT_EQ(crossing(MoeDispatch(layout, MoeMode::kLowLatency, tokens)), 4);
-  EXPECT_EQ(crossing(MoeCombine(layout, MoeMode::kDeduplicated, tokens)), 1);
 }
 
 }  // namespace

@@ -102,7 +102,6 @@ inline pb::System TestSystem() {
       compute_share: 0.1
       memory_share: 0.1
       base_latency: "5 us"
-      channels: 16
       protocol {
         name: "Simple"
         tier: SCALE_UP

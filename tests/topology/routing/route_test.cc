@@ -6,9 +6,10 @@
 
 #include "tests/status_matchers.h"
 #include "tests/topology/graph/fabrics.h"
+#include "tests/topology/graph/metrics.h"
 #include "tests/topology/machine/protos.h"
+#include "tests/topology/routing/link_loads.h"
 #include "topology/graph/build.h"
-#include "topology/graph/metrics.h"
 
 namespace orrery {
 namespace {
@@ -26,19 +27,6 @@ std::vector<Demand> AllPairs(int chips) {
     }
   }
   return demands;
-}
-
-double LargestLoad(const Graph& graph, Routing routing,
-                   absl::Span<const Demand> demands) {
-  Router router(graph, routing);
-  const auto loads = router.Loads(demands);
-  CHECK(loads.ok()) << loads.status().ToString();
-  double largest = 0;
-  for (LinkId id : graph.links()) {
-    largest = std::max(largest,
-                       (*loads)[Index(id)] / graph.link(id).bandwidth.value());
-  }
-  return largest;
 }
 
 // The links of a route form a unit flow from one end to the other.
@@ -161,7 +149,8 @@ TEST(Route, DenseAndSparseLoadsAgree) {
   const Graph graph = UnitGraph(TorusFabric{{3, 4, 2}, false}, 24);
   Router router(graph, Routing::kSpray);
   const std::vector<Demand> demands = AllPairs(24);
-  ASSERT_OK_AND_ASSIGN(const std::vector<double> dense, router.Loads(demands));
+  const std::vector<double> dense =
+      LinkLoadsOf(graph, Routing::kSpray, demands);
   std::vector<double> sparse(graph.link_count(), 0);
   for (const Demand& d : demands) {
     ASSERT_OK_AND_ASSIGN(const Route route, router.Find(d.from, d.to));
@@ -174,9 +163,9 @@ TEST(Route, DenseAndSparseLoadsAgree) {
 
 // HyperX, dimension-ordered all-to-all: T m/(S_i K_i) on the busiest dimension,
 // less the pairs that share a coordinate, which stay off it.
-// Ways with common parts kept once are the ways of each pair by itself, on
-// machines with stems (leaves, NICs, rails) and without (rings, islands whose
-// chips forward).
+// Routes with common parts kept once are the routes of each pair by itself, on
+// machines with shared segments (leaves, NICs, rails) and without (rings,
+// islands whose chips forward).
 TEST(Route, CommonPartsChangeNothing) {
   const auto graph_of = [](int nodes, const std::string& scale_out) {
     pb::System proto = With(TestSystem(), scale_out);
@@ -207,7 +196,7 @@ TEST(Route, CommonPartsChangeNothing) {
     ASSERT_OK_AND_ASSIGN(const std::vector<Route> routes,
                          router.FindAll(demands));
     for (size_t i = 0; i < demands.size(); ++i) {
-      std::vector<LinkShare> together = set.LinksOf(set.ways[i]);
+      std::vector<LinkShare> together = set.LinksOf(set.routes[i]);
       std::vector<LinkShare> alone = routes[i].links;
       const auto by_link = [](const LinkShare& a, const LinkShare& b) {
         return a.link < b.link;
@@ -219,7 +208,7 @@ TEST(Route, CommonPartsChangeNothing) {
         EXPECT_EQ(together[l].link, alone[l].link);
         EXPECT_NEAR(together[l].share, alone[l].share, 1e-12);
       }
-      EXPECT_EQ(set.ways[i].latency, routes[i].latency);
+      EXPECT_EQ(set.routes[i].latency, routes[i].latency);
     }
   }
 }

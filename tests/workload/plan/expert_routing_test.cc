@@ -65,8 +65,10 @@ TEST(ExpertRouting, AsManyTokensArriveAsWereSent) {
     const auto traffic = TrafficOf(c.model, c.plan.layout());
     ASSERT_TRUE(traffic.has_value());
     const GroupLayout layout{.ranks = 4};
-    const Amounts to = AmountsOf(ExpertSchedule(layout, *traffic, false));
-    const Amounts back = AmountsOf(ExpertSchedule(layout, *traffic, true));
+    const Amounts to = AmountsOf(
+        ExpertSchedule(layout, *traffic, CallShape::kTokensToExperts));
+    const Amounts back = AmountsOf(
+        ExpertSchedule(layout, *traffic, CallShape::kTokensFromExperts));
     for (size_t i = 0; i < 4; ++i) {
       const double load =
           c.plan.layout().routing.LoadOf(static_cast<int>(i), 4);
@@ -117,7 +119,8 @@ TEST(ExpertTraffic, ByIslandATokenCrossesOncePerNode) {
     const ExpertTraffic traffic = DeepSeek(most);
     const double node = TokensThatNeed(traffic, 1.0 / 8, 8);
     const double rank = TokensThatNeed(traffic, 1.0 / 64, 8);
-    const Schedule there = ExpertSchedule(layout, traffic, false);
+    const Schedule there =
+        ExpertSchedule(layout, traffic, CallShape::kTokensToExperts);
     ASSERT_EQ(there.phases.size(), 2u);
     EXPECT_TRUE(there.phases[1].streams);
     double across = 0, inside = 0;
@@ -128,7 +131,8 @@ TEST(ExpertTraffic, ByIslandATokenCrossesOncePerNode) {
     }
     EXPECT_NEAR(across, 64 * 7 * node / 8, kRounding * across);
     EXPECT_NEAR(inside, 64 * 8 * 7 * rank / 8, kRounding * inside);
-    const Amounts back = AmountsOf(ExpertSchedule(layout, traffic, true));
+    const Amounts back = AmountsOf(
+        ExpertSchedule(layout, traffic, CallShape::kTokensFromExperts));
     EXPECT_NEAR(back.total, across + inside, kRounding * back.total);
   }
 }

@@ -1,4 +1,4 @@
-#include "topology/graph/max_flow.h"
+#include "tests/topology/graph/max_flow.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,14 +1,9 @@
 #pragma once
 // What a fabric amounts to, counted on its graph: switches, cables, ports,
-// diameter, bisection, injection.
-#include <vector>
-
+// diameter, bisection, injection. What the tests of generators go by.
 #include "topology/graph/graph.h"
 
 namespace orrery {
-
-// The chips in id order: the end points of everything below.
-std::vector<VertexId> Chips(const Graph& graph);
 
 int64_t SwitchCount(const Graph& graph);
 // Cables, both directions of one counted once.

@@ -1,9 +1,9 @@
-#include "topology/graph/metrics.h"
+#include "tests/topology/graph/metrics.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "topology/graph/max_flow.h"
+#include "tests/topology/graph/max_flow.h"
 
 namespace orrery {
 namespace {
@@ -41,14 +41,6 @@ Halves ByDimension(const Graph& graph, absl::Span<const VertexId> chips,
 }
 
 }  // namespace
-
-std::vector<VertexId> Chips(const Graph& graph) {
-  std::vector<VertexId> chips;
-  for (VertexId id : graph.vertices()) {
-    if (graph.kind(id) == VertexKind::kChip) chips.push_back(id);
-  }
-  return chips;
-}
 
 int64_t SwitchCount(const Graph& graph) {
   int64_t count = 0;

@@ -1,0 +1,136 @@
+#include "sim/network/call_planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "sim/network/folded_steps.h"
+
+namespace orrery {
+namespace {
+
+// In a fluid plan a segment costs nothing to simulate, and what filling a
+// pipeline costs is the protocol's fill latency; message by message each one
+// costs, and a few show the shape.
+constexpr int32_t kFluidSegments = 1024;
+constexpr int32_t kSteppedSegments = 16;
+
+int32_t SegmentsOf(const PlannerOptions& options) {
+  return options.segments.value_or(options.fidelity == Fidelity::kStepped
+                                       ? kSteppedSegments
+                                       : kFluidSegments);
+}
+
+}  // namespace
+
+CallPlanner::CallPlanner(const Network& network, PlannerOptions options)
+    : network_(network),
+      options_(std::move(options)),
+      router_(std::make_unique<Router>(network.graph(), network.routing())),
+      placer_(network, *router_),
+      schedules_(network.resources(), *router_,
+                 {SegmentsOf(options_), options_.arbitration}) {}
+
+absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
+    const CollectiveCall& call, const GroupPlacement& placement) const {
+  // In-network reduction only where the hardware has it.
+  const auto lacks_switches = [&](CollectiveAlgorithm algorithm) {
+    return ReducesInNetwork(algorithm) &&
+           !network_.switches().Join(placement, algorithm);
+  };
+  if (options_.algorithm && lacks_switches(*options_.algorithm)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: there are no switches of this machine that reduce (`reduces` of "
+        "the fabric) and join all chips of the group",
+        NameOf(*options_.algorithm)));
+  }
+  if (MovesTokens(call.shape)) {
+    return std::vector{call.traffic->by_island
+                           ? CollectiveAlgorithm::kHierarchical
+                           : CollectiveAlgorithm::kDirect};
+  }
+  if (options_.algorithm) return std::vector{*options_.algorithm};
+  std::vector<CollectiveAlgorithm> applicable =
+      Applicable(call.kind, placement.layout);
+  std::erase_if(applicable, lacks_switches);
+  return network_.library().Offered(call.kind, applicable,
+                                    !placement.tree_switches.empty());
+}
+
+absl::StatusOr<CallPlanner::Choice> CallPlanner::Cheapest(
+    const CollectiveCall& call) {
+  const CollectiveLibrary& library = network_.library();
+  const GroupPlacement placement = placer_.Place(call.kind, call.chips);
+  ASSIGN_OR_RETURN(const std::vector<CollectiveAlgorithm> algorithms,
+                   Algorithms(call, placement));
+  std::optional<Choice> best;
+  absl::Status why_not;
+  for (CollectiveAlgorithm algorithm : algorithms) {
+    const ScheduleCache::Entry& entry =
+        schedules_.Find(call, algorithm, call.chips, placement);
+    if (!entry.status.ok()) {
+      why_not = entry.status;
+      if (absl::IsFailedPrecondition(why_not) && !options_.algorithm &&
+          entry.schedule.switches == 0) {
+        return why_not;  // chips are cut off: no algorithm can help
+      }
+      continue;
+    }
+    const RoutedSchedule& routed = *entry.routed;
+    for (const ProtocolPair& protocols :
+         library.Protocols({routed.schedule().kind, algorithm,
+                            routed.routes().touches(Tier::kScaleUp),
+                            routed.routes().touches(Tier::kScaleOut)},
+                           options_.protocol)) {
+      CollectivePlan plan(routed, protocols, call.bytes, network_.resources());
+      const CallOverhead overhead = library.Overhead(
+          call.kind, call.bytes, call.chips.size(), protocols, plan.WireTime());
+      const Duration solo = plan.SoloTime(overhead);
+      if (best && best->solo <= solo) continue;
+      best.emplace(
+          Choice{algorithm, protocols, overhead, solo, std::move(plan)});
+    }
+  }
+  if (best) return *std::move(best);
+  if (!why_not.ok()) return why_not;
+  return absl::InvalidArgumentError(fmt::format(
+      "{} over {} chips: no algorithm and protocol of {} applies{}",
+      NameOf(call.kind), call.chips.size(), library.name(),
+      options_.protocol ? fmt::format(" with protocol '{}'", *options_.protocol)
+                        : ""));
+}
+
+absl::StatusOr<PlanSteps> CallPlanner::StepsOf(const CollectiveCall& call,
+                                               const Choice& choice) {
+  if (call.replicas.empty() || options_.fidelity == Fidelity::kClosedForm) {
+    return choice.plan.Steps(options_.fidelity, choice.overhead);
+  }
+  if (options_.fidelity == Fidelity::kStepped) {
+    return absl::InvalidArgumentError(
+        "message by message every group must be simulated; use fidelity FLUID "
+        "or --fold=off");
+  }
+  std::vector<const PhaseLoads*> replicas;
+  for (const std::vector<VertexId>& replica : call.replicas) {
+    const ScheduleCache::Entry& entry = schedules_.Find(
+        call, choice.algorithm, replica, placer_.Place(call.kind, replica));
+    RETURN_IF_ERROR(entry.status);
+    replicas.push_back(&entry.routed->loads());
+  }
+  return FoldedSteps(choice.plan, replicas, choice.overhead);
+}
+
+absl::StatusOr<PlannedCall> CallPlanner::Plan(const CollectiveCall& call) {
+  if (call.chips.size() < 2) {
+    return PlannedCall{CollectiveAlgorithm::kDirect, "", Duration(0),
+                       PlanSteps{{TransferStep{}}, {}}};
+  }
+  ASSIGN_OR_RETURN(const Choice best, Cheapest(call));
+  ASSIGN_OR_RETURN(PlanSteps steps, StepsOf(call, best));
+  return PlannedCall{best.algorithm, best.protocols.name(), best.solo,
+                     std::move(steps), &best.plan.routed()};
+}
+
+}  // namespace orrery

@@ -1,0 +1,91 @@
+#pragma once
+// CallPlanner: calls as transfer plans for the engine.
+//
+// For a call (what, how many bytes, which chips) it picks algorithm and
+// protocol by modelled cost, as NCCL does, unless they are given, and turns
+// them into steps over the network's resources:
+//
+//   CallPlanner planner(network, {.fidelity = Fidelity::kFluid});
+//   ASSIGN_OR_RETURN(const PlannedCall call,
+//                    planner.Plan({CommunicationKind::kAllReduce, MB(64),
+//                                  chips}));
+//   call.solo     // how long it takes with the machine to itself
+//   call.plan     // its steps over network.resources()
+//
+// One per run: it keeps the schedules it has routed, since calls of one group
+// differ in bytes only, and is not shared between threads. Many planners may
+// use one network at a time. A plan depends on the call alone, not on those
+// planned before.
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/network/collective_call.h"
+#include "sim/network/collective_plan.h"
+#include "sim/network/group_placer.h"
+#include "sim/network/network.h"
+#include "sim/network/schedule_cache.h"
+
+namespace orrery {
+
+struct PlannerOptions {
+  Fidelity fidelity = Fidelity::kFluid;
+  // Given instead of chosen.
+  std::optional<CollectiveAlgorithm> algorithm = std::nullopt;
+  std::optional<std::string> protocol = std::nullopt;
+  // Pieces of the pipelined algorithms; unset: many, or a few where every
+  // message is simulated.
+  std::optional<int32_t> segments = std::nullopt;
+  // How contended links are shared. Under kPortFair whoever runs the plans has
+  // to be told as well (Transfers, RunPlans).
+  Arbitration arbitration = Arbitration::kFlowFair;
+};
+
+struct PlannedCall {
+  CollectiveAlgorithm algorithm;
+  std::string protocol;
+  Duration solo{};
+  PlanSteps plan;
+  // What the plan was made of, kept by the planner; null for a group of one.
+  const RoutedSchedule* routed = nullptr;
+};
+
+class CallPlanner {
+ public:
+  // `network` must outlive it, and stay where it is.
+  explicit CallPlanner(const Network& network, PlannerOptions options = {});
+
+  const Network& network() const { return network_; }
+  const PlannerOptions& options() const { return options_; }
+
+  // A group of one chip takes no time. Requires: all calls that move tokens
+  // have the same traffic.
+  absl::StatusOr<PlannedCall> Plan(const CollectiveCall& call);
+
+ private:
+  struct Choice {
+    CollectiveAlgorithm algorithm;
+    ProtocolPair protocols;
+    CallOverhead overhead;
+    Duration solo;
+    CollectivePlan plan;
+  };
+  // What to try for a call. Fails if the one that is given cannot be.
+  absl::StatusOr<std::vector<CollectiveAlgorithm>> Algorithms(
+      const CollectiveCall& call, const GroupPlacement& placement) const;
+  absl::StatusOr<Choice> Cheapest(const CollectiveCall& call);
+  // With the load of all groups that the call stands for.
+  absl::StatusOr<PlanSteps> StepsOf(const CollectiveCall& call,
+                                    const Choice& choice);
+
+  const Network& network_;
+  PlannerOptions options_;
+  std::unique_ptr<Router> router_;
+  GroupPlacer placer_;
+  ScheduleCache schedules_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,28 @@
+#pragma once
+// CollectiveCall: what the network is asked for, by chips.
+#include <vector>
+
+#include "base/units.h"
+#include "topology/graph/graph.h"
+#include "topology/traffic/call_shape.h"
+#include "topology/traffic/communication_kind.h"
+#include "topology/traffic/expert_traffic.h"
+
+namespace orrery {
+
+struct CollectiveCall {
+  CommunicationKind kind = CommunicationKind::kAllReduce;
+  Bytes bytes;
+  // Of a point-to-point transfer the sender, then the receiver; of a broadcast
+  // or reduce the root first.
+  std::vector<VertexId> chips;
+  // Other groups that do the same at the same time and that this call stands
+  // for: their load is on the links too.
+  std::vector<std::vector<VertexId>> replicas = {};
+  CallShape shape = CallShape::kEven;
+  // Where tokens move (MovesTokens): how much goes to each of `chips`. Must
+  // outlive the call.
+  const ExpertTraffic* traffic = nullptr;
+};
+
+}  // namespace orrery

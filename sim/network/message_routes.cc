@@ -1,0 +1,224 @@
+#include "sim/network/message_routes.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "sim/network/port_uses.h"
+#include "sim/sharing/keyed_sum.h"
+
+namespace orrery {
+namespace {
+
+// Participants of a schedule as vertices: chips, then switches.
+class Participants {
+ public:
+  Participants(const Schedule& schedule, const GroupPlacement& placement)
+      : ranks_(schedule.ranks), placement_(placement) {}
+
+  bool IsSwitch(int32_t participant) const { return participant >= ranks_; }
+  VertexId Chip(int32_t participant) const {
+    return placement_.chips[static_cast<size_t>(participant)];
+  }
+  // The vertices that together are one switch.
+  absl::Span<const VertexId> Switch(int32_t participant) const {
+    if (!in_fabric()) return placement_.island_switches;
+    return placement_.tree_switches[static_cast<size_t>(participant - ranks_)];
+  }
+  bool in_fabric() const { return !placement_.tree_switches.empty(); }
+
+ private:
+  int32_t ranks_;
+  const GroupPlacement& placement_;
+};
+
+bool Holds(absl::Span<const VertexId> vertices, VertexId v) {
+  return std::find(vertices.begin(), vertices.end(), v) != vertices.end();
+}
+
+// All links from one set of vertices to another, each with its part of the
+// bandwidth.
+std::vector<LinkShare> Between(const Graph& graph,
+                               absl::Span<const VertexId> from,
+                               absl::Span<const VertexId> to) {
+  std::vector<LinkShare> links;
+  double bandwidth = 0;
+  for (VertexId v : from) {
+    for (LinkId id : graph.leaving(v)) {
+      if (!Holds(to, graph.link(id).to)) continue;
+      links.push_back({id, graph.link(id).bandwidth.value()});
+      bandwidth += links.back().share;
+    }
+  }
+  for (LinkShare& l : links) l.share /= bandwidth;
+  return links;
+}
+
+// The links of a message from or to a switch that reduces.
+std::vector<LinkShare> SwitchLinks(const Participants& who, Router& router,
+                                   int32_t source, int32_t destination) {
+  const Graph& graph = router.graph();
+  if (who.IsSwitch(source) && who.IsSwitch(destination)) {
+    return Between(graph, who.Switch(source), who.Switch(destination));
+  }
+  const bool up = who.IsSwitch(destination);
+  const VertexId chip = who.Chip(up ? source : destination);
+  if (!who.in_fabric()) {
+    return up ? Between(graph, {&chip, 1}, who.Switch(destination))
+              : Between(graph, who.Switch(source), {&chip, 1});
+  }
+  std::vector<LinkShare> links;
+  SharedSegments& segments = router.segments();
+  for (LinkId id :
+       (up ? segments.Leaving(chip) : segments.Entering(chip)).all()) {
+    links.push_back({id, 1});
+  }
+  return links;
+}
+
+std::vector<ResourceUse> UsesOf(const NetworkResources& resources,
+                                absl::Span<const LinkShare> links) {
+  std::vector<ResourceUse> uses;
+  uses.reserve(links.size());
+  for (const LinkShare& l : links) {
+    uses.push_back({resources.of(l.link), l.share});
+  }
+  return Canonical(std::move(uses));
+}
+
+Tier TierBetween(const Graph& graph, VertexId from, VertexId to) {
+  return graph.island(from) == graph.island(to) ? Tier::kScaleUp
+                                                : Tier::kScaleOut;
+}
+
+// Each pair of participants that a schedule has messages for, once, in the
+// order of their first messages.
+struct Pairs {
+  struct Pair {
+    int32_t source;
+    int32_t destination;
+    int32_t demand;  // in `demands`, or -1: one of them is a switch
+  };
+  std::vector<Pair> pairs;
+  std::vector<Demand> demands;      // of pairs of chips
+  std::vector<int32_t> of_message;  // places in `pairs`
+};
+
+Pairs PairsOf(const Schedule& schedule, const Participants& who) {
+  Pairs result;
+  result.of_message.resize(schedule.messages.size());
+  absl::flat_hash_map<std::pair<int32_t, int32_t>, int32_t> known;
+  for (const Round& round : schedule.rounds) {
+    for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
+      const Message& m = schedule.messages[static_cast<size_t>(i)];
+      const auto [found, is_new] = known.try_emplace(
+          {m.source, m.destination}, static_cast<int32_t>(result.pairs.size()));
+      if (is_new) {
+        int32_t demand = -1;
+        if (!who.IsSwitch(m.source) && !who.IsSwitch(m.destination)) {
+          demand = static_cast<int32_t>(result.demands.size());
+          result.demands.push_back(
+              {who.Chip(m.source), who.Chip(m.destination), 0});
+        }
+        result.pairs.push_back({m.source, m.destination, demand});
+      }
+      result.of_message[static_cast<size_t>(i)] = found->second;
+      const int32_t demand =
+          result.pairs[static_cast<size_t>(found->second)].demand;
+      if (demand < 0) continue;
+      result.demands[static_cast<size_t>(demand)].bytes +=
+          schedule.ShareOf(m, round) * round.repeat;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Duration StepLatency(const MessageRoutes::Route& route,
+                     const ProtocolPair& protocols) {
+  return std::max(protocols.of(route.tier).step_latency, route.latency);
+}
+
+absl::StatusOr<MessageRoutes> MessageRoutes::Find(
+    const Schedule& schedule, const GroupPlacement& placement,
+    const NetworkResources& resources, Router& router,
+    Arbitration arbitration) {
+  const Graph& graph = router.graph();
+  const Participants who(schedule, placement);
+  if (schedule.switches > 0 && !who.in_fabric() &&
+      (schedule.switches > 1 || placement.island_switches.empty())) {
+    return absl::FailedPreconditionError(
+        "no switch joins all members of the group");
+  }
+  // Routes of pairs of chips are found together, so that an adaptive router
+  // sees the whole traffic.
+  Pairs pairs = PairsOf(schedule, who);
+  ASSIGN_OR_RETURN(const RouteSet found, router.FindSet(pairs.demands));
+  MessageRoutes result;
+  result.by_port_ = arbitration == Arbitration::kPortFair;
+  result.route_of_ = std::move(pairs.of_message);
+  for (const std::vector<LinkShare>& middle : found.middles) {
+    result.middles_.push_back(UsesOf(resources, middle));
+  }
+  result.routes_.reserve(pairs.pairs.size());
+  for (const Pairs::Pair& pair : pairs.pairs) {
+    if (pair.demand < 0) {
+      const std::vector<LinkShare> links =
+          SwitchLinks(who, router, pair.source, pair.destination);
+      CHECK(!links.empty());
+      const Tier tier = who.in_fabric() && graph.island(placement.chips[0])
+                            ? Tier::kScaleOut
+                            : Tier::kScaleUp;
+      result.routes_.push_back({tier, MeanLatency(graph, links), 0, 0,
+                                static_cast<int32_t>(result.middles_.size())});
+      result.middles_.push_back(UsesOf(resources, links));
+      if (result.by_port_) {
+        result.ports_.push_back(PortsOf(graph, resources, links));
+      }
+      continue;
+    }
+    const auto place = static_cast<size_t>(pair.demand);
+    const RouteSet::Entry& route = found.routes[place];
+    const Demand& d = pairs.demands[place];
+    const auto begin = static_cast<int32_t>(result.own_uses_.size());
+    for (int32_t i = route.own_begin; i < route.own_end; ++i) {
+      result.own_uses_.push_back(
+          {resources.of(found.own[static_cast<size_t>(i)]), 1});
+    }
+    result.routes_.push_back(
+        {TierBetween(graph, d.from, d.to), route.latency, begin,
+         static_cast<int32_t>(result.own_uses_.size()), route.middle});
+    if (result.by_port_) {
+      result.ports_.push_back(PortsOf(graph, resources, found.LinksOf(route)));
+    }
+  }
+  return result;
+}
+
+bool MessageRoutes::touches(Tier tier) const {
+  return std::any_of(routes_.begin(), routes_.end(),
+                     [&](const Route& route) { return route.tier == tier; });
+}
+
+std::vector<ResourceUse> MessageRoutes::uses(size_t message) const {
+  const Route& route = of(message);
+  const absl::Span<const ResourceUse> own = own_uses(route);
+  std::vector<ResourceUse> uses(own.begin(), own.end());
+  if (route.middle >= 0) {
+    const auto& middle = middles_[static_cast<size_t>(route.middle)];
+    if (uses.empty()) return middle;
+    uses.insert(uses.end(), middle.begin(), middle.end());
+  }
+  return Canonical(std::move(uses));
+}
+
+absl::Span<const PortUse> MessageRoutes::ports(size_t message) const {
+  if (ports_.empty()) return {};
+  return ports_[static_cast<size_t>(route_of_[message])];
+}
+
+}  // namespace orrery

@@ -1,0 +1,74 @@
+#pragma once
+// MessageRoutes: the links that the messages of a schedule take.
+//
+// Messages between the same two participants share a route. What routes have in
+// common is kept once: a route is its own uses of resources, each with all of
+// its traffic, and a middle part that others may have as well.
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
+#include <vector>
+
+#include "sim/network/library_costs.h"
+#include "sim/network/network_resources.h"
+#include "sim/sharing/transfer_plan.h"
+#include "topology/collectives/collective.h"
+#include "topology/collectives/group_placement.h"
+#include "topology/routing/route.h"
+
+namespace orrery {
+
+class MessageRoutes {
+ public:
+  struct Route {
+    Tier tier;
+    Duration latency;   // of the links
+    int32_t own_begin;  // in the list of all routes' own uses
+    int32_t own_end;
+    int32_t middle;  // in `middles`, or -1
+  };
+
+  // Fails if a pair is cut off or a switch is needed that is not there. Ports
+  // are noted under kPortFair only.
+  static absl::StatusOr<MessageRoutes> Find(const Schedule& schedule,
+                                            const GroupPlacement& placement,
+                                            const NetworkResources& resources,
+                                            Router& router,
+                                            Arbitration arbitration);
+
+  const Route& of(size_t message) const {
+    return routes_[static_cast<size_t>(route_of_[message])];
+  }
+  absl::Span<const ResourceUse> own_uses(const Route& route) const {
+    return absl::MakeConstSpan(own_uses_).subspan(
+        static_cast<size_t>(route.own_begin),
+        static_cast<size_t>(route.own_end - route.own_begin));
+  }
+  // Each in the order of resources.
+  absl::Span<const std::vector<ResourceUse>> middles() const {
+    return middles_;
+  }
+  bool touches(Tier tier) const;
+
+  // What a message puts on resources per byte, in the order of ids; the same by
+  // port, empty if ports do not count.
+  std::vector<ResourceUse> uses(size_t message) const;
+  absl::Span<const PortUse> ports(size_t message) const;
+  bool by_port() const { return by_port_; }
+
+ private:
+  MessageRoutes() = default;
+
+  bool by_port_ = false;
+  std::vector<Route> routes_;
+  std::vector<ResourceUse> own_uses_;
+  std::vector<std::vector<ResourceUse>> middles_;
+  std::vector<std::vector<PortUse>> ports_;  // by route, if they count
+  std::vector<int32_t> route_of_;            // by message
+};
+
+// The latency of one message: the library's step, or the links' own if longer.
+Duration StepLatency(const MessageRoutes::Route& route,
+                     const ProtocolPair& protocols);
+
+}  // namespace orrery

@@ -1,0 +1,108 @@
+#include "sim/network/phase_loads.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/check.h"
+#include "sim/sharing/keyed_sum.h"
+
+namespace orrery {
+namespace {
+
+// Calls visit(message, share of the call's bytes) for all messages of a phase
+// that carry any, all repetitions of one together.
+template <class Visit>
+void ForEachMessage(const Schedule& schedule, const Phase& phase, Visit visit) {
+  for (const Round& round : schedule.rounds_of(phase)) {
+    for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
+      const auto message = static_cast<size_t>(i);
+      const double share =
+          schedule.ShareOf(schedule.messages[message], round) * round.repeat;
+      if (share > 0) visit(message, share);
+    }
+  }
+}
+
+}  // namespace
+
+PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
+                       size_t resources) {
+  AddResources(schedule, routes, resources);
+  if (routes.by_port()) AddPorts(schedule, routes);
+}
+
+void PhaseLoads::AddResources(const Schedule& schedule,
+                              const MessageRoutes& routes, size_t resources) {
+  std::vector<TierShares> dense(resources);
+  std::vector<ResourceId> touched;
+  const auto add = [&](ResourceId id, Tier tier, double share) {
+    TierShares& shares = dense[Index(id)];
+    if (shares.empty()) touched.push_back(id);
+    shares.of(tier) += share;
+  };
+  // A middle has the tier of the routes that use it.
+  const absl::Span<const std::vector<ResourceUse>> middles = routes.middles();
+  std::vector<double> through(middles.size(), 0);
+  std::vector<Tier> tiers(middles.size(), Tier::kScaleUp);
+  std::vector<int32_t> used;
+  for (const Phase& phase : schedule.phases) {
+    touched.clear();
+    used.clear();
+    ForEachMessage(schedule, phase, [&](size_t message, double share) {
+      const MessageRoutes::Route& route = routes.of(message);
+      for (const ResourceUse& use : routes.own_uses(route)) {
+        add(use.resource, route.tier, share * use.weight);
+      }
+      if (route.middle < 0) return;
+      const auto middle = static_cast<size_t>(route.middle);
+      if (through[middle] == 0) used.push_back(route.middle);
+      tiers[middle] = route.tier;
+      through[middle] += share;
+    });
+    std::sort(used.begin(), used.end());
+    for (int32_t place : used) {
+      const auto middle = static_cast<size_t>(place);
+      for (const ResourceUse& use : middles[middle]) {
+        add(use.resource, tiers[middle], through[middle] * use.weight);
+      }
+      through[middle] = 0;
+    }
+    std::sort(touched.begin(), touched.end());
+    std::vector<ResourceLoad>& loads = loads_.emplace_back();
+    loads.reserve(touched.size());
+    for (ResourceId id : touched) {
+      loads.push_back({id, dense[Index(id)]});
+      dense[Index(id)] = {};
+    }
+  }
+}
+
+void PhaseLoads::AddPorts(const Schedule& schedule,
+                          const MessageRoutes& routes) {
+  for (const Phase& phase : schedule.phases) {
+    std::map<std::pair<ResourceId, ResourceId>, TierShares> sums;
+    ForEachMessage(schedule, phase, [&](size_t message, double share) {
+      const Tier tier = routes.of(message).tier;
+      for (const PortUse& use : routes.ports(message)) {
+        sums[use.key()].of(tier) += share * use.weight;
+      }
+    });
+    std::vector<PortLoad>& loads = port_loads_.emplace_back();
+    for (const auto& [key, shares] : sums) {
+      loads.push_back({key.first, key.second, shares});
+    }
+  }
+}
+
+void PhaseLoads::Add(const PhaseLoads& other) {
+  CHECK_EQ(loads_.size(), other.loads_.size());
+  CHECK_EQ(port_loads_.size(), other.port_loads_.size());
+  for (size_t phase = 0; phase < loads_.size(); ++phase) {
+    loads_[phase] = Sum(loads_[phase], other.loads_[phase]);
+  }
+  for (size_t phase = 0; phase < port_loads_.size(); ++phase) {
+    port_loads_[phase] = Sum(port_loads_[phase], other.port_loads_[phase]);
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,77 @@
+#pragma once
+// PhaseLoads: what each phase of a routed schedule puts on the resources.
+//
+// Fluid and closed-form plans are read off these. They add up: groups that run
+// the same schedule at the same time load the links together.
+#include <absl/types/span.h>
+
+#include <utility>
+#include <vector>
+
+#include "sim/network/message_routes.h"
+#include "sim/sharing/transfer_plan.h"
+#include "topology/collectives/collective.h"
+
+namespace orrery {
+
+// A load of one segment of a phase: the call's bytes times this, per tier,
+// before any protocol's efficiency.
+struct TierShares {
+  double scale_up = 0;
+  double scale_out = 0;
+  double& of(Tier tier) {
+    return tier == Tier::kScaleUp ? scale_up : scale_out;
+  }
+  bool empty() const { return scale_up == 0 && scale_out == 0; }
+  TierShares& operator+=(const TierShares& other) {
+    scale_up += other.scale_up;
+    scale_out += other.scale_out;
+    return *this;
+  }
+};
+
+struct ResourceLoad {
+  ResourceId resource;
+  TierShares shares;
+  ResourceId key() const { return resource; }
+  void operator+=(const ResourceLoad& other) { shares += other.shares; }
+};
+
+// The same of a resource and the port its bytes come in by.
+struct PortLoad {
+  ResourceId resource;
+  ResourceId port;
+  TierShares shares;
+  std::pair<ResourceId, ResourceId> key() const { return {resource, port}; }
+  void operator+=(const PortLoad& other) { shares += other.shares; }
+};
+
+class PhaseLoads {
+ public:
+  // `resources`: how many there are. Cost: O(messages + resources).
+  PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
+             size_t resources);
+
+  // Requires: the same schedule, for another group.
+  void Add(const PhaseLoads& other);
+
+  // In the order of resources, and of their ports; those are empty if ports do
+  // not count.
+  absl::Span<const ResourceLoad> loads(size_t phase) const {
+    return loads_[phase];
+  }
+  absl::Span<const PortLoad> port_loads(size_t phase) const {
+    return port_loads_.empty() ? absl::Span<const PortLoad>()
+                               : port_loads_[phase];
+  }
+
+ private:
+  void AddResources(const Schedule& schedule, const MessageRoutes& routes,
+                    size_t resources);
+  void AddPorts(const Schedule& schedule, const MessageRoutes& routes);
+
+  std::vector<std::vector<ResourceLoad>> loads_;
+  std::vector<std::vector<PortLoad>> port_loads_;
+};
+
+}  // namespace orrery

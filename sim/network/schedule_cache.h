@@ -1,0 +1,71 @@
+#pragma once
+// ScheduleCache: routed schedules, each made once.
+//
+// Calls of the same group by the same algorithm differ in bytes only: the
+// schedule and its routes are found the first time and kept. Entries stay where
+// they are as long as the cache lives. One per run, not shared between threads.
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/status.h>
+#include <absl/types/span.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/network/collective_call.h"
+#include "sim/network/network_resources.h"
+#include "sim/network/routed_schedule.h"
+#include "topology/collectives/collective.h"
+#include "topology/collectives/group_placement.h"
+#include "topology/routing/route.h"
+
+namespace orrery {
+
+class ScheduleCache {
+ public:
+  struct Options {
+    int32_t segments;  // of pipelined schedules
+    Arbitration arbitration;
+  };
+  // A schedule on the machine, or why there is none.
+  struct Entry {
+    absl::Status status;
+    Schedule schedule;
+    std::optional<RoutedSchedule> routed;  // set if `status` is ok
+  };
+
+  // `resources` and `router` must outlive it.
+  ScheduleCache(const NetworkResources& resources, Router& router,
+                Options options)
+      : resources_(resources), router_(router), options_(options) {}
+
+  // The schedule of `call` by `algorithm` among `chips`, its own or those of a
+  // replica, which are placed as `placement` says. Requires: all calls that
+  // move tokens have the same traffic.
+  const Entry& Find(const CollectiveCall& call, CollectiveAlgorithm algorithm,
+                    absl::Span<const VertexId> chips,
+                    const GroupPlacement& placement);
+
+ private:
+  struct Key {
+    CommunicationKind kind;
+    CollectiveAlgorithm algorithm;
+    CallShape shape;
+    std::vector<VertexId> chips;  // as placed
+    friend bool operator==(const Key&, const Key&) = default;
+    template <class H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.kind, key.algorithm, key.shape,
+                        key.chips);
+    }
+  };
+
+  const NetworkResources& resources_;
+  Router& router_;
+  Options options_;
+  std::optional<ExpertTraffic> traffic_;  // of all calls that move tokens
+  absl::flat_hash_map<Key, std::unique_ptr<const Entry>> entries_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,112 @@
+#include "sim/network/collective_library.h"
+
+#include <gmock/gmock.h>
+
+namespace orrery {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Kind = CommunicationKind;
+using Algorithm = CollectiveAlgorithm;
+using std::chrono::microseconds;
+
+Protocol Named(const char* name, Tier tier,
+               std::optional<ProtocolUse> use = std::nullopt) {
+  return {.name = name,
+          .tier = tier,
+          .step_latency = microseconds(1),
+          .efficiency = 1,
+          .fill_latency = Duration(0),
+          .base_latency = Duration(0),
+          .use = use};
+}
+
+std::vector<std::string> Names(const std::vector<ProtocolPair>& pairs) {
+  std::vector<std::string> names;
+  for (const ProtocolPair& pair : pairs) {
+    names.push_back((pair.scale_up ? pair.scale_up->name : "-") + "/" +
+                    (pair.scale_out ? pair.scale_out->name : "-"));
+  }
+  return names;
+}
+
+TEST(CollectiveLibrary, OffersWhatItHasForTheOperation) {
+  const CollectiveLibrary library(
+      {.library = "x", .algorithms = {"ring", "all_reduce/nvls"}});
+  const std::vector<Algorithm> applicable = {
+      Algorithm::kRing, Algorithm::kDirect, Algorithm::kSwitchMulticast};
+  EXPECT_THAT(library.Offered(Kind::kAllReduce, applicable, false),
+              ElementsAre(Algorithm::kRing, Algorithm::kSwitchMulticast));
+  EXPECT_THAT(library.Offered(Kind::kAllGather, applicable, false),
+              ElementsAre(Algorithm::kRing));
+}
+
+// An operation with nothing listed gets all there is.
+TEST(CollectiveLibrary, OffersEverythingWhereItHasNothing) {
+  const CollectiveLibrary library({.library = "x", .algorithms = {"ring"}});
+  const std::vector<Algorithm> applicable = {Algorithm::kDirect,
+                                             Algorithm::kPairwise};
+  EXPECT_THAT(library.Offered(Kind::kAllToAll, applicable, false),
+              ElementsAre(Algorithm::kDirect, Algorithm::kPairwise));
+}
+
+TEST(CollectiveLibrary, TreesOfSwitchesAreThoseOfTheFabric) {
+  const CollectiveLibrary library(
+      {.library = "x", .algorithms = {"ring", "sharp"}});
+  const std::vector<Algorithm> applicable = {Algorithm::kRing,
+                                             Algorithm::kReductionTree};
+  EXPECT_THAT(library.Offered(Kind::kAllReduce, applicable, true),
+              ElementsAre(Algorithm::kRing, Algorithm::kReductionTree));
+  EXPECT_THAT(library.Offered(Kind::kAllReduce, applicable, false),
+              ElementsAre(Algorithm::kRing));
+}
+
+// Tiers go by one name, but for a tree of switches, which goes on inside the
+// islands by any protocol of rings.
+TEST(CollectiveLibrary, ProtocolsOfBothTiersGoByOneName) {
+  const CollectiveLibrary library(
+      {.library = "x",
+       .protocols = {Named("LL", Tier::kScaleUp),
+                     Named("Simple", Tier::kScaleUp),
+                     Named("Simple", Tier::kScaleOut),
+                     Named("SHARP", Tier::kScaleOut, ProtocolUse::kInSwitch)},
+       .algorithms = {}});
+  using Use = CollectiveLibrary::Use;
+  const Use inside = {Kind::kAllReduce, Algorithm::kRing, true, false};
+  const Use across = {Kind::kAllReduce, Algorithm::kRing, true, true};
+  const Use tree = {Kind::kAllReduce, Algorithm::kReductionTree, true, true};
+  EXPECT_THAT(Names(library.Protocols(inside, std::nullopt)),
+              ElementsAre("LL/-", "Simple/-"));
+  EXPECT_THAT(Names(library.Protocols(inside, "LL")), ElementsAre("LL/-"));
+  EXPECT_THAT(Names(library.Protocols(across, std::nullopt)),
+              ElementsAre("Simple/Simple"));
+  EXPECT_THAT(Names(library.Protocols(across, "LL")), IsEmpty());
+  EXPECT_THAT(Names(library.Protocols(tree, std::nullopt)),
+              ElementsAre("LL/SHARP", "Simple/SHARP"));
+}
+
+// 4 us of fill and 400 us on the wire: 2 sqrt(4 400) = 80 us. An own part of
+// 8 MB / 4 = 2 MB at 1 TB/s: 2 us more. The slower base of both tiers counts.
+TEST(CollectiveLibrary, OverheadIsFillAndOwnPart) {
+  Protocol up = Named("Simple", Tier::kScaleUp);
+  up.fill_latency = microseconds(4);
+  up.base_latency = microseconds(3);
+  Protocol out = Named("Simple", Tier::kScaleOut);
+  out.base_latency = microseconds(5);
+  const CollectiveLibrary library({.library = "x",
+                                   .algorithms = {},
+                                   .local_bandwidth = BytesPerSecond(1e12)});
+  const ProtocolPair pair = {&up, &out};
+  const CallOverhead gather =
+      library.Overhead(Kind::kAllGather, Bytes(8'000'000), 4, pair, 400e-6);
+  EXPECT_EQ(gather.base, microseconds(5));
+  EXPECT_EQ(gather.alongside, microseconds(82));
+  const CallOverhead transfer =
+      library.Overhead(Kind::kPointToPoint, Bytes(8'000'000), 2, pair, 400e-6);
+  EXPECT_EQ(transfer.alongside, microseconds(80));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,57 @@
+#include "sim/sharing/keyed_sum.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/sharing/transfer_plan.h"
+
+namespace orrery {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Uses = std::vector<ResourceUse>;
+
+ResourceUse Use(int resource, double weight) {
+  return {static_cast<ResourceId>(resource), weight};
+}
+
+TEST(KeyedSum, ACanonicalListHasEachKeyOnceInOrder) {
+  EXPECT_THAT(Canonical(Uses{Use(2, 1), Use(0, 3), Use(2, 4)}),
+              ElementsAre(Use(0, 3), Use(2, 5)));
+  EXPECT_THAT(Canonical(Uses{}), IsEmpty());
+}
+
+// 1 + 2^-53 is 1, and 2^-53 + 2^-53 + 1 is more: the order of addition shows,
+// so it must not be that of the list.
+TEST(KeyedSum, TheOrderOfEntriesDoesNotShow) {
+  constexpr double kTiny = 0x1p-53;
+  const Uses rising = {Use(0, kTiny), Use(0, kTiny), Use(0, 1)};
+  const Uses falling = {Use(0, 1), Use(0, kTiny), Use(0, kTiny)};
+  EXPECT_EQ(Canonical(rising), Canonical(falling));
+  EXPECT_GT(Canonical(falling)[0].weight, 1);
+}
+
+TEST(KeyedSum, KeysOfBothListsAreKept) {
+  const Uses a = {Use(0, 1), Use(3, 2), Use(5, 1)};
+  const Uses b = {Use(1, 7), Use(3, 4)};
+  EXPECT_THAT(Sum(a, b),
+              ElementsAre(Use(0, 1), Use(1, 7), Use(3, 6), Use(5, 1)));
+  EXPECT_EQ(Sum(a, Uses{}), a);
+  EXPECT_EQ(Sum(Uses{}, b), b);
+}
+
+// A resource and the port that its bytes come in by are one key.
+TEST(KeyedSum, PortsOfOneResourceStayApart) {
+  const auto port = [](int resource, int from, double weight) {
+    return PortUse{static_cast<ResourceId>(resource),
+                   static_cast<ResourceId>(from), weight};
+  };
+  const std::vector<PortUse> a = {port(4, 1, 0.5), port(4, 2, 0.25)};
+  const std::vector<PortUse> b = {port(4, 2, 0.25), port(4, 3, 1)};
+  EXPECT_THAT(Sum(a, b),
+              ElementsAre(port(4, 1, 0.5), port(4, 2, 0.5), port(4, 3, 1)));
+}
+
+}  // namespace
+}  // namespace orrery
