@@ -56,9 +56,9 @@ const ScheduleCache::Entry& ScheduleCache::Find(
     if (!traffic_) traffic_ = *call.traffic;
     CHECK(*call.traffic == *traffic_) << "a second traffic in one run";
   }
-  std::unique_ptr<const Entry>& kept =
+  std::unique_ptr<const Entry>& cached =
       entries_[{call.kind, algorithm, call.shape, placement.chips}];
-  if (kept != nullptr) return *kept;
+  if (cached != nullptr) return *cached;
   auto entry = std::make_unique<Entry>();
   absl::StatusOr<Schedule> schedule =
       ScheduleOf(call, algorithm, chips, placement, options_.segments);
@@ -70,8 +70,8 @@ const ScheduleCache::Entry& ScheduleCache::Find(
     entry->status = routed.status();
     if (routed.ok()) entry->routed = *std::move(routed);
   }
-  kept = std::move(entry);
-  return *kept;
+  cached = std::move(entry);
+  return *cached;
 }
 
 }  // namespace orrery

@@ -19,7 +19,7 @@ concept KeyedEntry = requires(T& a, const T& b) {
 // their weights, so that the result depends on the entries alone.
 template <KeyedEntry T>
 std::vector<T> Canonical(std::vector<T> list) {
-  std::stable_sort(list.begin(), list.end(), [](const T& a, const T& b) {
+  std::sort(list.begin(), list.end(), [](const T& a, const T& b) {
     return a.key() != b.key() ? a.key() < b.key() : a.weight < b.weight;
   });
   size_t kept = 0;

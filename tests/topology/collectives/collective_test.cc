@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 
-#include "base/random.h"
 #include "tests/status_matchers.h"
 #include "tests/topology/collectives/symbolic_chunks.h"
 #include "topology/collectives/collective_traffic.h"
