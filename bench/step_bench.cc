@@ -13,6 +13,7 @@
 #include "cost/kernel/kernel_work.h"
 #include "run/run_scenario.h"
 #include "run/scenario.h"
+#include "workload/lowering/training/lower_training.h"
 
 namespace orrery {
 namespace {

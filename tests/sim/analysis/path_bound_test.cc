@@ -65,7 +65,7 @@ TEST(LongestPath, IsTheRunWhereNothingIsShared) {
     const TrainingCase c = MakeCase(plan, 8);
     for (const bool fold : {true, false}) {
       const StepRun run = RunStep(c, {.fold = fold}, time);
-      EXPECT_EQ(LongestPath(run.placed.program, GivenTimes(run.step, time)),
+      EXPECT_EQ(LongestPath(run.placed.program, GivenTimes(run.placed, time)),
                 run.result.end.time_since_epoch());
     }
   }

@@ -40,7 +40,7 @@ TEST(Folding, EqualsTheUnfoldedRunToThePicosecond) {
     const StepRun whole = RunStep(c, {.fold = false}, time);
     EXPECT_EQ(whole.placed.program.ranks().size(), 64u);
     const Placement placement(c.plan.layout());
-    const RankClasses classes(c.plan, placement);
+    const RankClasses classes(c.plan.layout(), placement);
     EXPECT_EQ(folded.placed.program.ranks().size(),
               static_cast<size_t>(c.plan.degrees().pipeline * classes.count()));
     EXPECT_EQ(folded.result.end, whole.result.end);
