@@ -11,9 +11,9 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
-#include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/version.h"
+#include "cli/commands/commands.h"
+#include "cli/print/output.h"
+#include "cli/print/version.h"
 
 namespace orrery {
 namespace {

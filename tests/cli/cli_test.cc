@@ -9,7 +9,7 @@
 #include "base/format.h"
 #include "catalog/catalog.h"
 #include "catalog/textproto.h"
-#include "cli/json.h"
+#include "cli/print/json.h"
 #include "tests/cli/run_orrery.h"
 #include "tests/status_matchers.h"
 

@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "cli/print/progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 #include "base/format.h"
-#include "cli/trace_server.h"
+#include "cli/commands/trace_server.h"
 #include "tests/cli/run_orrery.h"
 #include "tests/status_matchers.h"
 

@@ -10,12 +10,13 @@
 
 #include "base/format.h"
 #include "catalog/resolve.h"
-#include "cli/trace_output.h"
+#include "cli/commands/trace_output.h"
 #include "run/run_scenario.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/time_shares.h"
 #include "tests/cli/run_orrery.h"
 #include "tests/status_matchers.h"
+#include "tests/traces/timeline/scenario_statements.h"
 #include "tests/traces/trace_processor.h"
 
 namespace orrery {
@@ -25,84 +26,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 int64_t Floor(Time at) { return at.time_since_epoch().count() / 1000; }
-
-// Everything is asked in one go, since loading the trace is what takes time;
-// each statement has a name.
-const std::map<std::string, std::string>& Statements() {
-  static const auto& statements = *new std::map<std::string, std::string>{
-      {"makespan",
-       "select count(*), min(ts), max(ts + dur), min(dur) from slice "
-       "where name = 'step'"},
-      {"slices", "select count(*) from slice"},
-      {"flows", "select count(*) from flow"},
-      {"ops",
-       "select name, count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
-       "sum(dur) from slice where category = 'kernel' group by name order by "
-       "name"},
-      {"collectives",
-       "select t.name, extract_arg(arg_set_id, 'debug.Collective name') as "
-       "kind, count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
-       "sum(extract_arg(arg_set_id, 'debug.bytes')) from slice s join track t "
-       "on t.id = s.track_id where category = 'communication' group by 1, 2 "
-       "order by 1, 2"},
-      {"groups",
-       "select distinct t.name, extract_arg(arg_set_id, 'debug.Collective "
-       "name'), cast(extract_arg(arg_set_id, 'debug.Group size') as text) "
-       "from slice s join "
-       "track t on t.id = s.track_id where category = 'communication' order by "
-       "1, 2, 3"},
-      {"path",
-       "select count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
-       "sum(dur) from slice where category = 'critical path'"},
-      {"waits",
-       "select count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')) "
-       "from slice where category = 'wait'"},
-      {"memory",
-       "select r.name, cast(max(c.value) as int), cast(min(c.value) as int) "
-       "from counter c join track t on t.id = c.track_id join track r on r.id "
-       "= t.parent_id where t.name = 'memory' group by r.id"},
-      {"memory at the end",
-       "select name, cast(value as int) from (select r.name, c.value, "
-       "max(c.ts) from counter c join track t on t.id = c.track_id join track "
-       "r on r.id = t.parent_id where t.name = 'memory' group by r.id)"},
-      {"activations at the end",
-       "select distinct value from (select c.value, max(c.ts) from counter c "
-       "join track t on t.id = c.track_id where t.name = 'memory activations' "
-       "group by t.id)"},
-      {"loads",
-       "select min(c.value) >= 0, max(c.value) <= 100 from counter c "
-       "join track t on t.id = c.track_id where t.name glob '* load'"},
-      {"loads at the end",
-       "select distinct value from (select c.value, max(c.ts) from counter c "
-       "join track t on t.id = c.track_id where t.name glob '* load' or "
-       "t.name = 'compute busy' group by t.id)"},
-      {"carried",
-       "select name, sum(value * dur), count(*) from (select t.id, t.name, "
-       "c.value, lead(c.ts) over (partition by t.id order by c.ts, c.id) - "
-       "c.ts as dur "
-       "from counter c join track t on t.id = c.track_id where t.name glob "
-       "'* load') where dur is not null group by id"},
-      {"busy",
-       "select name, sum(value * dur) from (select r.name, c.value, "
-       "lead(c.ts) over (partition by t.id order by c.ts, c.id) - c.ts as dur "
-       "from counter c join track t on t.id = c.track_id join track r on r.id "
-       "= t.parent_id where t.name = 'compute busy') where dur is not null "
-       "group by name"},
-      {"top",
-       "select t.name from track t join track p on p.id = t.parent_id "
-       "where p.name = 'cluster' order by "
-       "extract_arg(t.source_arg_set_id, 'sibling_order_rank')"},
-      {"rank",
-       "select t.name from track t join track p on p.id = t.parent_id "
-       "where p.name glob 'rank 0 *' order by "
-       "extract_arg(t.source_arg_set_id, 'sibling_order_rank')"},
-      {"shapes",
-       "select count(*) from slice where category = 'kernel' and "
-       "coalesce(extract_arg(arg_set_id, 'debug.dtype'), "
-       "extract_arg(arg_set_id, 'debug.read_bytes')) is null"},
-  };
-  return statements;
-}
 
 class ScenarioSql : public testing::TestWithParam<std::string> {
  protected:

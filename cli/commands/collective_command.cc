@@ -1,0 +1,321 @@
+// orrery collective: one collective over a range of sizes, as nccl-tests
+// prints it.
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analytic/collective/collective_bounds.h"
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "base/units_text.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "cli/commands/collective_trace.h"
+#include "cli/commands/commands.h"
+#include "cli/flags/expert_flags.h"
+#include "cli/flags/network_flags.h"
+#include "cli/flags/scenario.h"
+#include "cli/print/json.h"
+#include "cli/print/output.h"
+#include "sim/network/call_planner.h"
+#include "sim/network/network.h"
+#include "sim/network/run_plans.h"
+#include "topology/traffic/nccl_tests.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kMostSizes = 64;
+
+struct Line {
+  Bytes bytes;
+  double seconds;
+  double bound;
+  std::string algorithm;
+  std::string protocol;
+};
+
+// "64MB" or "1KB..16GB": one size, or doubling from the first to the second.
+absl::StatusOr<std::vector<Bytes>> ParseSizes(const std::string& text) {
+  const size_t dots = text.find("..");
+  ASSIGN_OR_RETURN(const Bytes first, ParseBytes(text.substr(0, dots)));
+  Bytes last = first;
+  if (dots != std::string::npos) {
+    ASSIGN_OR_RETURN(last, ParseBytes(text.substr(dots + 2)));
+  }
+  if (first < Bytes(1) || last < first || last > Bytes(int64_t{1} << 50)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--size '{}': write a size of 1 B to 1 PiB, or a range such as "
+        "1KB..16GB",
+        text.substr(0, 80)));
+  }
+  std::vector<Bytes> sizes;
+  for (Bytes size = first; size <= last && sizes.size() < kMostSizes;
+       size = size * 2) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+absl::StatusOr<int> ParseCount(const Arguments& arguments,
+                               const std::string& flag, int most) {
+  const std::string text = *arguments.Get(flag);
+  int count = 0;
+  if (!absl::SimpleAtoi(text, &count) || count < 1 || count > most) {
+    return absl::InvalidArgumentError(
+        fmt::format("--{} '{}': write a whole number from 1 to {}", flag,
+                    text.substr(0, 40), most));
+  }
+  return count;
+}
+
+// What one chip can send, and the least a message takes to arrive.
+AlphaBeta PortOf(const Graph& graph, VertexId chip) {
+  double bandwidth = 0;
+  Duration latency = Duration::max();
+  for (LinkId id : graph.leaving(chip)) {
+    bandwidth += graph.link(id).bandwidth.value();
+    latency = std::min(latency, graph.link(id).latency);
+  }
+  return {Seconds(ToSeconds(latency)), BytesPerSecond(bandwidth)};
+}
+
+// What the members on an island can send out of it, the best of the islands.
+struct IslandEdge {
+  int islands = 1;
+  int per_island = 1;
+  BytesPerSecond out;
+};
+
+// Nothing to say of groups that islands hold unequal parts of.
+IslandEdge EdgeOf(const Graph& graph, absl::Span<const VertexId> chips) {
+  std::map<int32_t, std::pair<int, double>> islands;  // members and bandwidth
+  for (VertexId chip : chips) {
+    const std::optional<int32_t> island = graph.island(chip);
+    if (!island) return {};
+    auto& [members, bandwidth] = islands[*island];
+    ++members;
+    for (LinkId id : graph.leaving(chip)) {
+      if (graph.island(graph.link(id).to) == island) continue;
+      bandwidth += graph.link(id).bandwidth.value();
+    }
+  }
+  IslandEdge edge = {static_cast<int>(islands.size()),
+                     islands.begin()->second.first, BytesPerSecond(0)};
+  for (const auto& [island, part] : islands) {
+    if (part.first != edge.per_island) return {};
+    edge.out = std::max(edge.out, BytesPerSecond(part.second));
+  }
+  return edge;
+}
+
+std::string Table(absl::Span<const Line> lines, CommunicationKind kind,
+                  int ranks) {
+  std::string text =
+      fmt::format("{:>14} {:>12} {:>10} {:>10} {:>12}  {}\n", "bytes",
+                  "time us", "algbw", "busbw", "bound us", "algorithm");
+  for (const Line& line : lines) {
+    const double bandwidth =
+        static_cast<double>(line.bytes.value()) / line.seconds / 1e9;
+    text +=
+        fmt::format("{:>14} {:>12.2f} {:>10.2f} {:>10.2f} {:>12.2f}  {}/{}\n",
+                    line.bytes.value(), line.seconds * 1e6, bandwidth,
+                    bandwidth * BusFactor(kind, ranks), line.bound * 1e6,
+                    line.algorithm, line.protocol);
+  }
+  return text;
+}
+
+std::string Json(absl::Span<const Line> lines, const std::string& op,
+                 CommunicationKind kind, const System& system, int ranks) {
+  std::string text = fmt::format(
+      "{{\n  \"system\": {}, \"operation\": {}, \"chips\": {},\n  \"rows\": [",
+      JsonString(system.name()),
+      JsonString(IsExpertExchange(op) ? op : std::string(NameOf(kind))), ranks);
+  const char* separator = "\n";
+  for (const Line& line : lines) {
+    const double bandwidth =
+        static_cast<double>(line.bytes.value()) / line.seconds / 1e9;
+    text += fmt::format(
+        "{}    {{\"size_bytes\": {}, \"time_s\": {}, \"algbw_gbps\": {}, "
+        "\"busbw_gbps\": {}, \"lower_bound_s\": {}, \"algorithm\": {}, "
+        "\"protocol\": {}}}",
+        separator, line.bytes.value(), JsonNumber(line.seconds),
+        JsonNumber(bandwidth), JsonNumber(bandwidth * BusFactor(kind, ranks)),
+        JsonNumber(line.bound), JsonString(line.algorithm),
+        JsonString(line.protocol));
+    separator = ",\n";
+  }
+  return text + "\n  ]\n}\n";
+}
+
+absl::StatusOr<PlannerOptions> Options(const Arguments& arguments) {
+  PlannerOptions options;
+  if (const auto name = arguments.Get("fidelity")) {
+    ASSIGN_OR_RETURN(options.fidelity, ParseFidelity(*name));
+  }
+  if (const auto name = arguments.Get("algorithm")) {
+    ASSIGN_OR_RETURN(options.algorithm, ParseAlgorithm(*name));
+  }
+  if (const auto name = arguments.Get("arbitration")) {
+    ASSIGN_OR_RETURN(options.arbitration, ParseArbitration(*name));
+  }
+  options.protocol = arguments.Get("protocol");
+  return options;
+}
+
+absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
+  if (!arguments.Has("system")) {
+    return absl::InvalidArgumentError(
+        "--system is missing, e.g. --system dgx_h100_ib400 (orrery list "
+        "systems)");
+  }
+  std::vector<std::string> sets(arguments.All("set").begin(),
+                                arguments.All("set").end());
+  int nodes = 1;
+  if (arguments.Has("nodes")) {
+    ASSIGN_OR_RETURN(nodes, ParseCount(arguments, "nodes", kMaxChips));
+  }
+  sets.push_back(fmt::format("system.nodes={}", nodes));
+  ASSIGN_OR_RETURN(const pb::System proto,
+                   ResolveSystem(Catalog(), *arguments.Get("system"), sets));
+  ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
+  const std::string op = arguments.Get("op").value_or("all_reduce");
+  CommunicationKind kind = CommunicationKind::kAllToAll;
+  if (!IsExpertExchange(op)) {
+    ASSIGN_OR_RETURN(kind, ParseOperation(op, kExpertExchanges));
+  }
+  ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
+                   ParseSizes(arguments.Get("size").value_or("1KB..16GB")));
+  int ranks = kind == CommunicationKind::kPointToPoint ? 2 : system.chips();
+  if (arguments.Has("chips")) {
+    ASSIGN_OR_RETURN(ranks, ParseCount(arguments, "chips", system.chips()));
+  }
+  if (ranks < 2 || ranks > system.chips()) {
+    return absl::InvalidArgumentError(
+        fmt::format("a collective needs at least two chips; {} has {}",
+                    system.name(), system.chips()));
+  }
+  ASSIGN_OR_RETURN(const std::optional<ExpertExchange> experts,
+                   ReadExpertExchange(arguments, ranks));
+  ASSIGN_OR_RETURN(const PlannerOptions options, Options(arguments));
+  ASSIGN_OR_RETURN(const Network network, Network::Make(system));
+  CallPlanner planner(network, options);
+  CollectiveCall call = {kind, Bytes(0), {}};
+  for (int chip = 0; chip < ranks; ++chip) {
+    call.chips.push_back(static_cast<VertexId>(chip));
+  }
+  if (experts) {
+    call.shape = experts->shape;
+    call.traffic = &experts->traffic;
+  }
+  // Two chips of a transfer: across nodes if there are several.
+  if (kind == CommunicationKind::kPointToPoint && !arguments.Has("chips") &&
+      system.nodes() > 1) {
+    call.chips[1] = static_cast<VertexId>(system.chips_per_node());
+  }
+  const AlphaBeta port = PortOf(network.graph(), call.chips[0]);
+  const IslandEdge edge = EdgeOf(network.graph(), call.chips);
+  ASSIGN_OR_RETURN(
+      CollectiveTrace trace,
+      CollectiveTrace::Open(arguments.Get("trace"), network, system.name()));
+  std::vector<Line> lines;
+  for (Bytes size : sizes) {
+    call.bytes = size;
+    ASSIGN_OR_RETURN(const PlannedCall planned, planner.Plan(call));
+    const bool in_network = ReducesInNetwork(planned.algorithm);
+    const Time end =
+        RunPlans(network.resources().capacities(), {{planned.plan, Time{}}},
+                 trace.log(), options.arbitration)[0];
+    trace.Add(call, planned, end);
+    const Seconds bound =
+        experts ? ExpertLowerBound(experts->traffic, size, edge.islands,
+                                   edge.islands > 1 ? edge.per_island : ranks,
+                                   edge.out, port.bandwidth)
+                : std::max(
+                      CollectiveLowerBound(kind, ranks, size, port, in_network),
+                      IslandLowerBound(kind, edge.islands, edge.per_island,
+                                       size, edge.out, in_network));
+    lines.push_back({size, ToSeconds(end), bound.count(),
+                     std::string(NameOf(planned.algorithm)), planned.protocol});
+  }
+  RETURN_IF_ERROR(trace.Finish());
+  if (const auto json = arguments.Get("json")) {
+    RETURN_IF_ERROR(WriteFile(*json, Json(lines, op, kind, system, ranks)));
+    return ExitCode::kDone;
+  }
+  return Print(Table(lines, kind, ranks));
+}
+
+std::vector<Flag> CollectiveFlags() {
+  std::vector<Flag> flags = {
+      {.name = "system", .value = "NAME", .help = "preset"},
+      {.name = "nodes", .value = "N", .help = "nodes (default 1)"},
+      {.name = "chips",
+       .value = "N",
+       .help = "the first N chips (default all)"},
+      {.name = "op",
+       .value = "NAME",
+       .help = "all_reduce (default), reduce_scatter, all_gather, "
+               "all_to_all, moe_dispatch, moe_combine, broadcast, "
+               "reduce, point_to_point"},
+      {.name = "size",
+       .value = "SIZE[..SIZE]",
+       .help = "one size, or doubling from the first to the second"},
+      {.name = "algorithm",
+       .value = "NAME",
+       .help = "force an algorithm, e.g. ring"},
+      {.name = "protocol",
+       .value = "NAME",
+       .help = "force a protocol of the system, e.g. LL"},
+      {.name = "fidelity",
+       .value = "NAME",
+       .help = "CLOSED_FORM, FLUID (default) or STEPPED"},
+      {.name = "arbitration",
+       .value = "NAME",
+       .help = "how contended links are shared: FLOW_FAIR (default) "
+               "or PORT_FAIR"},
+      SetFlag(),
+      {.name = "trace",
+       .value = "FILE",
+       .help = "write a timeline of the calls, one after the other, "
+               "for the Perfetto UI"},
+      {.name = "json",
+       .value = "FILE",
+       .help = "write JSON to FILE instead (- is stdout)"}};
+  const std::vector<Flag> experts = ExpertFlags();
+  flags.insert(flags.end(), experts.begin(), experts.end());
+  return flags;
+}
+
+}  // namespace
+
+Command CollectiveCommand() {
+  return {
+      .name = "collective",
+      .operands = "",
+      .min_operands = 0,
+      .max_operands = 0,
+      .summary = "Time one collective over a range of sizes.",
+      .details =
+          "Prints size, time, algorithm and bus bandwidth in GB/s as "
+          "nccl-tests "
+          "defines them,\nthe algorithm and protocol chosen, and a lower bound "
+          "no algorithm can beat.\n\n"
+          "  orrery collective --system dgx_h100_ib400 --nodes 4 --op "
+          "all_reduce --size 1KB..16GB\n"
+          "  orrery collective --system dgx_h100_ib400 --op all_to_all --chips "
+          "4 --size 64MB\n"
+          "  orrery collective --system dgx_h100_ib400 --size 1MB --fidelity "
+          "STEPPED --trace ring.pftrace",
+      .flags = CollectiveFlags(),
+      .run = Collective};
+}
+
+}  // namespace orrery

@@ -1,0 +1,32 @@
+#pragma once
+// The commands there are. Each is defined in <name>_command.cc.
+#include <vector>
+
+#include "cli/flags/command.h"
+
+namespace orrery {
+
+Command CalibrateCommand();
+Command CheckCommand();
+Command CollectiveCommand();
+Command EstimateCommand();
+Command ExplainCommand();
+Command ImportCommand();
+Command KernelCommand();
+Command ListCommand();
+Command RooflineCommand();
+Command ShowCommand();
+Command SimulateCommand();
+Command ValidateCommand();
+Command ViewCommand();
+
+// In the order in which --help lists them.
+inline std::vector<Command> AllCommands() {
+  return {SimulateCommand(), EstimateCommand(),   CheckCommand(),
+          ExplainCommand(),  ShowCommand(),       ListCommand(),
+          ImportCommand(),   CollectiveCommand(), KernelCommand(),
+          RooflineCommand(), ValidateCommand(),   CalibrateCommand(),
+          ViewCommand()};
+}
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+// orrery explain: why a step takes as long as it does, and what would help.
+#include "base/file.h"
+#include "base/status.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/trace_output.h"
+#include "cli/flags/run_flags.h"
+#include "cli/flags/scenario.h"
+#include "cli/flags/trace_request.h"
+#include "cli/print/explanation_text.h"
+#include "cli/print/json.h"
+#include "cli/print/output.h"
+#include "cli/print/progress.h"
+#include "run/explanation.h"
+#include "run/run_scenario.h"
+#include "run/sensitivities.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
+  ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
+                   ReadTraceRequest(arguments));
+  RecordForTrace(options);
+  Progress progress(arguments);
+  progress.Tell("simulating better machines", 0);
+  std::vector<StepSensitivity> sensitivities;
+  if (!arguments.Has("no-sensitivities")) {
+    ASSIGN_OR_RETURN(sensitivities, Sensitivities(scenario, options));
+  }
+  options.progress = progress.Listener();
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+  if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
+  const pb::Explanation explanation = Explain(scenario, run, sensitivities);
+  progress.Wipe();
+  const auto json = arguments.Get("json");
+  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(explanation)));
+  if (json == "-") return ExitCode::kDone;
+  return Print(ExplanationText(explanation));
+}
+
+std::vector<Flag> ExplainFlags() {
+  std::vector<Flag> flags = TracedRunFlags();
+  flags.push_back({.name = "no-sensitivities",
+                   .value = "",
+                   .help = "do not simulate better machines"});
+  return flags;
+}
+
+}  // namespace
+
+Command ExplainCommand() {
+  return {.name = "explain",
+          .operands = "SCENARIO",
+          .min_operands = 1,
+          .max_operands = 1,
+          .summary = "Say why a step takes as long as it does.",
+          .details =
+              "The bottleneck in a sentence; the critical path by cause and by "
+              "task; which\ncommunication is hidden and which is not; what a "
+              "better machine would change,\neach simulated.\n\n"
+              "  orrery explain quickstart\n"
+              "  orrery explain quickstart --trace run.pftrace",
+          .flags = ExplainFlags(),
+          .run = ExplainScenario};
+}
+
+}  // namespace orrery

@@ -1,0 +1,220 @@
+// orrery kernel: the time of one kernel, and why.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/nearest.h"
+#include "cli/commands/commands.h"
+#include "cli/flags/chip_flags.h"
+#include "cli/flags/number_flags.h"
+#include "cli/print/op_table.h"
+#include "cli/print/output.h"
+#include "cost/kernel/gemm_time.h"
+#include "cost/kernel/op_size.h"
+#include "run/chip_with_kernels.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<Op> ReadGemm(const Arguments& arguments) {
+  Gemm gemm;
+  ASSIGN_OR_RETURN(gemm.m, CountFlag(arguments, "m", std::nullopt));
+  ASSIGN_OR_RETURN(gemm.n, CountFlag(arguments, "n", std::nullopt));
+  ASSIGN_OR_RETURN(gemm.k, CountFlag(arguments, "k", std::nullopt));
+  ASSIGN_OR_RETURN(gemm.batch, CountFlag(arguments, "batch", 1));
+  ASSIGN_OR_RETURN(gemm.operand, DTypeFlag(arguments, "dtype", DType::kBf16));
+  gemm.output = Bits(gemm.operand) < 16 ? DType::kBf16 : gemm.operand;
+  return Op{OpName::kProduct, Pass::kForward, gemm};
+}
+
+absl::StatusOr<Op> ReadGrouped(const Arguments& arguments) {
+  GroupedGemm gemm;
+  ASSIGN_OR_RETURN(const int64_t groups,
+                   CountFlag(arguments, "groups", std::nullopt));
+  ASSIGN_OR_RETURN(const int64_t rows, CountFlag(arguments, "m", std::nullopt));
+  ASSIGN_OR_RETURN(gemm.n, CountFlag(arguments, "n", std::nullopt));
+  ASSIGN_OR_RETURN(gemm.k, CountFlag(arguments, "k", std::nullopt));
+  ASSIGN_OR_RETURN(gemm.operand, DTypeFlag(arguments, "dtype", DType::kBf16));
+  if (groups > 1'000'000) {
+    return absl::InvalidArgumentError("--groups must be at most 1000000");
+  }
+  gemm.groups = static_cast<int32_t>(groups);
+  gemm.rows = gemm.hot_rows = static_cast<double>(rows);
+  gemm.active = static_cast<double>(groups);
+  return Op{OpName::kGroupedProduct, Pass::kForward, gemm};
+}
+
+absl::StatusOr<Op> ReadAttention(const Arguments& arguments) {
+  FusedAttention a;
+  ASSIGN_OR_RETURN(a.batch, CountFlag(arguments, "batch", 1));
+  ASSIGN_OR_RETURN(const int64_t heads,
+                   CountFlag(arguments, "heads", std::nullopt));
+  ASSIGN_OR_RETURN(const int64_t kv_heads,
+                   CountFlag(arguments, "kv-heads", heads));
+  ASSIGN_OR_RETURN(a.queries, CountFlag(arguments, "queries", std::nullopt));
+  ASSIGN_OR_RETURN(a.keys, CountFlag(arguments, "keys", a.queries));
+  ASSIGN_OR_RETURN(const int64_t width, CountFlag(arguments, "head-dim", 128));
+  ASSIGN_OR_RETURN(const int64_t value_width,
+                   CountFlag(arguments, "value-dim", width));
+  ASSIGN_OR_RETURN(a.operand, DTypeFlag(arguments, "dtype", DType::kBf16));
+  ASSIGN_OR_RETURN(a.cache, DTypeFlag(arguments, "cache-dtype", a.operand));
+  if (heads > 1'000'000 || heads % kv_heads != 0) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--kv-heads must divide --heads: {} and {}", kv_heads, heads));
+  }
+  if (a.keys < a.queries) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--keys must be at least --queries: {} and {}", a.keys, a.queries));
+  }
+  if (width > 65536 || value_width > 65536) {
+    return absl::InvalidArgumentError("--head-dim must be at most 65536");
+  }
+  a.query_heads = static_cast<int32_t>(heads);
+  a.kv_heads = static_cast<int32_t>(kv_heads);
+  a.head_dimension = static_cast<int32_t>(width);
+  a.value_dimension = static_cast<int32_t>(value_width);
+  a.mask = arguments.Has("full") ? Mask::kFull : Mask::kCausal;
+  a.shared_key_value = arguments.Has("latent");
+  a.backward = arguments.Has("backward");
+  if (arguments.Has("window")) {
+    ASSIGN_OR_RETURN(a.window, CountFlag(arguments, "window", std::nullopt));
+  }
+  return Op{OpName::kAttention,
+            a.backward ? Pass::kInputGradient : Pass::kForward, a};
+}
+
+// Rows of `n` elements: one tensor read, one written.
+absl::StatusOr<Op> ReadPointwise(const Arguments& arguments,
+                                 Pointwise::Kind kind, double flops) {
+  ASSIGN_OR_RETURN(const int64_t rows, CountFlag(arguments, "m", std::nullopt));
+  ASSIGN_OR_RETURN(const int64_t row, CountFlag(arguments, "n", 1));
+  ASSIGN_OR_RETURN(const DType dtype,
+                   DTypeFlag(arguments, "dtype", DType::kBf16));
+  const double elements = static_cast<double>(rows) * static_cast<double>(row);
+  if (elements > 1e15) {
+    return absl::InvalidArgumentError("--m times --n must be at most 10^15");
+  }
+  const DType written =
+      kind == Pointwise::Kind::kQuantize ? DType::kFp8 : dtype;
+  return Op{OpName::kPointwise, Pass::kForward,
+            Pointwise{.kind = kind,
+                      .read = StorageBytes(dtype, rows * row),
+                      .written = StorageBytes(written, rows * row),
+                      .flops = flops * elements,
+                      .row = row}};
+}
+
+absl::StatusOr<Op> ReadOp(const Arguments& arguments) {
+  const std::string kind = arguments.Get("op").value_or("gemm");
+  if (kind == "gemm") return ReadGemm(arguments);
+  if (kind == "grouped_gemm") return ReadGrouped(arguments);
+  if (kind == "attention") return ReadAttention(arguments);
+  if (kind == "pointwise") {
+    return ReadPointwise(arguments, Pointwise::Kind::kElementwise, 10);
+  }
+  if (kind == "norm") {
+    return ReadPointwise(arguments, Pointwise::Kind::kNorm, 7);
+  }
+  if (kind == "softmax") {
+    return ReadPointwise(arguments, Pointwise::Kind::kSoftmax, 7);
+  }
+  if (kind == "quantize") {
+    return ReadPointwise(arguments, Pointwise::Kind::kQuantize, 2);
+  }
+  const std::vector<std::string> kinds = {
+      "gemm", "grouped_gemm", "attention", "pointwise",
+      "norm", "softmax",      "quantize"};
+  return absl::InvalidArgumentError(
+      fmt::format("--op must be gemm, grouped_gemm, attention, pointwise, "
+                  "norm, softmax or quantize, got '{}'{}",
+                  kind.substr(0, 80), DidYouMean(kind, kinds)));
+}
+
+absl::StatusOr<ExitCode> Kernel(const Arguments& arguments) {
+  const auto name = arguments.Get("chip");
+  if (!name.has_value()) {
+    return absl::InvalidArgumentError(
+        "--chip is needed ('orrery list chips' lists them)");
+  }
+  ASSIGN_OR_RETURN(const ChipWithKernels on,
+                   LoadChip(*name, arguments.Get("library").value_or(""),
+                            arguments.All("set")));
+  ASSIGN_OR_RETURN(const KernelOptions options, ReadKernelOptions(arguments));
+  ASSIGN_OR_RETURN(const KernelTimer timer,
+                   KernelTimer::Create(on.chip, on.kernels, options));
+  ASSIGN_OR_RETURN(const Op op, ReadOp(arguments));
+  RETURN_IF_ERROR(CheckSize(op));
+  const OpRow row = TimeRow(op, timer, on.chip);
+  if (const auto json = arguments.Get("json")) {
+    RETURN_IF_ERROR(WriteFile(*json, OpJson({row})));
+    return ExitCode::kDone;
+  }
+  std::string text = OpTable({row});
+  text += fmt::format(
+      "\n{:.4g} GFLOP, {:.4g} MB of memory traffic, {:.4g} MB of cache "
+      "traffic, launch {:.2f} us; from the {}\n",
+      row.time.flops.value() * 1e-9,
+      static_cast<double>(row.time.memory_bytes.value()) * 1e-6,
+      static_cast<double>(row.time.cache_bytes.value()) * 1e-6,
+      ToSeconds(row.time.launch) * 1e6, Name(row.time.provenance));
+  if (const auto* gemm = std::get_if<Gemm>(&op.work)) {
+    const GemmChoice choice = TimeGemm(*gemm, timer.chip());
+    text += fmt::format("tiles of {} x {}, the reduction in {} part{}\n",
+                        choice.tile.rows, choice.tile.columns, choice.split,
+                        choice.split == 1 ? "" : "s");
+  }
+  return Print(text);
+}
+
+}  // namespace
+
+Command KernelCommand() {
+  std::vector<Flag> flags = {
+      {.name = "chip", .value = "CHIP", .help = "a chip preset"},
+      LibraryFlag(),
+      {.name = "op",
+       .value = "KIND",
+       .help = "gemm (default), grouped_gemm, attention, pointwise, norm, "
+               "softmax, quantize"},
+      {.name = "m", .value = "M", .help = "rows (of each group)"},
+      {.name = "n", .value = "N", .help = "columns; elements of a row"},
+      {.name = "k", .value = "K", .help = "length of the reduction"},
+      {.name = "batch", .value = "B", .help = "products; sequences"},
+      {.name = "groups", .value = "G", .help = "groups of a grouped product"},
+      {.name = "dtype", .value = "FORMAT", .help = "bf16 (default), fp8, ..."},
+      {.name = "heads", .value = "H", .help = "query heads"},
+      {.name = "kv-heads", .value = "H", .help = "key-value heads"},
+      {.name = "queries", .value = "S", .help = "queries of a sequence"},
+      {.name = "keys", .value = "S", .help = "keys of a sequence"},
+      {.name = "head-dim", .value = "D", .help = "width of a head (128)"},
+      {.name = "value-dim", .value = "D", .help = "width of a value head"},
+      {.name = "window", .value = "W", .help = "keys a query looks back at"},
+      {.name = "cache-dtype", .value = "FORMAT", .help = "of keys and values"},
+      {.name = "full", .value = "", .help = "no causal mask"},
+      {.name = "latent", .value = "", .help = "values are part of the keys"},
+      {.name = "backward", .value = "", .help = "the gradient of attention"},
+      {.name = "json",
+       .value = "FILE",
+       .help = "write JSON to FILE instead (- is stdout)"},
+      SetChipFlag()};
+  for (const Flag& flag : KernelOptionFlags()) flags.push_back(flag);
+  return {.name = "kernel",
+          .operands = "",
+          .min_operands = 0,
+          .max_operands = 0,
+          .summary = "Time one kernel on one chip, and say what limits it.",
+          .details =
+              "  orrery kernel --chip h100_sxm --op gemm --m 4096 --n 4096 --k "
+              "4096 --dtype bf16\n"
+              "  orrery kernel --chip h100_sxm --op attention --batch 16 "
+              "--heads 32 --kv-heads 8 --queries 1 --keys 4096\n"
+              "  orrery kernel --chip h800_sxm --op grouped_gemm --groups 64 "
+              "--m 16 --n 4096 --k 7168 --dtype fp8",
+          .flags = std::move(flags),
+          .run = Kernel};
+}
+
+}  // namespace orrery

@@ -1,0 +1,106 @@
+// orrery simulate: run the engine on a scenario, print the report.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "base/units_text.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/trace_output.h"
+#include "cli/flags/run_flags.h"
+#include "cli/flags/scenario.h"
+#include "cli/flags/trace_request.h"
+#include "cli/print/json.h"
+#include "cli/print/output.h"
+#include "cli/print/progress.h"
+#include "cli/print/report_text.h"
+#include "run/fit_advice.h"
+#include "run/report.h"
+#include "run/run_scenario.h"
+
+namespace orrery {
+namespace {
+
+int64_t PeakRss() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+// By how much, and what dominates.
+std::string OverflowText(const pb::Report::Memory& m) {
+  const std::pair<const char*, int64_t> parts[] = {
+      {"weights", m.weights_bytes()},
+      {"gradients", m.gradients_bytes()},
+      {"optimizer state", m.optimizer_bytes()},
+      {"activations", m.activations_bytes()},
+      {"buffers", m.buffers_bytes()}};
+  const auto* largest = std::max_element(
+      std::begin(parts), std::end(parts),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  return fmt::format(
+      "\nthe plan does not fit: {} too much; {} take {:.0f} % of the memory\n",
+      BytesText(m.peak_bytes() - m.capacity_bytes()), largest->first,
+      100.0 * static_cast<double>(largest->second) /
+          static_cast<double>(m.peak_bytes()));
+}
+
+absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
+  ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
+                   ReadTraceRequest(arguments));
+  if (trace) RecordForTrace(options);
+  Progress progress(arguments);
+  options.progress = progress.Listener();
+  const auto begin = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+  const std::chrono::duration<double> wall =
+      std::chrono::steady_clock::now() - begin;
+  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
+  pb::Report report =
+      MakeReport(scenario, run, estimate, options,
+                 {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
+  if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
+  const bool fits = report.memory().fits();
+  if (!fits) {
+    for (auto& change : AdviseFit(scenario, options, progress.Listener())) {
+      *report.mutable_memory()->add_changes() = std::move(change);
+    }
+  }
+  progress.Wipe();
+  const auto json = arguments.Get("json");
+  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
+  if (json != "-") RETURN_IF_ERROR(Print(ReportText(report)).status());
+  RETURN_IF_ERROR(CheckBounds(report));
+  if (fits) return ExitCode::kDone;
+  if (json != "-") {
+    RETURN_IF_ERROR(
+        Print(OverflowText(report.memory()) + AdviceText(report)).status());
+  }
+  return ExitCode::kNo;
+}
+
+}  // namespace
+
+Command SimulateCommand() {
+  return {.name = "simulate",
+          .operands = "SCENARIO",
+          .min_operands = 1,
+          .max_operands = 1,
+          .summary = "Simulate one step and say where its time goes.",
+          .details =
+              "Lowers one optimizer step to a task graph and replays it over "
+              "the machine's chips\nand links. Exit code 1 if the plan does "
+              "not fit into memory.\n\n"
+              "  orrery simulate quickstart\n"
+              "  orrery simulate llama3_405b_16k --json -\n"
+              "  orrery simulate quickstart --set training.parallel.tensor=8",
+          .flags = TracedRunFlags(),
+          .run = SimulateScenario};
+}
+
+}  // namespace orrery

@@ -1,0 +1,135 @@
+#include "cli/commands/trace_output.h"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/str_replace.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/format.h"
+#include "base/status.h"
+#include "base/units_text.h"
+#include "cli/print/version.h"
+#include "sim/analysis/critical_path.h"
+#include "sim/analysis/span_index.h"
+#include "traces/timeline/timeline.h"
+#include "traces/timeline/timeline_kineto.h"
+
+namespace orrery {
+namespace {
+
+GroupSizes GroupSizesOf(const SimulatedRun& run) {
+  GroupSizes sizes;
+  for (const PlacedGroup& group : run.placed.groups) {
+    sizes.Add(static_cast<int32_t>(group.members.size()));
+  }
+  return sizes;
+}
+
+absl::Status WritePerfetto(const TraceRequest& request,
+                           const ResolvedScenario& scenario,
+                           const SimulatedRun& run,
+                           const TimelineOptions& options) {
+  const Program& program = run.placed.program;
+  const SpanIndex spans(program, run.spans);
+  const std::vector<PathStep> path = CriticalPath(spans);
+  const int64_t slices = CountSlices(program, run.spans, path, options);
+  if (slices > kManySlices) {
+    fmt::print(stderr,
+               "orrery: the trace will have {} slices and be slow to open; "
+               "--trace-ranks, --trace-window and --trace-detail make it "
+               "smaller\n",
+               slices);
+  }
+  ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
+  writer.AddAttribute("orrery.scenario", scenario.proto.name());
+  writer.AddAttribute("orrery.version", std::string(kVersion));
+  writer.AddAttribute("orrery.seed",
+                      static_cast<int64_t>(scenario.proto.seed()));
+  writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
+  writer.AddAttribute("orrery.step_time_ps",
+                      run.result.end.time_since_epoch().count());
+  WriteTimeline({.program = program,
+                 .spans = spans,
+                 .path = path,
+                 .transfers = run.transfers,
+                 .log = run.log,
+                 .ops = run.ops,
+                 .group_sizes = GroupSizesOf(run),
+                 .ranks_per_node = scenario.system.chips_per_node(),
+                 .description = scenario.proto.description()},
+                options, writer);
+  RETURN_IF_ERROR(writer.Finish());
+  fmt::print(stderr,
+             "orrery: wrote {} slices; this shows them: orrery view {}\n",
+             writer.slices(), ShellWord(request.path));
+  return absl::OkStatus();
+}
+
+absl::Status WriteKinetoFiles(const TraceRequest& request,
+                              const ResolvedScenario& scenario,
+                              const SimulatedRun& run,
+                              const TimelineOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(request.path, error);
+  if (error) {
+    return absl::InvalidArgumentError(fmt::format(
+        "cannot make the folder '{}': {}", request.path, error.message()));
+  }
+  const Program& program = run.placed.program;
+  const GroupSizes sizes = GroupSizesOf(run);
+  for (const RankId rank : options.ranks) {
+    const int32_t number = program.ranks()[rank].number;
+    ASSIGN_OR_RETURN(KinetoWriter writer,
+                     KinetoWriter::Create(
+                         fmt::format("{}/rank_{}.json", request.path, number),
+                         {.rank = number,
+                          .world_size = scenario.system.chips(),
+                          .device_name = scenario.system.chip().name()}));
+    WriteKineto(program, run.spans, sizes, rank, options, writer);
+    RETURN_IF_ERROR(writer.Finish());
+  }
+  fmt::print(stderr, "orrery: wrote {} files to {}\n", options.ranks.size(),
+             request.path);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string ShellWord(const std::string& text) {
+  constexpr absl::string_view kPlain = "/._-+=:,@%";
+  const bool plain =
+      !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+               kPlain.find(c) != absl::string_view::npos;
+      });
+  if (plain) return text;
+  return fmt::format("'{}'", absl::StrReplaceAll(text, {{"'", "'\\''"}}));
+}
+
+void RecordForTrace(RunOptions& options) {
+  options.record = true;
+  options.detail = true;
+}
+
+absl::Status WriteTrace(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        const SimulatedRun& run) {
+  ASSIGN_OR_RETURN(const TimelineOptions options,
+                   OptionsFor(request, run.placed.program));
+  if (options.from >= run.result.end) {
+    return absl::InvalidArgumentError(
+        fmt::format("--trace-window: the step ends after {}, before the window",
+                    SecondsText(ToSeconds(run.result.end))));
+  }
+  switch (request.format) {
+    case TraceFormat::kPerfetto:
+      return WritePerfetto(request, scenario, run, options);
+    case TraceFormat::kKineto:
+      return WriteKinetoFiles(request, scenario, run, options);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace orrery

@@ -1,0 +1,25 @@
+#pragma once
+// Writes the timeline that a user asked for.
+#include <absl/status/status.h>
+
+#include <string>
+
+#include "cli/flags/trace_request.h"
+#include "run/scenario.h"
+#include "run/simulated_run.h"
+
+namespace orrery {
+
+// A path as a shell takes it.
+std::string ShellWord(const std::string& path);
+
+// How a run must be made so that its timeline can be written.
+void RecordForTrace(RunOptions& options);
+
+// Says on stderr what was written, and warns of a file too large to look at
+// before writing it. Requires: `run` was made with RecordForTrace.
+absl::Status WriteTrace(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        const SimulatedRun& run);
+
+}  // namespace orrery

@@ -1,0 +1,128 @@
+// orrery validate: predictions against measurements.
+#include <absl/strings/str_join.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accuracy/accuracy_report.h"
+#include "accuracy/accuracy_table.h"
+#include "accuracy/collective_suite.h"
+#include "accuracy/kernel_suite.h"
+#include "accuracy/training_suite.h"
+#include "base/check.h"
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/nearest.h"
+#include "cli/commands/commands.h"
+#include "cli/flags/chip_flags.h"
+#include "cli/print/accuracy_text.h"
+#include "cli/print/json.h"
+#include "cli/print/output.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<AccuracyTable> RunSuite(Suite suite,
+                                       const std::optional<std::string>& file,
+                                       const std::string& library) {
+  switch (suite) {
+    case Suite::kCollectives:
+      return RunCollectiveSuite(file);
+    case Suite::kKernels:
+      return RunKernelSuite(file, library);
+    case Suite::kTraining:
+      return RunTrainingSuite(file);
+  }
+  CHECK(false) << "no such suite";
+  return absl::InternalError("");
+}
+
+// The suite that was named, or all of them.
+absl::StatusOr<std::vector<Suite>> ChosenSuites(const Arguments& arguments) {
+  if (arguments.positional().empty()) {
+    return std::vector<Suite>(std::begin(kSuites), std::end(kSuites));
+  }
+  const std::string& name = arguments.positional()[0];
+  std::vector<std::string> names;
+  for (const Suite suite : kSuites) {
+    if (Name(suite) == name) return std::vector<Suite>{suite};
+    names.emplace_back(Name(suite));
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("there is no suite '{}'{} (suites: {})", name.substr(0, 80),
+                  DidYouMean(name, names), absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const std::vector<Suite> suites, ChosenSuites(arguments));
+  const std::string library = arguments.Get("library").value_or("");
+  if (!library.empty() && suites != std::vector<Suite>{Suite::kKernels}) {
+    return absl::InvalidArgumentError(
+        "--library is for 'orrery validate kernels'");
+  }
+  std::optional<std::string> file;
+  if (arguments.positional().size() > 1) file = arguments.positional()[1];
+  const std::optional<std::string> json = arguments.Get("json");
+  const AccuracyTextOptions options{.rows = arguments.Has("rows"),
+                                    .markdown = arguments.Has("markdown")};
+  bool met = true;
+  pb::AccuracyReport report;
+  for (const Suite suite : suites) {
+    ASSIGN_OR_RETURN(const AccuracyTable table, RunSuite(suite, file, library));
+    met = met && table.met();
+    if (json.has_value()) {
+      *report.add_suites() = ToProto(table);
+      continue;
+    }
+    std::string text = AccuracyText(table, options);
+    if (suite == Suite::kKernels && !file.has_value() && !options.markdown) {
+      ASSIGN_OR_RETURN(const ProfileAccuracy profiles,
+                       CompareProfiles(library));
+      text += ProfileText(profiles);
+    }
+    RETURN_IF_ERROR(Print(text).status());
+  }
+  if (json.has_value()) {
+    report.set_met(met);
+    RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
+  }
+  return met ? ExitCode::kDone : ExitCode::kNo;
+}
+
+}  // namespace
+
+Command ValidateCommand() {
+  return {.name = "validate",
+          .operands = "[SUITE] [FILE]",
+          .min_operands = 0,
+          .max_operands = 2,
+          .summary = "Hold predictions against measurements.",
+          .details =
+              "Predicts every row of a table of measurements and prints how "
+              "far off it is, group\nby group. FILE is your own table with "
+              "the columns of the one that came with\nOrrery (see "
+              "validation/README.md): found by name, in any order, others "
+              "ignored.\nRows that cannot be read or predicted are listed with "
+              "the reason. Exit code 1 if a\nbar is missed or no row could be "
+              "predicted, 2 if FILE is no table of the suite.\n\n"
+              "  orrery validate collectives\n"
+              "  orrery validate kernels\n"
+              "  orrery validate training --rows\n"
+              "  orrery validate kernels mine.csv --rows\n"
+              "  orrery validate kernels --library hopper_trtllm_2025",
+          .flags = {LibraryFlag(),
+                    {.name = "rows",
+                     .value = "",
+                     .help = "print every row, not only the summary"},
+                    {.name = "markdown",
+                     .value = "",
+                     .help = "print Markdown tables"},
+                    {.name = "json",
+                     .value = "FILE",
+                     .help = "write JSON to FILE instead (- is stdout)"}},
+          .run = Validate};
+}
+
+}  // namespace orrery

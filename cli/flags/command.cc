@@ -1,0 +1,133 @@
+#include "cli/flags/command.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/strip.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/nearest.h"
+
+namespace orrery {
+namespace {
+
+absl::Status Bad(const Command& command, std::string words) {
+  return absl::InvalidArgumentError(fmt::format(
+      "{} ('orrery {} --help' shows the usage)", words, command.name));
+}
+
+const Flag* FindFlag(const Command& command, absl::string_view name) {
+  const auto found =
+      std::find_if(command.flags.begin(), command.flags.end(),
+                   [&](const Flag& flag) { return flag.name == name; });
+  return found == command.flags.end() ? nullptr : &*found;
+}
+
+std::string Usage(const Command& command) {
+  return fmt::format("orrery {}{}{}{}", command.name,
+                     command.operands.empty() ? "" : " ", command.operands,
+                     command.flags.empty() ? "" : " [flags]");
+}
+
+absl::Status UnknownFlag(const Command& command, absl::string_view name) {
+  std::vector<std::string> names;
+  for (const Flag& flag : command.flags) {
+    names.push_back(fmt::format("--{}", flag.name));
+  }
+  const std::string typed = fmt::format("--{}", name);
+  return Bad(command,
+             fmt::format("'{}' has no flag '{}'{}", command.name,
+                         typed.substr(0, 80), DidYouMean(typed, names)));
+}
+
+}  // namespace
+
+bool Arguments::Has(absl::string_view flag) const {
+  return flags_.find(std::string(flag)) != flags_.end();
+}
+
+std::optional<std::string> Arguments::Get(absl::string_view flag) const {
+  const auto found = flags_.find(std::string(flag));
+  if (found == flags_.end()) return std::nullopt;
+  return found->second.back();
+}
+
+absl::Span<const std::string> Arguments::All(absl::string_view flag) const {
+  const auto found = flags_.find(std::string(flag));
+  if (found == flags_.end()) return {};
+  return found->second;
+}
+
+absl::StatusOr<Arguments> ParseArguments(const Command& command,
+                                         absl::Span<const std::string> words) {
+  Arguments arguments;
+  bool flags_ended = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    absl::string_view word = words[i];
+    if (flags_ended || !absl::StartsWith(word, "--")) {
+      // "-" is a file: standard input or output.
+      if (!flags_ended && word.size() > 1 && word[0] == '-') {
+        return Bad(command, fmt::format("flags start with two dashes: '{}'",
+                                        word.substr(0, 80)));
+      }
+      arguments.positional_.push_back(words[i]);
+      continue;
+    }
+    if (word == "--") {
+      flags_ended = true;
+      continue;
+    }
+    word.remove_prefix(2);
+    const size_t equals = word.find('=');
+    const absl::string_view name = word.substr(0, equals);
+    const Flag* flag = FindFlag(command, name);
+    if (flag == nullptr) return UnknownFlag(command, name);
+    std::vector<std::string>& values = arguments.flags_[std::string(name)];
+    if (!values.empty() && !flag->repeated) {
+      return Bad(command, fmt::format("--{} is given twice", name));
+    }
+    if (flag->value.empty()) {
+      if (equals != absl::string_view::npos) {
+        return Bad(command, fmt::format("--{} takes no value", name));
+      }
+      values.emplace_back();
+    } else if (equals != absl::string_view::npos) {
+      values.emplace_back(word.substr(equals + 1));
+    } else if (i + 1 < words.size()) {
+      values.push_back(words[++i]);
+    } else {
+      return Bad(command, fmt::format("--{} needs {}", name, flag->value));
+    }
+  }
+  if (arguments.positional_.size() < command.min_operands) {
+    return Bad(command,
+               fmt::format("'{}' needs {}", command.name, command.operands));
+  }
+  if (arguments.positional_.size() > command.max_operands) {
+    return Bad(
+        command,
+        fmt::format("'{}' does not know what to do with '{}'", command.name,
+                    arguments.positional_[command.max_operands].substr(0, 80)));
+  }
+  return arguments;
+}
+
+std::string HelpText(const Command& command) {
+  std::string text =
+      fmt::format("{}\n\nusage: {}\n", command.summary, Usage(command));
+  if (!command.details.empty()) {
+    text += fmt::format("\n{}\n", absl::StripSuffix(command.details, "\n"));
+  }
+  if (command.flags.empty()) return text;
+  text += "\nflags:\n";
+  for (const Flag& flag : command.flags) {
+    const std::string left = fmt::format(
+        "--{}{}{}", flag.name, flag.value.empty() ? "" : " ", flag.value);
+    text += fmt::format("  {:<24} {}{}\n", left, flag.help,
+                        flag.repeated ? " (repeatable)" : "");
+  }
+  return text;
+}
+
+}  // namespace orrery

@@ -1,0 +1,80 @@
+#include "cli/flags/number_flags.h"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_join.h>
+
+#include <string>
+#include <vector>
+
+#include "base/format.h"
+#include "base/status.h"
+#include "base/units_text.h"
+
+namespace orrery {
+namespace {
+
+constexpr int64_t kMost = 1'000'000'000'000;
+
+}  // namespace
+
+absl::StatusOr<int64_t> CountFlag(const Arguments& arguments,
+                                  absl::string_view flag,
+                                  std::optional<int64_t> fallback) {
+  const std::optional<std::string> text = arguments.Get(flag);
+  if (!text.has_value()) {
+    if (fallback.has_value()) return *fallback;
+    return absl::InvalidArgumentError(fmt::format("--{} is needed", flag));
+  }
+  int64_t value = 0;
+  if (absl::SimpleAtoi(*text, &value) && value >= 1 && value <= kMost) {
+    return value;
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("--{} must be a whole number from 1 to {}, got '{}'", flag,
+                  kMost, text->substr(0, 80)));
+}
+
+absl::StatusOr<DType> DTypeFlag(const Arguments& arguments,
+                                absl::string_view flag, DType fallback) {
+  const std::optional<std::string> text = arguments.Get(flag);
+  if (!text.has_value()) return fallback;
+  std::vector<std::string> names;
+  for (const DType dtype : kAllDTypes) {
+    if (Name(dtype) == absl::AsciiStrToUpper(*text)) return dtype;
+    names.push_back(absl::AsciiStrToLower(std::string(Name(dtype))));
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("--{} must be one of {}, got '{}'", flag,
+                  absl::StrJoin(names, ", "), text->substr(0, 80)));
+}
+
+std::vector<Flag> KernelOptionFlags() {
+  return {{.name = "graph",
+           .value = "",
+           .help = "kernels are replayed from a captured graph"},
+          {.name = "additive",
+           .value = "",
+           .help = "attention as load + products + pointwise + store, without "
+                   "overlap (arXiv 2507.02456)"},
+          {.name = "clock",
+           .value = "CLOCK",
+           .help = "the clock held instead of the sustained one: '1.4 GHz'"}};
+}
+
+absl::StatusOr<KernelOptions> ReadKernelOptions(const Arguments& arguments) {
+  KernelOptions options;
+  if (arguments.Has("graph")) options.launch = LaunchMode::kGraph;
+  if (arguments.Has("additive")) options.attention = AttentionForm::kAdditive;
+  if (const auto clock = arguments.Get("clock")) {
+    ASSIGN_OR_RETURN(const Hertz hertz, ParseHertz(*clock));
+    if (hertz.value() < 1e6) {
+      return absl::InvalidArgumentError(
+          fmt::format("--clock must be at least 1 MHz, got '{}'", *clock));
+    }
+    options.clock = hertz;
+  }
+  return options;
+}
+
+}  // namespace orrery

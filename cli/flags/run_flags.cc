@@ -1,0 +1,75 @@
+#include "cli/flags/run_flags.h"
+
+#include "base/format.h"
+#include "base/status.h"
+#include "base/units_text.h"
+#include "cli/flags/network_flags.h"
+
+namespace orrery {
+
+Flag ProgressFlag() {
+  return {.name = "progress",
+          .value = "",
+          .help = "show progress even if standard error is no terminal"};
+}
+
+std::vector<Flag> RunFlags() {
+  return {SetFlag(),
+          {.name = "json",
+           .value = "FILE",
+           .help = "write the report as JSON (- is stdout, without table)"},
+          {.name = "fidelity",
+           .value = "NAME",
+           .help = "network: CLOSED_FORM, FLUID or STEPPED"},
+          {.name = "fold",
+           .value = "auto|nearly|off",
+           .help = "one rank for all that do the same: where that is exact, "
+                   "also where near, never"},
+          {.name = "kernels",
+           .value = "each|merged",
+           .help = "every kernel by itself, or merged between communication"},
+          ProgressFlag()};
+}
+
+absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
+                                          const ResolvedScenario& scenario) {
+  RunOptions options;
+  if (scenario.proto.network().arbitration() == pb::Network::PORT_FAIR) {
+    options.arbitration = Arbitration::kPortFair;
+  }
+  const std::string set =
+      pb::Network::Fidelity_Name(scenario.proto.network().fidelity());
+  const std::string name =
+      arguments.Get("fidelity")
+          .value_or(scenario.proto.network().has_fidelity() ? set : "FLUID");
+  ASSIGN_OR_RETURN(options.fidelity, ParseFidelity(name));
+  const std::string fold = arguments.Get("fold").value_or("auto");
+  if (fold != "auto" && fold != "nearly" && fold != "off") {
+    return absl::InvalidArgumentError(
+        fmt::format("--fold: '{}' is none of auto, nearly, off", fold));
+  }
+  options.fold = fold != "off";
+  options.fold_nearly = fold == "nearly";
+  const std::string kernels = arguments.Get("kernels").value_or("each");
+  if (kernels != "each" && kernels != "merged") {
+    return absl::InvalidArgumentError(
+        fmt::format("--kernels: '{}' is neither each nor merged", kernels));
+  }
+  options.detail = kernels == "each";
+  return options;
+}
+
+absl::Status CheckBounds(const pb::Report& report) {
+  const double step = report.step_time_s();
+  const pb::Report::Bounds& bounds = report.bounds();
+  if (step >= bounds.lower_s() && step <= bounds.upper_s()) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError(fmt::format(
+      "the simulated step of {} is outside its bounds, {} to {}: a bug of "
+      "Orrery; please report the scenario",
+      SecondsText(step), SecondsText(bounds.lower_s()),
+      SecondsText(bounds.upper_s())));
+}
+
+}  // namespace orrery

@@ -1,0 +1,27 @@
+#pragma once
+// Flags and options that the commands on training scenarios have in common.
+#include <absl/status/statusor.h>
+
+#include <vector>
+
+#include "cli/flags/command.h"
+#include "cli/flags/scenario.h"
+#include "proto/report.pb.h"
+#include "run/simulated_run.h"
+
+namespace orrery {
+
+// --progress, for commands that may take long.
+Flag ProgressFlag();
+
+// --set, --json, --fidelity, --fold, --kernels, --progress.
+std::vector<Flag> RunFlags();
+
+// From the flags, else from the scenario.
+absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
+                                          const ResolvedScenario& scenario);
+
+// An internal error if a simulated step lies outside its bounds.
+absl::Status CheckBounds(const pb::Report& report);
+
+}  // namespace orrery

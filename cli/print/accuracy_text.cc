@@ -1,0 +1,239 @@
+#include "cli/print/accuracy_text.h"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/str_join.h>
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/check.h"
+#include "base/format.h"
+#include "base/overload.h"
+
+namespace orrery {
+namespace {
+
+struct Column {
+  std::string title;
+  int width;
+  bool left = false;
+};
+using Cells = std::vector<std::string>;
+
+struct TextTable {
+  std::vector<Column> columns;
+  std::vector<Cells> lines;
+};
+
+std::string Markdown(const TextTable& table) {
+  Cells titles;
+  std::string rule = "|";
+  for (const Column& column : table.columns) {
+    titles.push_back(column.title);
+    rule += "---|";
+  }
+  std::string text =
+      fmt::format("| {} |\n{}\n", absl::StrJoin(titles, " | "), rule);
+  for (const Cells& cells : table.lines) {
+    text += fmt::format("| {} |\n", absl::StrJoin(cells, " | "));
+  }
+  return text;
+}
+
+std::string Plain(const TextTable& table) {
+  const auto line = [&](const auto& cell) {
+    std::string text;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const Column& column = table.columns[i];
+      text += i == 0 ? "" : " ";
+      text += column.left ? fmt::format("{:<{}}", cell(i), column.width)
+                          : fmt::format("{:>{}}", cell(i), column.width);
+    }
+    absl::StripTrailingAsciiWhitespace(&text);
+    return text + "\n";
+  };
+  std::string text =
+      line([&](size_t i) { return std::string_view(table.columns[i].title); });
+  for (const Cells& cells : table.lines) {
+    text += line([&](size_t i) { return std::string_view(cells[i]); });
+  }
+  return text;
+}
+
+std::string Percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+std::string Percent(const std::optional<double>& share) {
+  return share.has_value() ? Percent(*share) : "-";
+}
+std::string Signed(double share) {
+  return fmt::format("{:+.1f} %", 100 * share);
+}
+std::string Count(int count) { return fmt::format("{}", count); }
+std::string Verdict(const AccuracyGroup& group) {
+  return group.met() ? "met" : "missed";
+}
+
+std::vector<Column> GroupColumns(Suite suite) {
+  switch (suite) {
+    case Suite::kKernels:
+      return {{"chip", 12, true}, {"kernels", 28, true}, {"rows", 5},
+              {"fitted", 7},      {"median", 8},         {"held out", 9},
+              {"p90", 8},         {"worst", 8},          {"bar", 7},
+              {"", 0, true}};
+    case Suite::kCollectives:
+      return {{"system", 17, true}, {"messages", 15, true},
+              {"rows", 5},          {"median", 8},
+              {"mean", 8},          {"worst", 9},
+              {"bar", 8},           {"", 0, true}};
+    case Suite::kTraining:
+      return {{"source", 34, true}, {"rows", 5},  {"mean", 8},
+              {"median", 8},        {"worst", 8}, {"bias", 8}};
+  }
+  CHECK(false) << "no such suite";
+  return {};
+}
+
+Cells GroupCells(Suite suite, const AccuracyGroup& group) {
+  const auto& [level, subject, rank, part] = group.key;
+  const ErrorStatistics& e = group.errors;
+  switch (suite) {
+    case Suite::kKernels:
+      return {subject,
+              part,
+              Count(e.rows),
+              Count(e.fitted),
+              Percent(e.median),
+              Percent(e.held_out_median),
+              Percent(e.ninetieth),
+              Percent(e.worst),
+              Percent(group.bars.median),
+              Verdict(group)};
+    case Suite::kCollectives:
+      return {subject,
+              part,
+              Count(e.rows),
+              Percent(e.median),
+              Percent(e.mean),
+              Percent(e.worst),
+              Percent(group.bars.median),
+              Verdict(group)};
+    case Suite::kTraining:
+      return {part.empty() ? subject : fmt::format("{}, {}", subject, part),
+              Count(e.rows),
+              Percent(e.mean),
+              Percent(e.median),
+              Percent(e.worst),
+              Signed(e.bias)};
+  }
+  CHECK(false) << "no such suite";
+  return {};
+}
+
+std::vector<Column> RowColumns(Suite suite) {
+  switch (suite) {
+    case Suite::kKernels:
+      return {{"row", 10, true},   {"chip", 12, true},   {"kernel", 34, true},
+              {"measured us", 12}, {"predicted us", 12}, {"error", 10},
+              {"", 0, true}};
+    case Suite::kCollectives:
+      return {{"row", 8, true},
+              {"system", 17, true},
+              {"collective", 15, true},
+              {"chips", 5},
+              {"bytes", 12},
+              {"measured GB/s", 13},
+              {"predicted GB/s", 14},
+              {"error", 9},
+              {"algorithm", 0, true}};
+    case Suite::kTraining:
+      return {{"row", 8, true}, {"model", 28, true}, {"plan", 44, true},
+              {"measured", 9},  {"predicted", 9},    {"error", 8},
+              {"GiB", 8},       {"ours", 8}};
+  }
+  CHECK(false) << "no such suite";
+  return {};
+}
+
+Cells RowCells(const AccuracyRow& row) {
+  return std::visit(
+      Overload{[&](const MeasuredKernel& facts) -> Cells {
+                 return {row.id,
+                         facts.chip,
+                         facts.kernel,
+                         fmt::format("{:.2f}", row.measured * 1e6),
+                         fmt::format("{:.2f}", row.predicted * 1e6),
+                         Signed(row.error()),
+                         row.fitted ? "fitted" : ""};
+               },
+               [&](const MeasuredCollective& facts) -> Cells {
+                 return {row.id,
+                         facts.system,
+                         std::string(NameOf(facts.kind)),
+                         Count(facts.chips),
+                         fmt::format("{}", facts.bytes.value()),
+                         fmt::format("{:.4g}", row.measured / 1e9),
+                         fmt::format("{:.4g}", row.predicted / 1e9),
+                         Signed(row.error()),
+                         facts.algorithm};
+               },
+               [&](const MeasuredStep& facts) -> Cells {
+                 return {row.id,
+                         facts.model,
+                         facts.plan,
+                         fmt::format("{:.2f} s", row.measured),
+                         fmt::format("{:.2f} s", row.predicted),
+                         Signed(row.error()),
+                         facts.measured_gib.has_value()
+                             ? fmt::format("{:.2f}", *facts.measured_gib)
+                             : "-",
+                         fmt::format("{:.2f}", facts.predicted_gib)};
+               }},
+      row.facts);
+}
+
+}  // namespace
+
+std::string AccuracyText(const AccuracyTable& table,
+                         const AccuracyTextOptions& options) {
+  TextTable groups{GroupColumns(table.suite()), {}};
+  for (const AccuracyGroup& group : table.groups()) {
+    groups.lines.push_back(GroupCells(table.suite(), group));
+  }
+  TextTable rows{RowColumns(table.suite()), {}};
+  if (options.rows) {
+    for (const AccuracyRow& row : table.rows()) {
+      rows.lines.push_back(RowCells(row));
+    }
+  }
+  if (options.markdown) {
+    return Markdown(groups) + (options.rows ? "\n" + Markdown(rows) : "");
+  }
+  std::string text = options.rows ? Plain(rows) + "\n" : "";
+  text += Plain(groups);
+  text += fmt::format("\n{} rows predicted, {} refused\n", table.rows().size(),
+                      table.refused().size());
+  for (const RefusedRow& refused : table.refused()) {
+    text += fmt::format("  {}\n", refused.ToString());
+  }
+  return text;
+}
+
+std::string ProfileText(const ProfileAccuracy& profiles) {
+  TextTable table{{{"", 28, true}, {"median", 8}, {"p90", 8}, {"worst", 8}},
+                  {}};
+  const auto add = [&](const char* what, const ErrorStatistics& errors) {
+    table.lines.push_back({what, Percent(errors.median),
+                           Percent(errors.ninetieth), Percent(errors.worst)});
+  };
+  add("bytes read from the L2", profiles.cache_read);
+  add("bytes written to the L2", profiles.cache_written);
+  add("bytes read from memory", profiles.memory_read);
+  add("time", profiles.time);
+  return fmt::format(
+      "\nprofiled products on an A100, {} of {} (the others are vectors)\n{}",
+      profiles.time.rows, profiles.profiles, Plain(table));
+}
+
+}  // namespace orrery

@@ -1,0 +1,79 @@
+#include "cli/print/explanation_text.h"
+
+#include "base/format.h"
+#include "base/units_text.h"
+
+namespace orrery {
+namespace {
+
+using Shares = google::protobuf::RepeatedPtrField<pb::Explanation::Share>;
+
+std::string SharesText(const std::string& title, const Shares& shares) {
+  std::string text = fmt::format("\n{}\n", title);
+  for (const auto& share : shares) {
+    text += fmt::format("  {:<38} {:>10}  {:>5.1f} %\n", share.name(),
+                        SecondsText(share.time_s()), 100 * share.share());
+  }
+  return text;
+}
+
+std::string CommunicationText(const pb::Explanation& explanation) {
+  if (explanation.communication().empty()) return "";
+  std::string text = fmt::format(
+      "\ncommunication of that rank\n  {:<38} {:>6} {:>10} {:>10} {:>10}\n", "",
+      "calls", "total", "hidden", "exposed");
+  for (const auto& c : explanation.communication()) {
+    text += fmt::format("  {:<38} {:>6} {:>10} {:>10} {:>10}\n",
+                        fmt::format("{} {}", c.stream(), c.kind()), c.count(),
+                        SecondsText(c.total_s()), SecondsText(c.hidden_s()),
+                        SecondsText(c.exposed_s()));
+  }
+  return text;
+}
+
+std::string UtilisationText(const pb::Explanation& explanation) {
+  std::string text =
+      fmt::format("\nutilisation\n  {:<42} {:>7} {:>10} {:>10}\n", "", "of",
+                  "mean", "most");
+  for (const auto& u : explanation.utilisation()) {
+    text += fmt::format("  {:<42} {:>7} {:>8.1f} % {:>8.1f} %\n", u.resource(),
+                        u.count(), 100 * u.mean(), 100 * u.most());
+  }
+  return text;
+}
+
+std::string SensitivityText(const pb::Explanation& explanation) {
+  if (explanation.sensitivity().empty()) return "";
+  std::string text = fmt::format(
+      "\nwhat would help: the step if one thing were better\n"
+      "  {:<38} {:>18} {:>20}\n",
+      "", "10 % better", "twice as good");
+  for (const auto& s : explanation.sensitivity()) {
+    text += fmt::format(
+        "  {:<38} {:>10} {:>6.1f} % {:>10} {:>7.1f} %\n", s.resource(),
+        SecondsText(s.step_time_10_percent_s()), -100 * s.saved_10_percent(),
+        SecondsText(s.step_time_twice_s()), -100 * s.saved_twice());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ExplanationText(const pb::Explanation& explanation) {
+  std::string text =
+      fmt::format("{}: {}\n\n{}\n", explanation.scenario(),
+                  SecondsText(explanation.step_time_s()),
+                  explanation.bottleneck()) +
+      SharesText("critical path by cause", explanation.critical_path()) +
+      SharesText("tasks that matter most on it", explanation.top_tasks());
+  if (explanation.busiest_rank() != 0) {
+    text += SharesText("how rank 0 spends the step", explanation.rank_0_time());
+  }
+  text += SharesText(fmt::format("how rank {}, of the busiest stage, spends it",
+                                 explanation.busiest_rank()),
+                     explanation.rank_time());
+  return text + CommunicationText(explanation) + UtilisationText(explanation) +
+         SensitivityText(explanation);
+}
+
+}  // namespace orrery

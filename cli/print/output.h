@@ -1,0 +1,13 @@
+#pragma once
+// Results to standard output.
+#include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
+
+#include "cli/flags/command.h"
+
+namespace orrery {
+
+// Writes all of `text`, or says why it could not (a full disk, a closed pipe).
+absl::StatusOr<ExitCode> Print(absl::string_view text);
+
+}  // namespace orrery
