@@ -81,7 +81,8 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
   if (scenario.training() == nullptr) return advice;
   auto estimator =
       StepEstimator::Create(scenario.model, scenario.system, scenario.kernels);
-  if (!estimator.ok()) return advice;
+  const auto network = Network::Make(scenario.system);
+  if (!estimator.ok() || !network.ok()) return advice;
   const Bytes capacity = MemoryCapacity(scenario.system);
   const Bytes reserved = scenario.kernels.reserved_memory();
   const std::vector<Change> changes = Changes(scenario.proto.training());
@@ -100,8 +101,9 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
     const auto estimate =
         static_cast<double>(estimator->Estimate(*plan).peak.value());
     if (estimate > kFarBeyond * static_cast<double>(capacity.value())) continue;
-    const auto run = RunTraining(scenario.model, scenario.system,
-                                 scenario.kernels, *plan, quiet);
+    const auto run = RunTraining(
+        {scenario.model, scenario.system, scenario.kernels, *network}, *plan,
+        quiet);
     if (!run.ok() || run->memory.peak.total + reserved > capacity) continue;
     pb::Report::Memory::Change& change = advice.emplace_back();
     for (const std::string& setting : changes[i].settings) {

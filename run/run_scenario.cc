@@ -22,9 +22,12 @@ absl::Status NoInference(const ResolvedScenario& scenario) {
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options) {
   return std::visit(
-      Overload{[&](const TrainingPlan& plan) {
-                 return RunTraining(scenario.model, scenario.system,
-                                    scenario.kernels, plan, options);
+      Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<SimulatedRun> {
+                 ASSIGN_OR_RETURN(const Network network,
+                                  Network::Make(scenario.system));
+                 return RunTraining({scenario.model, scenario.system,
+                                     scenario.kernels, network},
+                                    plan, options);
                },
                [&](const InferencePlan&) -> absl::StatusOr<SimulatedRun> {
                  return NoInference(scenario);

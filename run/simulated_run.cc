@@ -11,7 +11,6 @@
 #include "sim/folding/folding.h"
 #include "sim/folding/network_symmetry.h"
 #include "sim/network/call_planner.h"
-#include "sim/network/network.h"
 #include "sim/network/network_transfers.h"
 
 namespace orrery {
@@ -49,7 +48,8 @@ struct RecordingBreakdownSink {
 }  // namespace
 
 absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
-                                        const System& system, Lowering lower,
+                                        const System& system,
+                                        const Network& network, Lowering lower,
                                         const RunOptions& options) {
   const auto report = [&](std::string_view stage, double done) {
     if (options.progress) options.progress(stage, done);
@@ -60,7 +60,6 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   ASSIGN_OR_RETURN(PlacedProgram placed, lower(options.fold && !asymmetry));
   if (placed.folded) KeepNeighbours(system, placed.groups);
   report("planning transfers", 0);
-  ASSIGN_OR_RETURN(const Network network, Network::Make(system));
   CallPlanner planner(network, {.fidelity = options.fidelity,
                                 .arbitration = options.arbitration});
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner));

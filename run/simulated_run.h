@@ -2,7 +2,7 @@
 // SimulatedRun: a placed program, simulated: what happened, and what it means.
 //
 //   ASSIGN_OR_RETURN(const SimulatedRun run,
-//                    RunLowered(plan.layout(), system, lower, {}));
+//                    RunLowered(plan.layout(), system, network, lower, {}));
 //   run.result.end                 // how long it takes
 //   run.breakdown.total()          // the same, by cause
 //
@@ -22,9 +22,9 @@
 #include "sim/analysis/step_breakdown.h"
 #include "sim/engine/run_result.h"
 #include "sim/network/collective_plan.h"
+#include "sim/network/network.h"
 #include "sim/sharing/transfer_log.h"
 #include "sim/sharing/transfer_plan.h"
-#include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 #include "traces/format/span.h"
 #include "workload/model/op.h"
@@ -79,9 +79,11 @@ struct SimulatedRun {
 // A plan as a program, with one rank for all that do the same or with all.
 using Lowering = absl::FunctionRef<absl::StatusOr<PlacedProgram>(bool fold)>;
 
+// `network` is the system's; many runs may share it, also at the same time.
 // `ops` of the result are left to the caller, who timed them.
 absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
-                                        const System& system, Lowering lower,
+                                        const System& system,
+                                        const Network& network, Lowering lower,
                                         const RunOptions& options);
 
 }  // namespace orrery

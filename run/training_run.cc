@@ -1,5 +1,7 @@
 #include "run/training_run.h"
 
+#include <utility>
+
 #include "base/status.h"
 #include "cost/kernel/kernel_timer.h"
 #include "cost/kernel/kernel_work.h"
@@ -7,16 +9,14 @@
 
 namespace orrery {
 
-absl::StatusOr<SimulatedRun> RunTraining(const Model& model,
-                                         const System& system,
-                                         const Kernels& kernels,
+absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
                                          const TrainingPlan& plan,
                                          const RunOptions& options) {
-  const Chip& chip = system.chip();
-  ASSIGN_OR_RETURN(const KernelTimer timer, KernelTimer::Create(chip, kernels));
-  OpTimeCache cache(timer);
+  const Chip& chip = on.system.chip();
+  ASSIGN_OR_RETURN(KernelTimer timer, KernelTimer::Create(chip, on.kernels));
+  OpTimeCache cache(std::move(timer));
   const auto timed = [&](const Op& op) {
-    KernelWork work = ToKernelWork(cache.Time(op), chip, kernels);
+    KernelWork work = ToKernelWork(cache.Time(op), chip, on.kernels);
     work.facts.op = cache.Id(op);
     return work;
   };
@@ -25,14 +25,14 @@ absl::StatusOr<SimulatedRun> RunTraining(const Model& model,
                    .serial = options.serial};
   if (plan.overlap_tensor()) pass.tensor_chunks = plan.degrees().tensor;
   if (!options.serial) {
-    pass.exchange_share = {.compute = system.collectives().compute_share,
-                           .memory = system.collectives().memory_share};
+    pass.exchange_share = {.compute = on.system.collectives().compute_share,
+                           .memory = on.system.collectives().memory_share};
   }
   const auto lower = [&](bool fold) {
-    return LowerTraining(model, plan, timed, {.pass = pass, .fold = fold});
+    return LowerTraining(on.model, plan, timed, {.pass = pass, .fold = fold});
   };
-  ASSIGN_OR_RETURN(SimulatedRun run,
-                   RunLowered(plan.layout(), system, lower, options));
+  ASSIGN_OR_RETURN(SimulatedRun run, RunLowered(plan.layout(), on.system,
+                                                on.network, lower, options));
   run.ops = cache.ops();
   return run;
 }

@@ -2,10 +2,11 @@
 // One optimizer step of a training plan, simulated.
 //
 //   ASSIGN_OR_RETURN(const SimulatedRun run,
-//                    RunTraining(model, system, kernels, plan, {}));
+//                    RunTraining({model, system, kernels, network}, plan, {}));
 #include <absl/status/statusor.h>
 
 #include "run/simulated_run.h"
+#include "sim/network/network.h"
 #include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
 #include "workload/model/model.h"
@@ -13,9 +14,15 @@
 
 namespace orrery {
 
-absl::StatusOr<SimulatedRun> RunTraining(const Model& model,
-                                         const System& system,
-                                         const Kernels& kernels,
+// What plans are tried on; the network is the system's, built once for all.
+struct TrainingGround {
+  const Model& model;
+  const System& system;
+  const Kernels& kernels;
+  const Network& network;
+};
+
+absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
                                          const TrainingPlan& plan,
                                          const RunOptions& options);
 

@@ -18,13 +18,9 @@ absl::StatusOr<PriceList> PriceList::Create(const System& system,
 }
 
 PriceList::KernelPrice PriceList::Kernel(const Op& op) {
-  if (kernels_.size() >= kMostRemembered) kernels_.clear();
-  const auto [entry, added] = kernels_.try_emplace(op);
-  if (added) {
-    const OpTime time = timer_.Time(op);
-    entry->second = {ToSeconds(time.time), time.flops};
-  }
-  return entry->second;
+  if (kernels_.size() >= kMostRemembered) kernels_.Clear();
+  const OpTime& time = kernels_.Time(op);
+  return {ToSeconds(time.time), time.flops};
 }
 
 double PriceList::Call(CommunicationKind kind, Bytes bytes,

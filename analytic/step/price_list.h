@@ -48,11 +48,10 @@ class PriceList {
   using CallKey = std::tuple<CommunicationKind, int64_t, int>;
 
   PriceList(const System& system, KernelTimer timer)
-      : timer_(std::move(timer)), groups_(system) {}
+      : kernels_(std::move(timer)), groups_(system) {}
 
-  KernelTimer timer_;
+  OpTimeCache kernels_;
   GroupCost groups_;
-  absl::flat_hash_map<Op, KernelPrice, OpHash> kernels_;
   absl::flat_hash_map<CallKey, double> calls_;
   // Of the routing asked for last, by bytes and direction.
   GroupSpan expert_span_;

@@ -133,8 +133,4 @@ GemmChoice TimeGemm(const Gemm& gemm, const KernelChip& chip) {
   return best;
 }
 
-double TileQuantisation(double tiles, double units) {
-  return tiles / units / std::ceil(tiles / units);
-}
-
 }  // namespace orrery

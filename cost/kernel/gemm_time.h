@@ -31,8 +31,4 @@ struct GemmChoice {
 };
 GemmChoice TimeGemm(const Gemm& gemm, const KernelChip& chip);
 
-// Share of the units' time that whole tiles leave in use: tiles/units over its
-// ceiling.
-double TileQuantisation(double tiles, double units);
-
 }  // namespace orrery

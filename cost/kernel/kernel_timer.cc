@@ -76,6 +76,11 @@ size_t OpHash::operator()(const Op& op) const {
   return absl::HashOf(shape, op.name, op.pass, op.work.index());
 }
 
+void OpTimeCache::Clear() {
+  times_.clear();
+  ops_ = {};
+}
+
 const OpTimeCache::Timed& OpTimeCache::Entry(const Op& op) {
   const auto [entry, added] = times_.try_emplace(op);
   if (added) entry->second = {timer_.Time(op), ops_.Add(op)};

@@ -51,14 +51,15 @@ struct OpHash {
 // Remembers every distinct op it was asked for.
 class OpTimeCache {
  public:
-  // The timer must outlive the cache.
-  explicit OpTimeCache(const KernelTimer& timer) : timer_(timer) {}
+  explicit OpTimeCache(KernelTimer timer) : timer_(std::move(timer)) {}
 
   const OpTime& Time(const Op& op) { return Entry(op).time; }
   // Ops are numbered in the order in which they were first asked for.
   OpId Id(const Op& op) { return Entry(op).id; }
   const IdVector<OpId, Op>& ops() const { return ops_; }
   size_t size() const { return times_.size(); }
+  // Starts anew.
+  void Clear();
 
  private:
   struct Timed {
@@ -67,7 +68,7 @@ class OpTimeCache {
   };
   const Timed& Entry(const Op& op);
 
-  const KernelTimer& timer_;
+  KernelTimer timer_;
   absl::flat_hash_map<Op, Timed, OpHash> times_;
   IdVector<OpId, Op> ops_;
 };

@@ -81,7 +81,11 @@ Kernels KernelsOf(const TrainingCase& c) {
 }
 
 SimulatedRun RunCase(const TrainingCase& c, const RunOptions& options) {
-  auto run = RunTraining(c.model, c.system, KernelsOf(c), c.plan, options);
+  const Kernels kernels = KernelsOf(c);
+  const auto network = Network::Make(c.system);
+  CHECK(network.ok()) << network.status().ToString();
+  auto run =
+      RunTraining({c.model, c.system, kernels, *network}, c.plan, options);
   CHECK(run.ok()) << run.status().ToString();
   return *std::move(run);
 }

@@ -1,5 +1,6 @@
 // Runs the commands that README.md and docs/*.md show, so that what people are
-// told to type works, and compares the output where it is shown.
+// told to type works, compares the output where it is shown, and looks for the
+// files they name.
 //
 // A command is a line in a code block that starts with `orrery` or
 // `scripts/run`, with or without "$ " in front. After a "$ " the following
@@ -169,6 +170,38 @@ TEST_P(Docs, CommandsWorkAsShown) {
         << ran.output;
   }
   std::filesystem::remove_all(folder);
+}
+
+// Paths of the tree that a page names in backticks: `sim/engine`,
+// `cli/commands/show_command.cc`.
+std::vector<std::string> PathsOf(const std::string& text) {
+  constexpr absl::string_view kTops[] = {
+      "accuracy", "analytic", "base",   "bench",      "catalog", "cli",
+      "cost",     "docs",     "proto",  "run",        "scripts", "sim",
+      "tests",    "topology", "traces", "validation", "workload"};
+  std::vector<std::string> paths;
+  const std::vector<std::string> parts = absl::StrSplit(text, '`');
+  for (size_t i = 1; i < parts.size(); i += 2) {
+    const std::string& word = parts[i];
+    const bool plain = std::all_of(word.begin(), word.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) ||
+             absl::StrContains("_-./", c);
+    });
+    const std::string top = word.substr(0, word.find('/'));
+    if (!plain || top == word) continue;
+    if (std::find(std::begin(kTops), std::end(kTops), top) == std::end(kTops)) {
+      continue;
+    }
+    paths.push_back(word);
+  }
+  return paths;
+}
+
+TEST_P(Docs, PathsExist) {
+  for (const std::string& path : PathsOf(ReadFile(GetParam()).value())) {
+    EXPECT_TRUE(std::filesystem::exists(path))
+        << GetParam() << " names " << path;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, Docs, testing::ValuesIn(Pages()),

@@ -59,12 +59,6 @@ bool PassWriter::IsDone(int32_t task) const {
   return pass_.tasks[i].is_kernel || awaited_[i];
 }
 
-// Without overlap only the latest task may grow.
-bool PassWriter::IsLatest(int32_t task) const {
-  return !options_.serial ||
-         static_cast<size_t>(task) + 1 == pass_.tasks.size();
-}
-
 void PassWriter::Await(PassTask& task, const Tasks& after) {
   if (options_.serial && !pass_.tasks.empty()) {
     task.after.push_back(static_cast<int32_t>(pass_.tasks.size()) - 1);

@@ -114,7 +114,7 @@ void AddMixture(LayerBuilder& b) {
   const int64_t width = moe.expert_width / shape.expert_tensor;
   const int64_t up_width = width * (moe.gated() ? 2 : 1);
   const ExpertLoad load = LoadOf(b);
-  const auto all_to_all = [&](DType dtype, CallShape tokens) {
+  const auto all_to_all = [&](DType dtype, CallShape route) {
     const int64_t elements = load.sent_rows * hidden;
     Bytes bytes = StorageBytes(dtype, elements);
     if (Bits(dtype) < 16) {
@@ -123,7 +123,7 @@ void AddMixture(LayerBuilder& b) {
     return Exchange{.kind = ExchangeKind::kAllToAll,
                     .group = ExchangeGroup::kExpert,
                     .bytes = bytes,
-                    .shape = shape.routed ? tokens : CallShape::kEven};
+                    .shape = shape.routed ? route : CallShape::kEven};
   };
   const Exchange dispatch =
       all_to_all(shape.dispatch, CallShape::kTokensToExperts);
