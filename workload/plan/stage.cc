@@ -1,6 +1,7 @@
 #include "workload/plan/stage.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "workload/model/parameters.h"
@@ -93,9 +94,11 @@ RankParameters ParametersOf(const Model& model, const Degrees& degrees,
   return sum;
 }
 
-LayerShape SplitOf(const ParallelLayout& layout, int expert_place) {
+LayerShape SplitOf(const ParallelLayout& layout,
+                   std::vector<SequenceGroup> groups, int expert_place) {
   const Degrees& degrees = layout.degrees;
-  return {.tensor = degrees.tensor,
+  return {.groups = std::move(groups),
+          .tensor = degrees.tensor,
           .context = degrees.context,
           .expert = degrees.expert,
           .expert_tensor = degrees.expert_tensor,
@@ -107,8 +110,10 @@ LayerShape SplitOf(const ParallelLayout& layout, int expert_place) {
 
 LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   const DType precision = plan.precision();
-  LayerShape shape = SplitOf(plan.layout(), expert_place);
-  shape.groups = {{.count = plan.micro_batch(), .queries = plan.sequence()}};
+  LayerShape shape =
+      SplitOf(plan.layout(),
+              {{.count = plan.micro_batch(), .queries = plan.sequence()}},
+              expert_place);
   shape.context_method = plan.context_method();
   shape.attention = plan.attention_kernel();
   shape.precision = precision;

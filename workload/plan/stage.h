@@ -51,9 +51,10 @@ int64_t EmbeddingParametersOf(const Model& model, const Degrees& degrees);
 RankParameters ParametersOf(const Model& model, const Degrees& degrees,
                             const Stage& stage);
 
-// What a rank at the given place of its expert group gets of a layer under the
-// layout, before it is said of how many tokens and in which formats.
-LayerShape SplitOf(const ParallelLayout& layout, int expert_place = 0);
+// What a rank at the given place of its expert group gets of a layer for these
+// sequences under the layout, in the usual formats.
+LayerShape SplitOf(const ParallelLayout& layout,
+                   std::vector<SequenceGroup> groups, int expert_place = 0);
 // One micro-batch of the plan, as the layers of such a rank see it.
 LayerShape ShapeOf(const TrainingPlan& plan, int expert_place = 0);
 
