@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/override.h"
@@ -14,6 +15,15 @@ namespace orrery {
 absl::Status ChipProtos::Set(const std::string& set) {
   constexpr absl::string_view kKernels = "kernels.";
   ASSIGN_OR_RETURN(Override change, ParseOverride(set));
+  if (change.path == "preset") {
+    return absl::InvalidArgumentError(
+        "preset: the chip is chosen by its own flag, --chip");
+  }
+  if (change.path == "default_kernels" || change.path == "kernels.preset") {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: the kernels are chosen by their own flag, --library",
+                    change.path));
+  }
   if (!absl::StartsWith(change.path, kKernels)) {
     return ApplyOverride(change, &chip);
   }

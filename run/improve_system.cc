@@ -93,6 +93,20 @@ void ImproveLaunch(pb::Kernels& kernels, Scaler& scaler) {
 
 }  // namespace
 
+bool ImprovesNetwork(Improvement improvement) {
+  switch (improvement) {
+    case Improvement::kScaleUpBandwidth:
+    case Improvement::kScaleOutBandwidth:
+    case Improvement::kLatency:
+      return true;
+    case Improvement::kCompute:
+    case Improvement::kMemoryBandwidth:
+    case Improvement::kLaunch:
+      return false;
+  }
+  return true;
+}
+
 std::string_view Name(Improvement improvement) {
   switch (improvement) {
     case Improvement::kCompute:

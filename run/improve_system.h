@@ -26,6 +26,8 @@ inline constexpr std::array kImprovements = {
     Improvement::kLatency,          Improvement::kLaunch};
 
 std::string_view Name(Improvement improvement);
+// Whether links or what is sent over them get better.
+bool ImprovesNetwork(Improvement improvement);
 
 // The scenario with a better system or better kernels: rates times `factor`,
 // times divided by it. Requires: a resolved and valid scenario.

@@ -46,6 +46,9 @@ void FillMemory(const ResolvedScenario& scenario, const SimulatedRun& run,
   memory.set_optimizer_bytes(bytes(MemoryKind::kOptimizer));
   memory.set_activations_bytes(bytes(MemoryKind::kActivations));
   memory.set_buffers_bytes(bytes(MemoryKind::kBuffers) + reserved.value());
+  if (bytes(MemoryKind::kKvCache) > 0) {
+    memory.set_kv_cache_bytes(bytes(MemoryKind::kKvCache));
+  }
   memory.set_peak_rank(run.memory.rank);
   memory.set_peak_at_s(ToSeconds(peak.at));
   for (const MemoryPeak& stage : run.memory.stages) {
@@ -103,7 +106,7 @@ void AddEstimates(const std::string& part,
                                  absl::StrJoin(guessed, ", ")));
 }
 
-// What the answer stands on that is not firm ground, each with its reason.
+// Constants of kernels and collectives that are guesses, or another chip's.
 std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
   std::vector<std::string> warnings;
   const Kernels& kernels = scenario.kernels;
@@ -122,6 +125,17 @@ std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
 }
 
 }  // namespace
+
+void AddWarnings(const ResolvedScenario& scenario, pb::Report& report) {
+  if (const TrainingPlan* plan = scenario.training()) {
+    for (std::string& warning : TrainingWarnings(*plan, scenario.system)) {
+      report.add_warnings(std::move(warning));
+    }
+  }
+  for (std::string& warning : EstimatedConstants(scenario)) {
+    report.add_warnings(std::move(warning));
+  }
+}
 
 Bytes MemoryCapacity(const System& system) { return system.chip().memory(); }
 
@@ -177,14 +191,7 @@ pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
   if (!run.nearly.empty()) {
     report.add_warnings("ranks were simulated as one, but " + run.nearly);
   }
-  if (const TrainingPlan* plan = scenario.training()) {
-    for (std::string& warning : TrainingWarnings(*plan, scenario.system)) {
-      report.add_warnings(std::move(warning));
-    }
-  }
-  for (std::string& warning : EstimatedConstants(scenario)) {
-    report.add_warnings(std::move(warning));
-  }
+  AddWarnings(scenario, report);
   return report;
 }
 

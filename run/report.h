@@ -20,6 +20,9 @@ pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
 
 void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to);
 
+// What the answer stands on that is not firm ground, each with its reason.
+void AddWarnings(const ResolvedScenario& scenario, pb::Report& report);
+
 // What a step of `step_s` seconds gets done.
 void FillThroughput(const ResolvedScenario& scenario, double step_s,
                     Flops recomputed, pb::Report& report);

@@ -21,10 +21,15 @@ absl::Status NoInference(const ResolvedScenario& scenario) {
 
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options) {
+  ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
+  return RunScenario(scenario, network, options);
+}
+
+absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
+                                         const Network& network,
+                                         const RunOptions& options) {
   return std::visit(
-      Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<SimulatedRun> {
-                 ASSIGN_OR_RETURN(const Network network,
-                                  Network::Make(scenario.system));
+      Overload{[&](const TrainingPlan& plan) {
                  return RunTraining({scenario.model, scenario.system,
                                      scenario.kernels, network},
                                     plan, options);

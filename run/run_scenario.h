@@ -12,6 +12,10 @@ namespace orrery {
 // The error says so if plans of this kind cannot be simulated.
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options);
+// The same on a network that is built already: that of the scenario's system.
+absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
+                                         const Network& network,
+                                         const RunOptions& options);
 
 // The closed form; with `serial`, of a step in which nothing overlaps.
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,

@@ -9,14 +9,19 @@
 namespace orrery {
 namespace {
 
+// `network` is that of the scenario as it is.
 absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
+                                      const Network& network,
                                       const RunOptions& options,
                                       Improvement improvement, double factor) {
   ResolvedScenario better = scenario;
   ASSIGN_OR_RETURN(better.proto, Improved(scenario.proto, improvement, factor));
   ASSIGN_OR_RETURN(better.system, System::FromProto(better.proto.system()));
   ASSIGN_OR_RETURN(better.kernels, Kernels::FromProto(better.proto.kernels()));
-  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(better, options));
+  ASSIGN_OR_RETURN(const SimulatedRun run,
+                   ImprovesNetwork(improvement)
+                       ? RunScenario(better, options)
+                       : RunScenario(better, network, options));
   return run.result.end - Time{};
 }
 
@@ -26,11 +31,12 @@ absl::StatusOr<std::vector<StepSensitivity>> Sensitivities(
     const ResolvedScenario& scenario, RunOptions options) {
   options.record = false;  // only the step times are needed
   options.progress = {};
+  ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
   constexpr double kFactors[] = {1.1, 2.0};
   std::vector<absl::StatusOr<Duration>> times(2 * kImprovements.size());
   InParallel(times.size(), [&](size_t i) {
-    times[i] =
-        StepTimeWith(scenario, options, kImprovements[i / 2], kFactors[i % 2]);
+    times[i] = StepTimeWith(scenario, network, options, kImprovements[i / 2],
+                            kFactors[i % 2]);
   });
   std::vector<StepSensitivity> result;
   for (size_t i = 0; i < kImprovements.size(); ++i) {

@@ -47,8 +47,8 @@ FormTime PriceForm(const CollectiveForm& form, const TierPrice& island,
   FormTime time;
   for (const MessageTerm& term : form.messages) {
     const TierPrice& tier = term.tier == Tier::kScaleUp ? island : network;
-    time.latency +=
-        term.messages * std::max(tier.message, tier.way + term.hops * tier.hop);
+    time.latency += term.messages *
+                    std::max(tier.message, tier.route + term.hops * tier.hop);
   }
   const auto size = static_cast<double>(bytes.value());
   const auto wire = [&](const WaveTerm& wave) {

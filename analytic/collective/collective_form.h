@@ -3,10 +3,11 @@
 // or latency is known.
 //
 // An algorithm is a row of waves of messages. A form keeps of them how many
-// messages follow each other, by tier and length of the way, and of every wave
-// the share of the call's bytes that the busiest port of each tier carries: the
-// numbers that stand before alpha and beta in the literature. The same form is
-// priced with a library's protocols (GroupCost) or with a plain port:
+// messages follow each other, by tier and length of the route, and of every
+// wave the share of the call's bytes that the busiest port of each tier
+// carries: the numbers that stand before alpha and beta in the literature. The
+// same form is priced with a library's protocols (GroupCost) or with a plain
+// port:
 //
 //   const CollectiveForm form = RingForm(CommunicationKind::kAllReduce, group);
 //   PriceForm(form, {.message = alpha, .second_per_byte = beta}, {}, bytes, 1);
@@ -57,11 +58,11 @@ struct CollectiveForm {
 // tiers in the same proportion: prices stay.
 void JoinAlike(CollectiveForm& form);
 
-// One tier: what a message costs, and what its way costs at least.
+// One tier: what a message costs, and what its route costs at least.
 struct TierPrice {
   Seconds message{};
-  // A way takes `way` and `hop` for each hop; a message never less.
-  Seconds way{};
+  // A route takes `route` and `hop` for each hop; a message never less.
+  Seconds route{};
   Seconds hop{};
   double second_per_byte = 0;
 };

@@ -13,7 +13,7 @@ namespace orrery {
 namespace {
 
 // What stays on an island.
-struct Kept {
+struct IslandShare {
   double share = 0;
   int members = 0;
 };
@@ -41,9 +41,9 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
     }
     return std::move(form).Build();
   }
-  absl::flat_hash_map<int, Kept> islands;
+  absl::flat_hash_map<int, IslandShare> islands;
   for (int d = 0; d < n; ++d) {
-    Kept& kept = islands[ports.IslandOf(group.chip(d))];
+    IslandShare& kept = islands[ports.IslandOf(group.chip(d))];
     kept.share += traffic.share[static_cast<size_t>(d)];
     ++kept.members;
   }
@@ -52,7 +52,7 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
   std::vector<double> in(out.size());
   for (int d = 0; d < n; ++d) {
     const double share = traffic.share[static_cast<size_t>(d)];
-    const Kept& kept = islands[ports.IslandOf(group.chip(d))];
+    const IslandShare& kept = islands[ports.IslandOf(group.chip(d))];
     if (kept.members > 1) {
       const double island =
           ports.wiring == IslandWiring::kLinks

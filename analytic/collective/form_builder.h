@@ -8,7 +8,7 @@
 //   return std::move(form).Build();
 //
 // A message loads the ports of its two ends, the link between them, the links
-// of its way on a grid, or the NICs of its ends; cost: its hops.
+// of its route on a grid, or the NICs of its ends; cost: its hops.
 #include <vector>
 
 #include "analytic/collective/collective_form.h"
@@ -42,8 +42,7 @@ class FormBuilder {
   void EndRound();
   void EndWave();
   void AddLoad(size_t port, double share);
-  void AddIslandLoad(int from, int to, double share);
-  // Puts a message on its way on the grid and returns the hops.
+  // Puts a message on its route over the grid and returns the hops.
   int Walk(int from, int to, double share);
   void Count(Tier tier, int hops);
   void SendToAllOfBox(double share);

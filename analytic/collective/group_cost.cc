@@ -118,7 +118,7 @@ TierPrice GroupCost::Priced(Tier tier, const Protocol& protocol) const {
       .second_per_byte = 1 / (rates_[static_cast<size_t>(tier)].value() *
                               protocol.efficiency)};
   if (tier == Tier::kScaleOut) {
-    price.way = Seconds(ToSeconds(system_.scale_out()->nic_latency));
+    price.route = Seconds(ToSeconds(system_.scale_out()->nic_latency));
     price.hop = Seconds(ToSeconds(system_.scale_out()->fabric.link.latency));
   } else {
     price.hop = Seconds(ToSeconds(system_.scale_up()->fabric.link.latency));

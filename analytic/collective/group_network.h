@@ -37,7 +37,7 @@ class GroupNetwork {
   // members that have to pass one in an exchange of everyone with everyone.
   int most_on_nic() const { return most_on_nic_; }
   int most_pairs_on_nic() const { return most_pairs_on_nic_; }
-  // The longest way between members of different islands.
+  // The longest route between members of different islands.
   int most_network_hops() const { return most_network_hops_; }
 
   // The coordinates of the members along each side of the grid, if the group

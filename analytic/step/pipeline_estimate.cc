@@ -12,8 +12,8 @@ namespace {
 // the busiest rank, it waits, once in every such round after the first. Rounds
 // of the rank that delays most come first; what is left of the micro-batches
 // may hold rounds of another.
-double Behind(int micro_batches, absl::Span<const RankTime> ranks, int busiest,
-              double hop) {
+double RoundTripWait(int micro_batches, absl::Span<const RankTime> ranks,
+                     int busiest, double hop) {
   const int p = static_cast<int>(ranks.size());
   const double pace = ranks[static_cast<size_t>(busiest)].total();
   const auto rounds_of = [&](auto visit) {
@@ -58,7 +58,8 @@ PipelineEstimate EstimatePipeline(const TrainingPlan& plan,
   };
   // A micro-batch crosses p - 1 boundaries and comes back.
   const double round_trip = 2.0 * (p - 1) * hop;
-  const double behind = Behind(plan.micro_batches(), ranks, busiest, hop);
+  const double behind =
+      RoundTripWait(plan.micro_batches(), ranks, busiest, hop);
   switch (plan.schedule()) {
     case PipelineSchedule::kGPipe:
       out.bubble_s = others([](const RankTime& r) { return r.total(); });

@@ -1,5 +1,6 @@
 // orrery collective: one collective over a range of sizes, as nccl-tests
 // prints it.
+#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
 
@@ -20,7 +21,6 @@
 #include "cli/commands/commands.h"
 #include "cli/flags/expert_flags.h"
 #include "cli/flags/network_flags.h"
-#include "cli/flags/scenario.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "sim/network/call_planner.h"
@@ -178,6 +178,13 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   }
   std::vector<std::string> sets(arguments.All("set").begin(),
                                 arguments.All("set").end());
+  for (const std::string& set : sets) {
+    if (absl::StartsWith(set, "system.")) continue;
+    return absl::InvalidArgumentError(fmt::format(
+        "--set {}: a collective depends on fields of the system alone, e.g. "
+        "system.scale_out.fabric.routing=ECMP",
+        set.substr(0, 80)));
+  }
   int nodes = 1;
   if (arguments.Has("nodes")) {
     ASSIGN_OR_RETURN(nodes, ParseCount(arguments, "nodes", kMaxChips));
@@ -281,7 +288,11 @@ std::vector<Flag> CollectiveFlags() {
        .value = "NAME",
        .help = "how contended links are shared: FLOW_FAIR (default) "
                "or PORT_FAIR"},
-      SetFlag(),
+      {.name = "set",
+       .value = "PATH=VALUE",
+       .help = "override a field of the system, e.g. "
+               "system.scale_out.fabric.routing=ECMP",
+       .repeated = true},
       {.name = "trace",
        .value = "FILE",
        .help = "write a timeline of the calls, one after the other, "

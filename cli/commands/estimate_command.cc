@@ -42,6 +42,7 @@ absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   report.set_scenario(scenario.proto.name());
   FillThroughput(scenario, estimate.step_s(), estimate.recomputed, report);
   FillEstimate(estimate, *report.mutable_estimate());
+  AddWarnings(scenario, report);
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
   if (json != "-") RETURN_IF_ERROR(Print(EstimateText(report)).status());

@@ -133,6 +133,18 @@ absl::StatusOr<Op> ReadOp(const Arguments& arguments) {
                   kind.substr(0, 80), DidYouMean(kind, kinds)));
 }
 
+std::string_view SaidBy(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::kModel:
+      return "from the model";
+    case Provenance::kTable:
+      return "from the table";
+    case Provenance::kExtrapolated:
+      return "from the model, with constants of another chip";
+  }
+  return "";
+}
+
 absl::StatusOr<ExitCode> Kernel(const Arguments& arguments) {
   const auto name = arguments.Get("chip");
   if (!name.has_value()) {
@@ -155,11 +167,11 @@ absl::StatusOr<ExitCode> Kernel(const Arguments& arguments) {
   std::string text = OpTable({row});
   text += fmt::format(
       "\n{:.4g} GFLOP, {:.4g} MB of memory traffic, {:.4g} MB of cache "
-      "traffic, launch {:.2f} us; from the {}\n",
+      "traffic, launch {:.2f} us; {}\n",
       row.time.flops.value() * 1e-9,
       static_cast<double>(row.time.memory_bytes.value()) * 1e-6,
       static_cast<double>(row.time.cache_bytes.value()) * 1e-6,
-      ToSeconds(row.time.launch) * 1e6, Name(row.time.provenance));
+      ToSeconds(row.time.launch) * 1e6, SaidBy(row.time.provenance));
   if (const auto* gemm = std::get_if<Gemm>(&op.work)) {
     const GemmChoice choice = TimeGemm(*gemm, timer.chip());
     text += fmt::format("tiles of {} x {}, the reduction in {} part{}\n",

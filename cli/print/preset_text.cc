@@ -20,11 +20,11 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 // "precision[FP8]" as name and key.
-struct PathStep {
+struct FieldName {
   std::string name;
   std::string key;
 };
-PathStep ParseStep(absl::string_view text) {
+FieldName ParseFieldName(absl::string_view text) {
   const size_t bracket = text.find('[');
   if (bracket == absl::string_view::npos) return {std::string(text), ""};
   return {std::string(text.substr(0, bracket)),
@@ -56,7 +56,7 @@ absl::StatusOr<std::string> FieldText(absl::string_view path,
   const std::vector<std::string> steps = absl::StrSplit(path, '.');
   const Message* at = &message;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const PathStep step = ParseStep(steps[i]);
+    const FieldName step = ParseFieldName(steps[i]);
     const FieldDescriptor* field =
         at->GetDescriptor()->FindFieldByName(step.name);
     const auto missing = [&] {
@@ -93,9 +93,10 @@ absl::StatusOr<std::string> WithConstants(absl::string_view preset,
   std::vector<std::string> lines = absl::StrSplit(preset, '\n');
   for (const Override& change : changes) {
     const std::vector<std::string> steps = absl::StrSplit(change.path, '.');
-    const PathStep last = ParseStep(steps.back());
-    const PathStep parent =
-        steps.size() > 1 ? ParseStep(steps[steps.size() - 2]) : PathStep{};
+    const FieldName last = ParseFieldName(steps.back());
+    const FieldName parent = steps.size() > 1
+                                 ? ParseFieldName(steps[steps.size() - 2])
+                                 : FieldName{};
     // `name: value`, the value quoted or bare.
     const std::regex field(
         fmt::format("(^| ){}: (\"[^\"]*\"|[^ ]+)", last.name));

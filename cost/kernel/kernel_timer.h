@@ -9,7 +9,7 @@
 //
 // A measured table of the kernels, if it is switched on, replaces the formulas
 // for the products it covers. But for that, a time is never below the chip's
-// roofline bound, grows with every size of the op, and falls with no rate of
+// roofline bound, grows with every size of the op, and grows with no rate of
 // the chip. It depends on nothing but its arguments; no allocation.
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>

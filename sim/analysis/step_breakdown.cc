@@ -6,12 +6,6 @@
 #include "base/check.h"
 
 namespace orrery {
-namespace {
-
-constexpr StreamId kCompute{0};
-
-}  // namespace
-
 Duration StepBreakdown::total() const {
   Duration sum = kernels.total() + bubble + straggler;
   for (const Exposed& e : exposed) sum += e.time;
@@ -35,7 +29,7 @@ BreakdownSink::BreakdownSink(const Program& program, RankId rank)
 }
 
 void BreakdownSink::AddOwn(const TaskSpan& span) {
-  if (span.stream != kCompute) {
+  if (span.stream != kComputeStream) {
     recent_[Index(span.stream)].push_back(span);
     return;
   }

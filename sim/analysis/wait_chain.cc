@@ -5,13 +5,11 @@
 namespace orrery {
 namespace {
 
-constexpr StreamId kCompute{0};
-
 // What `span` waited for last before its partners.
 const TaskSpan* Before(const Program& program, const TaskSpan& span,
                        FindSpan find) {
   if (span.headed == span.ready) {
-    if (span.stream == kCompute || Index(span.task) == 0) return nullptr;
+    if (span.stream == kComputeStream || Index(span.task) == 0) return nullptr;
     return find(span.stream,
                 static_cast<TaskId>(static_cast<int32_t>(span.task) - 1));
   }

@@ -16,7 +16,7 @@ namespace {
 // Each of these beside its event in the queue. A stream: also the progress of a
 // kernel that shares its chip.
 constexpr size_t kBytesPerStream = sizeof(StreamState) + 24;
-// A slot, an activity, its place among the users of resources.
+// A step in progress, an activity, its place among the users of resources.
 constexpr size_t kBytesPerStep = 176;
 
 constexpr size_t kBytesPerRank =

@@ -11,23 +11,23 @@
 namespace orrery {
 
 template <EventQueue Queue>
-uint32_t TransferRunner<Queue>::NewSlot(const Slot& slot) {
-  if (free_slots_.empty()) {
-    slots_.push_back(slot);
-    queue_.Grow(EventPhase::kTransfer, slots_.size());
-    return static_cast<uint32_t>(slots_.size()) - 1;
+uint32_t TransferRunner<Queue>::NewRunning(const Running& running) {
+  if (free_.empty()) {
+    running_.push_back(running);
+    queue_.Grow(EventPhase::kTransfer, running_.size());
+    return static_cast<uint32_t>(running_.size()) - 1;
   }
-  std::pop_heap(free_slots_.begin(), free_slots_.end(), std::greater<>());
-  const uint32_t lowest = free_slots_.back();
-  free_slots_.pop_back();
-  slots_[lowest] = slot;
+  std::pop_heap(free_.begin(), free_.end(), std::greater<>());
+  const uint32_t lowest = free_.back();
+  free_.pop_back();
+  running_[lowest] = running;
   return lowest;
 }
 
 template <EventQueue Queue>
-void TransferRunner<Queue>::FreeSlot(uint32_t slot) {
-  free_slots_.push_back(slot);
-  std::push_heap(free_slots_.begin(), free_slots_.end(), std::greater<>());
+void TransferRunner<Queue>::FreeRunning(uint32_t id) {
+  free_.push_back(id);
+  std::push_heap(free_.begin(), free_.end(), std::greater<>());
 }
 
 template <EventQueue Queue>
@@ -52,12 +52,12 @@ template <EventQueue Queue>
 void TransferRunner<Queue>::Start(GroupId group, PlanId plan, Time now) {
   DCHECK(beginning_.empty());
   if (plans_.is_chain(plan)) {
-    beginning_.push_back(NewSlot({.group = group, .plan = plan}));
+    beginning_.push_back(NewRunning({.group = group, .plan = plan}));
   } else {
     const int32_t graph = NewGraph(plan);
     for (int32_t place = 0; place < plans_.step_count(plan); ++place) {
       if (plans_.step(plan, place).predecessors > 0) continue;
-      beginning_.push_back(NewSlot(
+      beginning_.push_back(NewRunning(
           {.group = group, .plan = plan, .place = place, .graph = graph}));
     }
   }
@@ -68,15 +68,15 @@ template <EventQueue Queue>
 void TransferRunner<Queue>::Begin(Time now) {
   for (size_t next = 0; next < beginning_.size(); ++next) {
     const uint32_t id = beginning_[next];
-    Slot& slot = slots_[id];
+    Running& running = running_[id];
     ++steps_;
     if (log_ != nullptr) {
-      if (spans_.size() < slots_.size()) spans_.resize(slots_.size());
-      spans_[id] = {slot.group, slot.place, now, now, now};
+      if (spans_.size() < running_.size()) spans_.resize(running_.size());
+      spans_[id] = {running.group, running.place, now, now, now};
     }
-    const TransferPlans::Step step = plans_.step(slot.plan, slot.place);
+    const TransferPlans::Step step = plans_.step(running.plan, running.place);
     if (step.latency > Duration(0)) {
-      slot.stage = Stage::kLatency;
+      running.stage = Stage::kLatency;
       queue_.Schedule({EventPhase::kTransfer, id}, After(now, step.latency));
     } else {
       Move(id, now);
@@ -87,11 +87,11 @@ void TransferRunner<Queue>::Begin(Time now) {
 
 template <EventQueue Queue>
 void TransferRunner<Queue>::Move(uint32_t id, Time now) {
-  Slot& slot = slots_[id];
-  const TransferPlans::Step step = plans_.step(slot.plan, slot.place);
+  Running& running = running_[id];
+  const TransferPlans::Step step = plans_.step(running.plan, running.place);
   if (log_ != nullptr) spans_[id].moved = now;
   if (step.work > 0) {
-    slot.stage = Stage::kMoving;
+    running.stage = Stage::kMoving;
     sharing_.Start(static_cast<ActivityId>(id), now,
                    {.amount = step.work,
                     .rate_cap = step.rate_cap,
@@ -105,39 +105,40 @@ void TransferRunner<Queue>::Move(uint32_t id, Time now) {
 // Releases what comes next into `beginning_`.
 template <EventQueue Queue>
 void TransferRunner<Queue>::EndStep(uint32_t id, Time now) {
-  const Slot slot = slots_[id];
+  const Running running = running_[id];
   if (log_ != nullptr) {
     spans_[id].ended = now;
     log_->spans.push_back(spans_[id]);
   }
-  if (plans_.is_chain(slot.plan)) {
-    if (slot.place + 1 < plans_.step_count(slot.plan)) {
-      ++slots_[id].place;
+  if (plans_.is_chain(running.plan)) {
+    if (running.place + 1 < plans_.step_count(running.plan)) {
+      ++running_[id].place;
       beginning_.push_back(id);
     } else {
-      FreeSlot(id);
-      finished_.push_back(slot.group);
+      FreeRunning(id);
+      finished_.push_back(running.group);
     }
     return;
   }
-  FreeSlot(id);
-  Graph& graph = graphs_[static_cast<size_t>(slot.graph)];
-  for (const int32_t after : plans_.step(slot.plan, slot.place).successors) {
+  FreeRunning(id);
+  Graph& graph = graphs_[static_cast<size_t>(running.graph)];
+  for (const int32_t after :
+       plans_.step(running.plan, running.place).successors) {
     if (--graph.missing[static_cast<size_t>(after)] > 0) continue;
-    beginning_.push_back(NewSlot({.group = slot.group,
-                                  .plan = slot.plan,
-                                  .place = after,
-                                  .graph = slot.graph}));
+    beginning_.push_back(NewRunning({.group = running.group,
+                                     .plan = running.plan,
+                                     .place = after,
+                                     .graph = running.graph}));
   }
   if (--graph.steps_left == 0) {
-    free_graphs_.push_back(slot.graph);
-    finished_.push_back(slot.group);
+    free_graphs_.push_back(running.graph);
+    finished_.push_back(running.group);
   }
 }
 
 template <EventQueue Queue>
 void TransferRunner<Queue>::OnEvent(uint32_t id, Time now) {
-  if (slots_[id].stage == Stage::kLatency) {
+  if (running_[id].stage == Stage::kLatency) {
     Move(id, now);
   } else {
     sharing_.Finish(static_cast<ActivityId>(id), now);
@@ -153,9 +154,9 @@ void TransferRunner<Queue>::SettleChanged(Time now) {
         {EventPhase::kTransfer, static_cast<uint32_t>(moved.activity)},
         moved.at);
     if (log_ == nullptr) continue;
-    const Slot& slot = slots_[Index(moved.activity)];
-    log_->rates.push_back({slot.group, slot.place, now,
-                           sharing_.rate(moved.activity), slot.plan});
+    const Running& running = running_[Index(moved.activity)];
+    log_->rates.push_back({running.group, running.place, now,
+                           sharing_.rate(moved.activity), running.plan});
   }
 }
 

@@ -3,9 +3,9 @@
 //
 // Start a plan for a group; hand over the events of phase kTransfer; settle
 // once per instant; collect the groups whose call is done. Each step in
-// progress has a slot, which is at once its event and its activity; slots are
-// reused, lowest first, so their numbers depend on what runs and not on
-// history.
+// progress has a number, which is at once that of its event and of its
+// activity; numbers are reused, lowest first, so they depend on what runs and
+// not on history.
 #include <absl/types/span.h>
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class TransferRunner {
         log_(log) {}
 
   void Start(GroupId group, PlanId plan, Time now);
-  void OnEvent(uint32_t slot, Time now);
+  void OnEvent(uint32_t id, Time now);
   void Settle(Time now) {
     if (sharing_.has_changed()) SettleChanged(now);
   }
@@ -44,7 +44,7 @@ class TransferRunner {
 
  private:
   enum class Stage : uint8_t { kLatency, kMoving };
-  struct Slot {
+  struct Running {
     GroupId group{};
     PlanId plan{};
     int32_t place = 0;
@@ -57,22 +57,22 @@ class TransferRunner {
     int32_t steps_left = 0;
   };
 
-  uint32_t NewSlot(const Slot& slot);
-  void FreeSlot(uint32_t slot);
+  uint32_t NewRunning(const Running& running);
+  void FreeRunning(uint32_t id);
   int32_t NewGraph(PlanId plan);
   // Begins the steps in `beginning_`, and those that they release at once.
   void Begin(Time now);
-  void Move(uint32_t slot, Time now);
-  void EndStep(uint32_t slot, Time now);
+  void Move(uint32_t id, Time now);
+  void EndStep(uint32_t id, Time now);
   void SettleChanged(Time now);
 
   const TransferPlans& plans_;
   Queue& queue_;
   Sharing sharing_;
   TransferLog* log_;
-  std::vector<TransferLog::Span> spans_;  // of each slot, if there is a log
-  std::vector<Slot> slots_;
-  std::vector<uint32_t> free_slots_;  // a heap, lowest on top
+  std::vector<TransferLog::Span> spans_;  // of each, if there is a log
+  std::vector<Running> running_;
+  std::vector<uint32_t> free_;  // a heap, lowest on top
   std::vector<Graph> graphs_;
   std::vector<int32_t> free_graphs_;
   std::vector<uint32_t> beginning_;

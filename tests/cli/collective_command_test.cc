@@ -70,6 +70,8 @@ TEST(CollectiveCommand, WrongWordsAreRefusedWithTheRightOnes) {
               HasSubstr("a multiple of the 8 chips"));
   EXPECT_THAT(Refusal({"--op", "moe_combine", "--algorithm", "ring"}),
               HasSubstr("every copy by itself"));
+  EXPECT_THAT(Refusal({"--set", "training.parallel.tensor=4"}),
+              HasSubstr("fields of the system alone"));
   EXPECT_THAT(Refusal({"--set", "system.fault={from: 3 remaining: 0}"}),
               HasSubstr("cut off from each other"));
 }

@@ -70,12 +70,19 @@ TEST(KernelCommand, TheLibraryCanBeChosen) {
   EXPECT_THAT(own, HasSubstr("from the model"));
   EXPECT_EQ(run({"--library", "hopper_deepseek_2025"}).out, own);
   EXPECT_THAT(run({"--library", "hopper_trtllm_2025"}).out,
-              HasSubstr("from the extrapolated"));
+              HasSubstr("constants of another chip"));
   const ProgramResult wrong = run({"--library", "hopper_trtlm_2025"});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("did you mean 'hopper_trtllm_2025'?"));
   EXPECT_THAT(run({"--set", "calibration.launch=1 us"}).err,
               HasSubstr("kernels.launch"));
+  // What chooses presets has flags of its own.
+  for (const char* set : {"kernels.preset=nope", "default_kernels=nope"}) {
+    const ProgramResult named = run({"--set", set});
+    EXPECT_EQ(named.exit_code, 2);
+    EXPECT_THAT(named.err, HasSubstr("--library"));
+  }
+  EXPECT_THAT(run({"--set", "preset=h100_sxm"}).err, HasSubstr("--chip"));
 }
 
 TEST(KernelCommand, RefusesWhatMakesNoKernel) {

@@ -34,12 +34,14 @@ TEST(TrainingCommands, SimulateSaysWhereTheTimeGoes) {
 TEST(TrainingCommands, KernelsOfAnotherChipAreUsedWithAWarning) {
   const ProgramResult own = RunOrrery({"simulate", "quickstart"});
   EXPECT_EQ(own.out.find("were measured on"), std::string::npos);
-  const ProgramResult result =
-      RunOrrery({"simulate", "quickstart", "--set",
-                 "kernels.preset=hopper_deepseek_2025"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("kernels hopper_deepseek_2025 were "
-                                    "measured on h800_sxm, not h100_sxm"));
+  for (const char* command : {"simulate", "estimate"}) {
+    const ProgramResult result =
+        RunOrrery({command, "quickstart", "--set",
+                   "kernels.preset=hopper_deepseek_2025"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("kernels hopper_deepseek_2025 were "
+                                      "measured on h800_sxm, not h100_sxm"));
+  }
   const ProgramResult wrong = RunOrrery({"simulate", "quickstart", "--set",
                                          "kernels.preset=hoper_deepseek_2025"});
   EXPECT_EQ(wrong.exit_code, 2);

@@ -6,14 +6,14 @@
 // ranks into roles and binds their slots to groups; it knows nothing of what
 // the roles do.
 //
-//   Assembler assembler(plan.layout(), {.fold = true});
+//   Assembler assembler(plan.layout(), /*fold=*/true);
 //   for (const RoleKey& key : assembler.roles()) {
 //     RoleBuilder& role = assembler.AddRole(key);
 //     ... write the role, with slots for its communication ...
-//     assembler.AddRanks(key, role, slots, {.passes = ...});
+//     assembler.AddRanks(key, role, slots, /*passes=*/work);
 //   }
-//   ASSIGN_OR_RETURN(PlacedProgram placed,
-//   std::move(assembler).Build(traffic));
+//   ASSIGN_OR_RETURN(const PlacedProgram placed,
+//                    std::move(assembler).Build(traffic));
 //
 // Folded, the first rank of a role stands for all of its ranks: they do the
 // same at the same time as long as nothing tells them apart (sim/folding

@@ -51,7 +51,7 @@ struct PassTemplate {
 
 struct PassOptions {
   // What an exchange takes from each member's chip.
-  ChipShare exchange_share;
+  ChipShare exchange_share = {};
   // Kernels without communication between them become one task.
   bool merge = true;
   // Tensor-parallel exchanges run in so many pieces beside the product that

@@ -13,8 +13,6 @@
 
 namespace orrery {
 
-inline constexpr StreamId kComputeStream{0};
-
 // Whether a pipeline transfer goes on with the forward pass or brings gradients
 // back, and which end of it a rank is.
 enum class Channel : uint8_t {

@@ -40,6 +40,8 @@ struct Stream {
   std::optional<Dimension> dimension = std::nullopt;
 };
 inline constexpr int kMaxStreams = 16;
+// Where a rank runs its kernels, if it has one such stream.
+inline constexpr StreamId kComputeStream{0};
 
 // Streams' sets as bits.
 using StreamMask = uint16_t;
