@@ -1,0 +1,72 @@
+// What every training scenario of the catalogue gives, to the picosecond, the
+// byte and the event. A commit that moves a number here says in CHANGELOG.md,
+// under Results, which, by how much, and why it is now more right.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "run/report.h"
+#include "run/run_scenario.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+struct Golden {
+  const char* scenario;
+  int64_t step_ps;
+  int64_t peak_bytes;
+  int64_t events;
+};
+constexpr Golden kGolden[] = {
+    {"crossing_groups", 1260426259698, 17521999872, 518688},
+    {"deep_pipeline", 1210063146710, 37189091328, 7258},
+    {"deepseek_v3_2k", 15196355191408, 67445784640, 706994},
+    {"llama3_405b_16k", 5128470558078, 78228652032, 101954},
+    {"megatron_175b_full", 17835775459137, 59587399680, 475958},
+    {"megatron_175b_selective", 13331517350871, 65979518976, 388982},
+    {"megatron_1t_full", 94378593791153, 58670977536, 5200262},
+    {"megatron_1t_selective", 70845831755189, 70257742336, 4209542},
+    {"megatron_22b_full", 1367596804807, 57601589248, 3658},
+    {"megatron_22b_selective", 1045773922054, 62439718912, 3015},
+    {"megatron_530b_full", 47889596892672, 54097509376, 2452736},
+    {"megatron_530b_selective", 35986038367001, 64184810496, 1948736},
+    {"mixtral_8x7b_128", 1367998330636, 54287654912, 12352},
+    {"mixtral_8x7b_5d", 1559191431847, 67743088640, 16754},
+    {"quickstart", 1905779362024, 19780730880, 24266},
+};
+
+TEST(GoldenScenarios, GiveWhatTheyGave) {
+  for (const Golden& golden : kGolden) {
+    SCOPED_TRACE(golden.scenario);
+    ASSERT_OK_AND_ASSIGN(const pb::Scenario proto,
+                         ResolveScenario(Catalog(), golden.scenario, {}));
+    ASSERT_OK_AND_ASSIGN(const ResolvedScenario scenario, MakeScenario(proto));
+    ASSERT_OK_AND_ASSIGN(const SimulatedRun run, RunScenario(scenario, {}));
+    ASSERT_OK_AND_ASSIGN(const StepEstimate estimate,
+                         EstimateScenario(scenario));
+    const pb::Report report = MakeReport(scenario, run, estimate, {}, {});
+    EXPECT_EQ(run.result.end.time_since_epoch().count(), golden.step_ps);
+    EXPECT_EQ(report.memory().peak_bytes(), golden.peak_bytes);
+    EXPECT_EQ(run.result.events, golden.events);
+    EXPECT_TRUE(run.bounds.Hold(run.result.end));
+  }
+}
+
+TEST(GoldenScenarios, AreAllThereAre) {
+  std::set<std::string> named, training;
+  for (const Golden& golden : kGolden) named.insert(golden.scenario);
+  for (const std::string& name : Catalog().Names("scenarios")) {
+    ASSERT_OK_AND_ASSIGN(const pb::Scenario proto,
+                         ResolveScenario(Catalog(), name, {}));
+    if (proto.has_training()) training.insert(name);
+  }
+  EXPECT_EQ(named, training);
+}
+
+}  // namespace
+}  // namespace orrery
