@@ -32,9 +32,15 @@ std::vector<std::string> Names(const std::vector<ProtocolPair>& pairs) {
   return names;
 }
 
+// A library of which only its list of algorithms is known.
+CollectiveLibrary LibraryWith(std::vector<std::string> algorithms) {
+  NetworkCalibration calibration{};
+  calibration.algorithms = std::move(algorithms);
+  return CollectiveLibrary(std::move(calibration));
+}
+
 TEST(CollectiveLibrary, OffersWhatItHasForTheOperation) {
-  const CollectiveLibrary library(
-      {.library = "x", .algorithms = {"ring", "all_reduce/nvls"}});
+  const CollectiveLibrary library = LibraryWith({"ring", "all_reduce/nvls"});
   const std::vector<Algorithm> applicable = {
       Algorithm::kRing, Algorithm::kDirect, Algorithm::kSwitchMulticast};
   EXPECT_THAT(library.Offered(Kind::kAllReduce, applicable, false),
@@ -45,7 +51,7 @@ TEST(CollectiveLibrary, OffersWhatItHasForTheOperation) {
 
 // An operation with nothing listed gets all there is.
 TEST(CollectiveLibrary, OffersEverythingWhereItHasNothing) {
-  const CollectiveLibrary library({.library = "x", .algorithms = {"ring"}});
+  const CollectiveLibrary library = LibraryWith({"ring"});
   const std::vector<Algorithm> applicable = {Algorithm::kDirect,
                                              Algorithm::kPairwise};
   EXPECT_THAT(library.Offered(Kind::kAllToAll, applicable, false),
@@ -53,8 +59,7 @@ TEST(CollectiveLibrary, OffersEverythingWhereItHasNothing) {
 }
 
 TEST(CollectiveLibrary, TreesOfSwitchesAreThoseOfTheFabric) {
-  const CollectiveLibrary library(
-      {.library = "x", .algorithms = {"ring", "sharp"}});
+  const CollectiveLibrary library = LibraryWith({"ring", "sharp"});
   const std::vector<Algorithm> applicable = {Algorithm::kRing,
                                              Algorithm::kReductionTree};
   EXPECT_THAT(library.Offered(Kind::kAllReduce, applicable, true),
@@ -66,13 +71,12 @@ TEST(CollectiveLibrary, TreesOfSwitchesAreThoseOfTheFabric) {
 // Tiers go by one name, but for a tree of switches, which goes on inside the
 // islands by any protocol of rings.
 TEST(CollectiveLibrary, ProtocolsOfBothTiersGoByOneName) {
-  const CollectiveLibrary library(
-      {.library = "x",
-       .protocols = {Named("LL", Tier::kScaleUp),
-                     Named("Simple", Tier::kScaleUp),
-                     Named("Simple", Tier::kScaleOut),
-                     Named("SHARP", Tier::kScaleOut, ProtocolUse::kInSwitch)},
-       .algorithms = {}});
+  NetworkCalibration calibration{};
+  calibration.protocols = {
+      Named("LL", Tier::kScaleUp), Named("Simple", Tier::kScaleUp),
+      Named("Simple", Tier::kScaleOut),
+      Named("SHARP", Tier::kScaleOut, ProtocolUse::kInSwitch)};
+  const CollectiveLibrary library(calibration);
   using Use = CollectiveLibrary::Use;
   const Use inside = {Kind::kAllReduce, Algorithm::kRing, true, false};
   const Use across = {Kind::kAllReduce, Algorithm::kRing, true, true};
@@ -95,9 +99,9 @@ TEST(CollectiveLibrary, OverheadIsFillAndOwnPart) {
   up.base_latency = microseconds(3);
   Protocol out = Named("Simple", Tier::kScaleOut);
   out.base_latency = microseconds(5);
-  const CollectiveLibrary library({.library = "x",
-                                   .algorithms = {},
-                                   .local_bandwidth = BytesPerSecond(1e12)});
+  NetworkCalibration calibration{};
+  calibration.local_bandwidth = BytesPerSecond(1e12);
+  const CollectiveLibrary library(calibration);
   const ProtocolPair pair = {&up, &out};
   const CallOverhead gather =
       library.Overhead(Kind::kAllGather, Bytes(8'000'000), 4, pair, 400e-6);
