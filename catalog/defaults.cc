@@ -42,51 +42,6 @@ void FillDegrees(int64_t chips, pb::Parallel* parallel) {
   }
 }
 
-void FillTraining(int64_t chips, pb::Training* training) {
-  FillDegrees(chips, training->mutable_parallel());
-  FILL(training, micro_batch, 1);
-  FILL(training, virtual_stages,
-       training->schedule() == pb::Training::ZB_V ? 2 : 1);
-  FILL(training, schedule,
-       training->virtual_stages() > 1 ? pb::Training::INTERLEAVED_1F1B
-                                      : pb::Training::ONE_F_ONE_B);
-  FILL(training, sharding, pb::Training::ZERO_0);
-  FILL(training, recompute, pb::Training::RECOMPUTE_NONE);
-  FILL(training, gradient_precision, pb::FP32);
-  FILL(training, attention_kernel, pb::Training::FLASH);
-  FILL(training, overlap_gradient_reduction, true);
-  FILL(training, overlap_parameter_gather, true);
-  FILL(training, overlap_tensor, false);
-  FILL(training, overlap_weight_gradient, true);
-  FILL(training, fuse_gradient_accumulation, true);
-  if (training->parallel().pipeline() > 1) {
-    FILL(training, overlap_pipeline, true);
-    if (training->parallel().tensor() > 1 &&
-        !training->parallel().sequence_parallel()) {
-      FILL(training, scatter_pipeline, true);
-    }
-  }
-  FILL(training, bucket, "40 MB");
-  FILL(training, moment_precision, pb::FP32);
-  if (training->sharding() >= pb::Training::ZERO_2) {
-    FILL(training, accumulate_locally, false);
-  }
-  if (training->sharding() == pb::Training::ZERO_3) {
-    FILL(training, reshard_after_forward, true);
-  }
-  if (training->parallel().context() > 1) {
-    FILL(training, context_method, pb::Training::CONTEXT_RING);
-  }
-  if (training->parallel().expert() > 1) {
-    if (training->expert_load_size() == 0) FILL(training, expert_imbalance, 1);
-    FILL(training, dispatch_method, pb::Training::DISPATCH_DIRECT);
-    if (training->has_precision()) {
-      FILL(training, dispatch_precision,
-           training->precision() == pb::FP8 ? pb::BF16 : training->precision());
-    }
-  }
-}
-
 void FillInference(int64_t chips, pb::Inference* inference) {
   if (!inference->has_disaggregated()) {
     FillDegrees(chips, inference->mutable_parallel());
@@ -134,9 +89,54 @@ void FillTorus(int64_t end_points, pb::Fabric* fabric) {
   }
 }
 
-#undef FILL
-
 }  // namespace
+
+void FillTrainingDefaults(int64_t chips, pb::Training* training) {
+  FillDegrees(chips, training->mutable_parallel());
+  FILL(training, micro_batch, 1);
+  FILL(training, virtual_stages,
+       training->schedule() == pb::Training::ZB_V ? 2 : 1);
+  FILL(training, schedule,
+       training->virtual_stages() > 1 ? pb::Training::INTERLEAVED_1F1B
+                                      : pb::Training::ONE_F_ONE_B);
+  FILL(training, sharding, pb::Training::ZERO_0);
+  FILL(training, recompute, pb::Training::RECOMPUTE_NONE);
+  FILL(training, gradient_precision, pb::FP32);
+  FILL(training, attention_kernel, pb::Training::FLASH);
+  FILL(training, overlap_gradient_reduction, true);
+  FILL(training, overlap_parameter_gather, true);
+  FILL(training, overlap_tensor, false);
+  FILL(training, overlap_weight_gradient, true);
+  FILL(training, fuse_gradient_accumulation, true);
+  if (training->parallel().pipeline() > 1) {
+    FILL(training, overlap_pipeline, true);
+    if (training->parallel().tensor() > 1 &&
+        !training->parallel().sequence_parallel()) {
+      FILL(training, scatter_pipeline, true);
+    }
+  }
+  FILL(training, bucket, "40 MB");
+  FILL(training, moment_precision, pb::FP32);
+  if (training->sharding() >= pb::Training::ZERO_2) {
+    FILL(training, accumulate_locally, false);
+  }
+  if (training->sharding() == pb::Training::ZERO_3) {
+    FILL(training, reshard_after_forward, true);
+  }
+  if (training->parallel().context() > 1) {
+    FILL(training, context_method, pb::Training::CONTEXT_RING);
+  }
+  if (training->parallel().expert() > 1) {
+    if (training->expert_load_size() == 0) FILL(training, expert_imbalance, 1);
+    FILL(training, dispatch_method, pb::Training::DISPATCH_DIRECT);
+    if (training->has_precision()) {
+      FILL(training, dispatch_precision,
+           training->precision() == pb::FP8 ? pb::BF16 : training->precision());
+    }
+  }
+}
+
+#undef FILL
 
 void FillDefaults(pb::Scenario* scenario) {
   if (!scenario->has_seed()) scenario->set_seed(0);
@@ -155,7 +155,7 @@ void FillDefaults(pb::Scenario* scenario) {
     }
   }
   if (scenario->has_training()) {
-    FillTraining(chips, scenario->mutable_training());
+    FillTrainingDefaults(chips, scenario->mutable_training());
   }
   if (scenario->has_inference()) {
     FillInference(chips, scenario->mutable_inference());

@@ -114,9 +114,7 @@ absl::Status CheckParts(const pb::Scenario& scenario,
   return violations.ToStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<pb::Scenario> ResolveScenarioText(
+absl::StatusOr<pb::Scenario> MergeScenarioText(
     const Catalog& catalog, absl::string_view text, absl::string_view origin,
     absl::Span<const std::string> sets) {
   ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
@@ -141,16 +139,26 @@ absl::StatusOr<pb::Scenario> ResolveScenarioText(
     }
   }
   RETURN_IF_ERROR(CheckParts(scenario, origin));
-  FillDefaults(&scenario);
   return scenario;
 }
 
-absl::StatusOr<pb::Scenario> ResolveScenario(
-    const Catalog& catalog, const std::string& scenario,
+}  // namespace
+
+absl::StatusOr<pb::Scenario> ResolveScenarioText(
+    const Catalog& catalog, absl::string_view text, absl::string_view origin,
     absl::Span<const std::string> sets) {
+  ASSIGN_OR_RETURN(pb::Scenario merged,
+                   MergeScenarioText(catalog, text, origin, sets));
+  FillDefaults(&merged);
+  return merged;
+}
+
+absl::StatusOr<pb::Scenario> MergeScenario(const Catalog& catalog,
+                                           const std::string& scenario,
+                                           absl::Span<const std::string> sets) {
   for (const EmbeddedPreset& preset : catalog.presets()) {
     if (preset.kind == "scenarios" && preset.name == scenario) {
-      return ResolveScenarioText(
+      return MergeScenarioText(
           catalog, preset.text,
           fmt::format("catalog/scenarios/{}.textproto", scenario), sets);
     }
@@ -167,7 +175,15 @@ absl::StatusOr<pb::Scenario> ResolveScenario(
         DidYouMean(scenario, catalog.Names("scenarios"))));
   }
   if (!text.ok()) return text.status();
-  return ResolveScenarioText(catalog, *text, scenario, sets);
+  return MergeScenarioText(catalog, *text, scenario, sets);
+}
+
+absl::StatusOr<pb::Scenario> ResolveScenario(
+    const Catalog& catalog, const std::string& scenario,
+    absl::Span<const std::string> sets) {
+  ASSIGN_OR_RETURN(pb::Scenario merged, MergeScenario(catalog, scenario, sets));
+  FillDefaults(&merged);
+  return merged;
 }
 
 absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,

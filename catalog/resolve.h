@@ -26,7 +26,14 @@ absl::StatusOr<pb::Scenario> ResolveScenario(
     const Catalog& catalog, const std::string& scenario,
     absl::Span<const std::string> sets);
 
-// The same for text that is already there; `origin` is for messages.
+// The same without the defaults: what was said, with the presets under it. For
+// those who go on changing it; FillDefaults makes it what ResolveScenario
+// returns.
+absl::StatusOr<pb::Scenario> MergeScenario(const Catalog& catalog,
+                                           const std::string& scenario,
+                                           absl::Span<const std::string> sets);
+
+// As ResolveScenario, for text that is already there; `origin` is for messages.
 absl::StatusOr<pb::Scenario> ResolveScenarioText(
     const Catalog& catalog, absl::string_view text, absl::string_view origin,
     absl::Span<const std::string> sets);

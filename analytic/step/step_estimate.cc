@@ -120,6 +120,16 @@ class PlanEstimate {
     return out;
   }
 
+  double KernelFloor() const {
+    double sum = 0;
+    for (int rank = 0; rank < layout_.ranks(); ++rank) {
+      const UnitEstimate work = WorkOf(rank);
+      sum += work.forward.kernels + work.input_gradient.kernels +
+             work.weight_gradient.kernels;
+    }
+    return sum * plan_.micro_batches() / layout_.ranks();
+  }
+
  private:
   DataTimes DataOf(int rank, const UnitEstimate& work) {
     const double m = plan_.micro_batches();
@@ -288,6 +298,12 @@ StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
           .Estimate();
   estimate.peak += reserved_;
   return estimate;
+}
+
+double StepEstimator::KernelFloor(const TrainingPlan& plan) {
+  CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
+  return PlanEstimate(*model_, *system_, plan, /*overlap=*/true, prices_)
+      .KernelFloor();
 }
 
 }  // namespace orrery

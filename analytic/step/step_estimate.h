@@ -62,6 +62,11 @@ class StepEstimator {
 
   StepEstimate Estimate(const TrainingPlan& plan,
                         const EstimateOptions& options = {});
+  // Seconds of the plan's kernels, spread evenly over its pipeline ranks: no
+  // plan that runs the same kernels on as many chips has a shorter estimate,
+  // whatever its schedule, sharding and recomputation. Requires: the plan
+  // computes nothing again.
+  double KernelFloor(const TrainingPlan& plan);
 
  private:
   StepEstimator(const Model& model, const System& system, Bytes reserved,

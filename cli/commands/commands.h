@@ -17,16 +17,18 @@ Command ListCommand();
 Command RooflineCommand();
 Command ShowCommand();
 Command SimulateCommand();
+Command SweepCommand();
+Command TuneCommand();
 Command ValidateCommand();
 Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {SimulateCommand(), EstimateCommand(),   CheckCommand(),
-          ExplainCommand(),  ShowCommand(),       ListCommand(),
-          ImportCommand(),   CollectiveCommand(), KernelCommand(),
-          RooflineCommand(), ValidateCommand(),   CalibrateCommand(),
-          ViewCommand()};
+  return {SimulateCommand(),   EstimateCommand(),  CheckCommand(),
+          ExplainCommand(),    TuneCommand(),      SweepCommand(),
+          ShowCommand(),       ListCommand(),      ImportCommand(),
+          CollectiveCommand(), KernelCommand(),    RooflineCommand(),
+          ValidateCommand(),   CalibrateCommand(), ViewCommand()};
 }
 
 }  // namespace orrery

@@ -1,0 +1,32 @@
+#include "run/search/differences.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+
+std::vector<pb::Difference> Differences(const pb::Report& first,
+                                        const pb::Report& second) {
+  std::vector<pb::Difference> differences;
+  const auto& type = *pb::Report::Breakdown::descriptor();
+  const auto& reflection = *first.breakdown().GetReflection();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const double a = reflection.GetDouble(first.breakdown(), type.field(i));
+    const double b = reflection.GetDouble(second.breakdown(), type.field(i));
+    if (a == b) continue;
+    pb::Difference& difference = differences.emplace_back();
+    difference.set_term(type.field(i)->name());
+    difference.set_first_s(a);
+    difference.set_second_s(b);
+  }
+  std::stable_sort(differences.begin(), differences.end(),
+                   [](const pb::Difference& a, const pb::Difference& b) {
+                     return std::abs(a.first_s() - a.second_s()) >
+                            std::abs(b.first_s() - b.second_s());
+                   });
+  return differences;
+}
+
+}  // namespace orrery

@@ -1,0 +1,243 @@
+#include "run/search/study.h"
+
+#include <absl/strings/match.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "base/format.h"
+#include "base/status.h"
+
+namespace orrery {
+namespace {
+
+constexpr int64_t kMostPoints = int64_t{1} << 40;
+constexpr int kMostValues = 1 << 20;
+constexpr int kSimulateByDefault = 10;
+
+// Whole numbers without a point, as fields that count want them.
+std::string NumberText(double value) {
+  if (value == std::floor(value) && std::abs(value) < 1e15) {
+    return fmt::format("{:.0f}", value);
+  }
+  return fmt::format("{}", value);
+}
+
+}  // namespace
+
+// Reads field by field, and goes on after a violation.
+class StudyReader {
+ public:
+  explicit StudyReader(const pb::Study& proto) : proto_(proto) {}
+
+  absl::StatusOr<Study> Read() {
+    study_.name_ = proto_.name();
+    study_.scenario_ = proto_.scenario();
+    if (study_.scenario_.empty()) {
+      Refuse("scenario", "is missing; name a preset or a file");
+    }
+    study_.sets_.assign(proto_.set().begin(), proto_.set().end());
+    if (proto_.axis().empty()) Refuse("axis", "a study has at least one");
+    for (int i = 0; i < proto_.axis_size(); ++i) ReadAxis(i);
+    ReadExpressions();
+    ReadMethod();
+    RETURN_IF_ERROR(violations_.ToStatus());
+    std::stable_partition(
+        study_.axes_.begin(), study_.axes_.end(),
+        [](const StudyAxis& axis) { return !axis.plan_only; });
+    CheckOrder();
+    RETURN_IF_ERROR(violations_.ToStatus());
+    return std::move(study_);
+  }
+
+ private:
+  void Refuse(const std::string& field, const std::string& why) {
+    violations_.Add(fmt::format("{}: {}", field, why));
+  }
+
+  void ReadAxis(int index) {
+    const pb::Axis& proto = proto_.axis(index);
+    const std::string field = fmt::format("axis[{}]", index);
+    StudyAxis axis;
+    axis.path = proto.path();
+    axis.name = proto.has_name() ? proto.name()
+                                 : axis.path.substr(axis.path.rfind('.') + 1);
+    axis.plan_only = absl::StartsWith(axis.path, "training.");
+    if (axis.name.empty()) Refuse(field, "needs a name or a path");
+    if (!names_.insert(axis.name).second) {
+      Refuse(field, fmt::format("'{}' is there twice; set name", axis.name));
+    }
+    const int kinds = !proto.value().empty() + proto.has_range() +
+                      proto.has_geometric() + proto.has_expression() +
+                      !proto.case_().empty();
+    if (kinds != 1) {
+      Refuse(field,
+             "has exactly one of value, range, geometric, expression and case");
+      return;
+    }
+    if (proto.case_().empty() == axis.path.empty()) {
+      Refuse(field, "path goes with values and expressions, case without it");
+      return;
+    }
+    if (proto.has_expression()) {
+      auto parsed = Expression::Parse(proto.expression());
+      if (!parsed.ok()) {
+        Refuse(field + ".expression", std::string(parsed.status().message()));
+        return;
+      }
+      axis.expression = *std::move(parsed);
+    } else if (!proto.case_().empty()) {
+      for (const pb::Axis::Case& each : proto.case_()) {
+        axis.values.push_back(each.name());
+        axis.sets.emplace_back(each.set().begin(), each.set().end());
+      }
+      axis.plan_only =
+          std::all_of(axis.sets.begin(), axis.sets.end(), [](const auto& sets) {
+            return std::all_of(sets.begin(), sets.end(), [](const auto& set) {
+              return absl::StartsWith(set, "training.");
+            });
+          });
+    } else {
+      axis.values = Values(proto, field);
+      for (const std::string& value : axis.values) {
+        axis.sets.push_back({fmt::format("{}={}", axis.path, value)});
+      }
+    }
+    const auto count = static_cast<int64_t>(axis.values.size());
+    if (!axis.expression && count == 0) Refuse(field, "has no value");
+    if (count > 1 && study_.points_ > kMostPoints / count) {
+      Refuse(field, "makes more than 2^40 points");
+    } else if (count > 1) {
+      study_.points_ *= count;
+    }
+    study_.axes_.push_back(std::move(axis));
+  }
+
+  std::vector<std::string> Values(const pb::Axis& proto,
+                                  const std::string& field) {
+    if (!proto.value().empty()) {
+      return {proto.value().begin(), proto.value().end()};
+    }
+    const bool adds = proto.has_range();
+    const pb::Axis::Range& range = adds ? proto.range() : proto.geometric();
+    const double step = adds ? range.step() : range.factor();
+    // Slips of the keyboard end here, not in an endless loop.
+    if (!std::isfinite(range.from()) || !std::isfinite(range.to()) ||
+        !(adds ? step > 0 : step > 1) || range.from() > range.to() ||
+        (!adds && range.from() <= 0)) {
+      Refuse(field, adds ? "a range has from <= to and a step above 0"
+                         : "a geometric range has 0 < from <= to and a factor "
+                           "above 1");
+      return {};
+    }
+    std::vector<std::string> values;
+    // A last value that rounding puts a little beyond the end still counts.
+    const double end = range.to() * (1 + 1e-12);
+    for (int i = 0;; ++i) {
+      const double value =
+          adds ? range.from() + i * step : range.from() * std::pow(step, i);
+      if (value > end) return values;
+      if (i >= kMostValues) {
+        Refuse(field, fmt::format("has more than {} values", kMostValues));
+        return {};
+      }
+      values.push_back(NumberText(value));
+    }
+  }
+
+  void ReadExpressions() {
+    for (int i = 0; i < proto_.objective_size(); ++i) {
+      const pb::Objective& each = proto_.objective(i);
+      if (auto parsed = Parse(fmt::format("objective[{}].expression", i),
+                              each.expression())) {
+        study_.columns_.push_back({each.expression(), *parsed});
+        study_.objectives_.push_back({*std::move(parsed), each.maximize()});
+      }
+    }
+    if (study_.objectives_.empty() && proto_.objective().empty()) {
+      auto parsed = Expression::Parse("step_time_s");
+      study_.columns_.push_back({"step_time_s", *parsed});
+      study_.objectives_.push_back({*std::move(parsed), false});
+    }
+    for (int i = 0; i < proto_.constraint_size(); ++i) {
+      if (auto parsed =
+              Parse(fmt::format("constraint[{}]", i), proto_.constraint(i))) {
+        study_.constraints_.push_back(*std::move(parsed));
+      }
+    }
+    for (int i = 0; i < proto_.column_size(); ++i) {
+      const pb::Column& each = proto_.column(i);
+      if (auto parsed = Parse(fmt::format("column[{}].expression", i),
+                              each.expression())) {
+        study_.columns_.push_back(
+            {each.has_name() ? each.name() : each.expression(),
+             *std::move(parsed)});
+      }
+    }
+  }
+
+  std::optional<Expression> Parse(const std::string& field,
+                                  const std::string& text) {
+    auto parsed = Expression::Parse(text);
+    if (parsed.ok()) return *std::move(parsed);
+    Refuse(field, std::string(parsed.status().message()));
+    return std::nullopt;
+  }
+
+  void ReadMethod() {
+    if (proto_.has_method()) study_.method_ = proto_.method();
+    if (proto_.method() == pb::Study::METHOD_UNSPECIFIED &&
+        proto_.has_method()) {
+      Refuse("method", "METHOD_UNSPECIFIED is none");
+    }
+    const bool confirms = study_.method_ == pb::Study::ESTIMATE_THEN_SIMULATE;
+    study_.simulate_ = confirms ? kSimulateByDefault : 0;
+    if (!proto_.has_simulate()) return;
+    if (!confirms) {
+      Refuse("simulate", "goes with method: ESTIMATE_THEN_SIMULATE");
+    } else if (proto_.simulate() < 1) {
+      Refuse("simulate", "must be at least 1");
+    }
+    study_.simulate_ = proto_.simulate();
+  }
+
+  // An expression may only use axes that vary more slowly.
+  void CheckOrder() {
+    std::set<std::string> known = {"chips", "nodes"};
+    for (const StudyAxis& axis : study_.axes_) {
+      if (axis.expression) {
+        for (const std::string& name : axis.expression->names()) {
+          if (known.count(name)) continue;
+          Refuse(axis.name,
+                 fmt::format("'{}' uses '{}', which is no axis before it",
+                             axis.expression->text(), name));
+        }
+      }
+      known.insert(axis.name);
+    }
+  }
+
+  const pb::Study& proto_;
+  Violations violations_;
+  std::set<std::string> names_;
+  Study study_;
+};
+
+absl::StatusOr<Study> Study::FromProto(const pb::Study& proto) {
+  return StudyReader(proto).Read();
+}
+
+std::vector<int> Study::PointAt(int64_t index) const {
+  std::vector<int> digits(axes_.size(), 0);
+  for (size_t i = axes_.size(); i-- > 0;) {
+    const auto count = static_cast<int64_t>(axes_[i].values.size());
+    if (count == 0) continue;
+    digits[i] = static_cast<int>(index % count);
+    index /= count;
+  }
+  return digits;
+}
+
+}  // namespace orrery
