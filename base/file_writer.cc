@@ -18,6 +18,8 @@ absl::Status Failed(const std::string& path) {
   const int error = errno;
   const std::string message =
       fmt::format("cannot write '{}': {}", path, std::strerror(error));
+  // Whoever read what we write has seen enough.
+  if (error == EPIPE) return absl::CancelledError(message);
   return error == ENOENT ? absl::NotFoundError(message)
                          : absl::InvalidArgumentError(message);
 }

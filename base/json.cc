@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/overload.h"
 #include "base/status.h"
+#include "base/utf8.h"
 
 namespace orrery {
 namespace {
@@ -18,29 +19,6 @@ namespace {
 constexpr double kExactIntegers = 9007199254740992.0;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-// The number of bytes of the UTF-8 character at the start of `text`; zero if
-// there is none (RFC 3629: no overlong forms, no surrogates, up to U+10FFFF).
-size_t Utf8Length(absl::string_view text) {
-  const auto byte = [&](size_t i) {
-    return static_cast<unsigned char>(text[i]);
-  };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
-                        : lead >= 0xE0 && lead <= 0xEF ? 3
-                        : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                       : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-  if (lead == 0xED && byte(1) > 0x9F) return 0;
-  if (lead == 0xF0 && byte(1) < 0x90) return 0;
-  if (lead == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
-}
 
 void AppendUtf8(uint32_t code, std::string& out) {
   const auto put = [&](uint32_t byte) {

@@ -1,7 +1,7 @@
 #pragma once
 // JsonString: text as JSON writes it, in quotes and with everything escaped
-// that must be (RFC 8259, section 7). Bytes that are not UTF-8 pass as they
-// are.
+// that must be (RFC 8259, section 7). What is not UTF-8 becomes U+FFFD, so that
+// whatever a name holds, the document is JSON.
 //
 //   line += fmt::format("\"name\": {}", JsonString(name));
 #include <absl/strings/string_view.h>

@@ -84,17 +84,28 @@ using Dollars = Quantity<struct DollarsTag, double>;
 using DollarsPerHour = Quantity<struct DollarsPerHourTag, double>;
 using SquareMillimetres = Quantity<struct SquareMillimetresTag, double>;
 
-// The longest Duration, in seconds, that FromSeconds accepts: a little less
-// than 2^63 ps, so that a few of them can be compared without overflow.
+// The range of time in seconds: a little less than 2^63 ps.
 inline constexpr double kMaxSeconds = 9e6;
+// What stands for every time beyond it. Whoever makes times from what a user
+// typed looks for it and says so (see IsBeyondTime); the engine stops there.
+inline constexpr Duration kBeyondTime{9'000'000'000'000'000'000};
+
+constexpr bool IsBeyondTime(Duration d) { return d >= kBeyondTime; }
 
 // The one place where a real number becomes a time: to the nearest picosecond,
 // but never to nothing, so that no work is free.
 inline Duration FromSeconds(double s) {
-  CHECK(s < kMaxSeconds) << s << " s is beyond the range of Duration";
+  CHECK(!std::isnan(s)) << "a time that is not a number";
   if (s <= 0) return Duration(0);
+  if (s >= kMaxSeconds) return kBeyondTime;
   const Duration rounded(std::llround(s * 1e12));
   return rounded < Duration(1) ? Duration(1) : rounded;
+}
+
+// The sum of times, of which any may be beyond the range, or they together.
+// Requires: both >= 0.
+constexpr Duration AddTimes(Duration a, Duration b) {
+  return a >= kBeyondTime - b ? kBeyondTime : a + b;
 }
 
 constexpr double ToSeconds(Duration d) {

@@ -56,6 +56,11 @@ struct Unit {
   absl::Span<const Prefix> prefixes;
 };
 
+// Far beyond any machine, and such that products and quotients of a few of them
+// are still numbers.
+constexpr double kMost = 1e30;
+constexpr double kLeast = 1e-30;
+
 absl::Status Refuse(absl::string_view text, absl::string_view what,
                     absl::string_view example) {
   return absl::InvalidArgumentError(
@@ -109,7 +114,12 @@ absl::StatusOr<double> Parse(absl::string_view text,
   // no double holds exactly, would round twice.
   const double value =
       *scale < 1 ? *number / std::round(1 / *scale) : *number * *scale;
-  if (!std::isfinite(value)) return Refuse(text, what, example);
+  if (value > kMost || (value > 0 && value < kLeast)) {
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' is {} beyond anything real; write for example \"{}\"",
+                    std::string(text.substr(0, 80)), std::string(what),
+                    std::string(example)));
+  }
   return value;
 }
 
@@ -344,6 +354,7 @@ std::string ToText(DollarsPerHour value, int digits) {
 }
 
 std::string SecondsText(double seconds) {
+  if (seconds >= kMaxSeconds) return fmt::format("{:.4g} s", seconds);
   return ToText(FromSeconds(seconds), 4);
 }
 

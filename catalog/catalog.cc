@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
+#include "catalog/preset_file.h"
 #include "catalog/textproto.h"
 
 namespace orrery {
@@ -44,21 +46,54 @@ bool Catalog::Has(absl::string_view kind, absl::string_view name) const {
                      });
 }
 
+bool Catalog::HasAny(absl::string_view name) const {
+  return std::any_of(
+      presets_.begin(), presets_.end(),
+      [&](const EmbeddedPreset& preset) { return preset.name == name; });
+}
+
+std::string Catalog::KindOf(absl::string_view name) const {
+  for (const EmbeddedPreset& preset : presets_) {
+    if (preset.name == name) return fmt::format("a {}", OneOf(preset.kind));
+  }
+  return "";
+}
+
 absl::StatusOr<const EmbeddedPreset*> Catalog::Find(
     absl::string_view kind, absl::string_view name) const {
   for (const EmbeddedPreset& preset : presets_) {
     if (preset.kind == kind && preset.name == name) return &preset;
   }
+  if (const std::string other = KindOf(name); !other.empty()) {
+    return absl::NotFoundError(fmt::format(
+        "'{}' is {}, and a {} is needed here ('orrery list {}' shows them all)",
+        name, other, OneOf(kind), kind));
+  }
   return absl::NotFoundError(fmt::format(
-      "there is no {} '{}'{} ('orrery list {}' shows them all)", OneOf(kind),
-      name.substr(0, 80), DidYouMean(name, Names(kind)), kind));
+      "there is no {} '{}'{} ('orrery list {}' shows them all; a path of a "
+      "file has a dot or a slash)",
+      OneOf(kind), name.substr(0, 80), DidYouMean(name, Names(kind)), kind));
 }
 
 template <class Message>
 absl::StatusOr<Message> Catalog::Load(absl::string_view kind,
                                       absl::string_view name) const {
-  ASSIGN_OR_RETURN(const EmbeddedPreset* preset, Find(kind, name));
   Message message;
+  if (!Has(kind, name) && LooksLikePath(name)) {
+    const std::string path(name);
+    const absl::StatusOr<std::string> text = ReadFile(path);
+    if (!text.ok()) {
+      return Annotate(
+          text.status(),
+          fmt::format("there is no {} '{}'{}", OneOf(kind), name.substr(0, 80),
+                      DidYouMean(name, Names(kind))));
+    }
+    RETURN_IF_ERROR(CheckMessageComment(*text, path, *Message::descriptor()));
+    RETURN_IF_ERROR(ParseTextproto(*text, path, &message));
+    RebasePaths(*this, path, &message);
+    return message;
+  }
+  ASSIGN_OR_RETURN(const EmbeddedPreset* preset, Find(kind, name));
   RETURN_IF_ERROR(ParseTextproto(
       preset->text, fmt::format("catalog/{}/{}.textproto", kind, name),
       &message));

@@ -1,8 +1,10 @@
 #pragma once
 // Catalog: the presets, by kind and name.
 //
-// Presets are read from the copy inside the program. A lookup that fails says
-// which kind was meant, the nearest known name and how to list them all.
+// Presets are read from the copy inside the program; what is no preset's name
+// but looks like a path is read from that file (preset_file.h). A lookup that
+// fails says which kind was meant, which kind it is, the nearest known name and
+// how to list them all.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 #include <absl/types/span.h>
@@ -33,6 +35,10 @@ class Catalog {
   // Names of one kind, sorted.
   std::vector<std::string> Names(absl::string_view kind) const;
   bool Has(absl::string_view kind, absl::string_view name) const;
+  // Of whatever kind.
+  bool HasAny(absl::string_view name) const;
+  // "a model", "a system": the kind of the preset `name`, or "".
+  std::string KindOf(absl::string_view name) const;
 
   absl::StatusOr<pb::Chip> Chip(absl::string_view name) const;
   absl::StatusOr<pb::Kernels> Kernels(absl::string_view name) const;

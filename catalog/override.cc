@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "catalog/enum_value.h"
 #include "catalog/moved_fields.h"
 #include "catalog/nearest.h"
 #include "catalog/textproto.h"
@@ -76,7 +77,10 @@ absl::StatusOr<int> FindEntry(const gp::Message& message,
       }
       std::string text;
       if (key->enum_type() != nullptr) {
+        const gp::EnumValueDescriptor* meant =
+            FindEnumValue(*key->enum_type(), index);
         text = entry.GetReflection()->GetEnum(entry, key)->name();
+        if (meant != nullptr && meant->name() == text) return i;
       } else if (key->name() == "name") {
         text = entry.GetReflection()->GetString(entry, key);
       } else {
@@ -160,8 +164,8 @@ absl::Status SetValue(const gp::FieldDescriptor& field, const std::string& text,
       return absl::OkStatus();
     case Type::CPPTYPE_ENUM: {
       const gp::EnumValueDescriptor* value =
-          field.enum_type()->FindValueByName(text);
-      if (value == nullptr || value->number() == 0) {
+          FindEnumValue(*field.enum_type(), text);
+      if (value == nullptr) {
         return Bad(path, ExplainEnum(field, text));
       }
       return put(

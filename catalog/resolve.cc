@@ -1,6 +1,7 @@
 #include "catalog/resolve.h"
 
 #include <absl/strings/match.h>
+#include <absl/strings/strip.h>
 
 #include <optional>
 #include <vector>
@@ -8,10 +9,13 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "catalog/chip_like.h"
 #include "catalog/defaults.h"
+#include "catalog/finite.h"
 #include "catalog/merge.h"
 #include "catalog/nearest.h"
 #include "catalog/override.h"
+#include "catalog/preset_file.h"
 #include "catalog/textproto.h"
 
 namespace orrery {
@@ -27,27 +31,54 @@ absl::StatusOr<std::vector<Override>> ParseOverrides(
   return overrides;
 }
 
-// Merges `part` over the preset it names, if it names one.
+// Files that name files that name files; more is a circle.
+constexpr int kMostFiles = 8;
+
+// Merges `part` over the preset it names, if it names one. Of a file nothing is
+// left but what it says, so that the result needs it no more.
 template <class Part>
 absl::Status MergePreset(
     Part* part, absl::string_view field,
     absl::StatusOr<Part> (Catalog::*find)(absl::string_view) const,
     const Catalog& catalog) {
-  if (!part->has_preset()) return absl::OkStatus();
-  absl::StatusOr<Part> base = (catalog.*find)(part->preset());
-  if (!base.ok()) {
-    return Annotate(base.status(), fmt::format("{}.preset", field));
+  for (int files = 0; part->has_preset(); ++files) {
+    const std::string name = part->preset();
+    absl::StatusOr<Part> base = (catalog.*find)(name);
+    if (!base.ok()) {
+      return Annotate(base.status(), fmt::format("{}.preset", field));
+    }
+    const bool is_preset = catalog.HasAny(name);
+    if (!is_preset) part->clear_preset();
+    MergeOver(*part, &*base);
+    *part = *std::move(base);
+    if (is_preset) break;
+    if (files == kMostFiles) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{}.preset: '{}' names a file that names a file, and so on: more "
+          "than {} of them",
+          field, name, kMostFiles));
+    }
   }
-  MergeOver(*part, &*base);
-  *part = *std::move(base);
   return absl::OkStatus();
+}
+
+absl::Status MergeChipPresets(const Catalog& catalog, absl::string_view field,
+                              pb::Chip* chip) {
+  RETURN_IF_ERROR(MergePreset(chip, field, &Catalog::Chip, catalog));
+  return CompleteLike(catalog, chip);
 }
 
 absl::Status MergeSystemPresets(const Catalog& catalog, pb::System* system) {
   RETURN_IF_ERROR(MergePreset(system, "system", &Catalog::System, catalog));
   if (!system->has_chip()) return absl::OkStatus();
-  return MergePreset(system->mutable_chip(), "system.chip", &Catalog::Chip,
-                     catalog);
+  return MergeChipPresets(catalog, "system.chip", system->mutable_chip());
+}
+
+// What a chip of one's own says of its kernels.
+void ApplyChipEfficiency(const pb::Chip& chip, pb::Kernels* kernels) {
+  if (chip.has_matrix_efficiency()) {
+    kernels->set_matrix_efficiency(chip.matrix_efficiency());
+  }
 }
 
 // Merges what the scenario says of kernels over the preset it names, or over
@@ -55,7 +86,11 @@ absl::Status MergeSystemPresets(const Catalog& catalog, pb::System* system) {
 absl::Status MergeKernels(const Catalog& catalog, pb::Scenario* scenario) {
   pb::Kernels* kernels = scenario->mutable_kernels();
   if (kernels->has_preset()) {
-    return MergePreset(kernels, "kernels", &Catalog::Kernels, catalog);
+    const bool says_so = kernels->has_matrix_efficiency();
+    RETURN_IF_ERROR(
+        MergePreset(kernels, "kernels", &Catalog::Kernels, catalog));
+    if (!says_so) ApplyChipEfficiency(scenario->system().chip(), kernels);
+    return absl::OkStatus();
   }
   // A machine without a chip is for validation to explain.
   if (kernels->has_name() || !scenario->system().has_chip()) {
@@ -63,7 +98,10 @@ absl::Status MergeKernels(const Catalog& catalog, pb::Scenario* scenario) {
   }
   ASSIGN_OR_RETURN(pb::Kernels base,
                    ResolveKernels(catalog, scenario->system().chip(), ""));
-  base.set_preset(scenario->system().chip().default_kernels());
+  // A file's path would be relative to a file that is not named any more.
+  if (catalog.HasAny(scenario->system().chip().default_kernels())) {
+    base.set_preset(scenario->system().chip().default_kernels());
+  }
   MergeOver(*kernels, &base);
   *kernels = std::move(base);
   return absl::OkStatus();
@@ -114,12 +152,41 @@ absl::Status CheckParts(const pb::Scenario& scenario,
   return violations.ToStatus();
 }
 
+// "mine" of "runs/mine.textproto": what a scenario without a name is called.
+std::string NameFrom(absl::string_view origin) {
+  origin = origin.substr(origin.rfind('/') + 1);
+  absl::ConsumeSuffix(&origin, ".textproto");
+  if (origin.empty() || origin == "-") return "unnamed";
+  return std::string(origin);
+}
+
+// What to type for somebody who named a part instead of a scenario.
+std::string WhatToType(const Catalog& catalog, const std::string& name) {
+  const std::string kind = catalog.KindOf(name);
+  std::string part;
+  if (catalog.Has("models", name)) {
+    part = "model.preset";
+  } else if (catalog.Has("systems", name)) {
+    part = "system.preset";
+  } else if (catalog.Has("chips", name)) {
+    part = "system.chip.preset";
+  } else {
+    part = "kernels.preset";
+  }
+  return fmt::format(
+      "'{}' is {}, not a scenario; name a scenario and put it in: 'quickstart "
+      "--set {}={}' ('orrery list scenarios' shows the presets)",
+      name, kind, part, name);
+}
+
 absl::StatusOr<pb::Scenario> MergeScenarioText(
     const Catalog& catalog, absl::string_view text, absl::string_view origin,
     absl::Span<const std::string> sets) {
   ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
   pb::Scenario scenario;
+  RETURN_IF_ERROR(CheckMessageComment(text, origin, *scenario.descriptor()));
   RETURN_IF_ERROR(ParseTextproto(text, origin, &scenario));
+  RebasePaths(catalog, std::string(origin), &scenario);
   for (const Override& each : overrides) {
     if (NamesPreset(each)) {
       RETURN_IF_ERROR(ReplacePart(each, &scenario));
@@ -139,6 +206,11 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
     }
   }
   RETURN_IF_ERROR(CheckParts(scenario, origin));
+  // Whoever calls it, it has a name.
+  if (scenario.name().empty()) scenario.set_name(NameFrom(origin));
+  Violations violations;
+  CheckFinite(scenario, "", &violations);
+  RETURN_IF_ERROR(violations.ToStatus());
   return scenario;
 }
 
@@ -162,6 +234,9 @@ absl::StatusOr<pb::Scenario> MergeScenario(const Catalog& catalog,
           catalog, preset.text,
           fmt::format("catalog/scenarios/{}.textproto", scenario), sets);
     }
+  }
+  if (catalog.HasAny(scenario)) {
+    return absl::InvalidArgumentError(WhatToType(catalog, scenario));
   }
   absl::StatusOr<std::string> text =
       ReadFile(scenario == "-" ? "/dev/stdin" : scenario);
@@ -197,23 +272,47 @@ absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
     RETURN_IF_ERROR(ApplyOverride(each, &scenario));
   }
   FillDefaults(&scenario);
+  Violations violations;
+  CheckFinite(scenario.system(), "system", &violations);
+  RETURN_IF_ERROR(violations.ToStatus());
   return scenario.system();
+}
+
+absl::StatusOr<pb::Chip> ResolveChip(const Catalog& catalog,
+                                     absl::string_view name) {
+  pb::Chip chip;
+  chip.set_preset(std::string(name));
+  RETURN_IF_ERROR(MergeChipPresets(catalog, "chip", &chip));
+  chip.clear_preset();
+  return chip;
+}
+
+absl::StatusOr<pb::Model> ResolveModel(const Catalog& catalog,
+                                       absl::string_view name) {
+  pb::Model model;
+  model.set_preset(std::string(name));
+  RETURN_IF_ERROR(MergePreset(&model, "model", &Catalog::Model, catalog));
+  model.clear_preset();
+  return model;
 }
 
 absl::StatusOr<pb::Kernels> ResolveKernels(const Catalog& catalog,
                                            const pb::Chip& chip,
                                            absl::string_view name) {
-  if (!name.empty()) return catalog.Kernels(name);
-  if (!chip.has_default_kernels()) {
+  if (name.empty() && !chip.has_default_kernels()) {
     return absl::InvalidArgumentError(fmt::format(
         "chip '{}' has no default_kernels; name a kernels preset ('orrery list "
         "kernels' shows them)",
         chip.name()));
   }
-  absl::StatusOr<pb::Kernels> kernels = catalog.Kernels(chip.default_kernels());
-  if (!kernels.ok()) {
-    return Annotate(kernels.status(), "system.chip.default_kernels");
-  }
+  pb::Kernels kernels;
+  kernels.set_preset(name.empty() ? chip.default_kernels() : std::string(name));
+  const absl::Status merged = MergePreset(
+      &kernels, name.empty() ? "system.chip.default_kernels" : "kernels",
+      &Catalog::Kernels, catalog);
+  if (!merged.ok()) return merged;
+  kernels.clear_preset();
+  ApplyChipEfficiency(chip, &kernels);
   return kernels;
 }
 

@@ -18,6 +18,8 @@
 
 namespace orrery {
 
+// Presets may be files everywhere (preset_file.h).
+//
 // `scenario` is the name of a preset or the path of a file ("-" is standard
 // input); `sets` are PATH=VALUE texts as in catalog/override.h. A --set of a
 // part's preset ("model.preset=llama3_8b") puts that preset in the place of the
@@ -43,7 +45,14 @@ absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
                                          absl::string_view name,
                                          absl::Span<const std::string> sets);
 
-// The kernels preset `name`, or if it is empty the chip's default.
+// A chip or a model by itself: a preset's name or the path of a file.
+absl::StatusOr<pb::Chip> ResolveChip(const Catalog& catalog,
+                                     absl::string_view name);
+absl::StatusOr<pb::Model> ResolveModel(const Catalog& catalog,
+                                       absl::string_view name);
+
+// The kernels `name`, a preset's or a file, or if it is empty the chip's
+// default.
 absl::StatusOr<pb::Kernels> ResolveKernels(const Catalog& catalog,
                                            const pb::Chip& chip,
                                            absl::string_view name);

@@ -1,12 +1,22 @@
 #include "catalog/textproto.h"
 
+#include <absl/container/flat_hash_set.h>
+#include <absl/strings/ascii.h>
 #include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
+#include <absl/strings/strip.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/format.h"
+#include "base/status.h"
+#include "base/utf8.h"
+#include "catalog/enum_value.h"
 #include "catalog/moved_fields.h"
 #include "catalog/nearest.h"
 
@@ -19,6 +29,10 @@ namespace gp = google::protobuf;
 constexpr int kDeepest = 50;
 // An error stays readable whatever the input quotes back at us.
 constexpr size_t kLongestMessage = 600;
+// Enums of a text that are written in another form than the schema's.
+constexpr int kMostEnums = 200;
+// Editors of some systems put it first.
+constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Keeps the first error; the rest usually follow from it.
 class FirstError : public gp::io::ErrorCollector {
@@ -57,22 +71,23 @@ std::string Quoted(absl::string_view message, int n) {
   }
 }
 
-// A field of that name anywhere in the schema of `root`: enough to list its
-// enum, since the parser's message does not say which message it was in.
-const gp::FieldDescriptor* FindField(const gp::Descriptor& root,
-                                     const std::string& name, int depth) {
+// The enum fields of that name anywhere in the schema of `root`, since the
+// parser's message does not say which message it was in.
+void FindFields(const gp::Descriptor& root, const std::string& name, int depth,
+                std::vector<const gp::FieldDescriptor*>* found) {
   if (const gp::FieldDescriptor* field = root.FindFieldByName(name)) {
-    if (field->enum_type() != nullptr) return field;
+    if (field->enum_type() != nullptr) found->push_back(field);
   }
-  if (depth == 0) return nullptr;
-  for (int i = 0; i < root.field_count(); ++i) {
+  for (int i = 0; depth > 0 && i < root.field_count(); ++i) {
     if (root.field(i)->message_type() == nullptr) continue;
-    if (const gp::FieldDescriptor* field =
-            FindField(*root.field(i)->message_type(), name, depth - 1)) {
-      return field;
-    }
+    FindFields(*root.field(i)->message_type(), name, depth - 1, found);
   }
-  return nullptr;
+}
+std::vector<const gp::FieldDescriptor*> FindFields(const gp::Descriptor& root,
+                                                   const std::string& name) {
+  std::vector<const gp::FieldDescriptor*> found;
+  FindFields(root, name, kDeepest / 5, &found);
+  return found;
 }
 
 // The parser's message in our words, where ours say more.
@@ -94,11 +109,93 @@ std::string Explain(const std::string& message, const gp::Descriptor& root) {
   }
   if (absl::StrContains(message, "Unknown enumeration value")) {
     const std::string value = Quoted(message, 0);
-    const gp::FieldDescriptor* field =
-        FindField(root, Quoted(message, 1), kDeepest / 5);
-    return field == nullptr ? message : ExplainEnum(*field, value);
+    const auto fields = FindFields(root, Quoted(message, 1));
+    return fields.empty() ? message : ExplainEnum(*fields[0], value);
   }
   return message;
+}
+
+// Where line and column (from 0) are in `text`, as far as they are there. The
+// tokenizer counts a tab as up to eight columns.
+size_t OffsetOf(absl::string_view text, int line, int column) {
+  size_t at = 0;
+  for (; line > 0; --line) {
+    const size_t end = text.find('\n', at);
+    if (end == absl::string_view::npos) return text.size();
+    at = end + 1;
+  }
+  for (int here = 0; here < column && at < text.size(); ++at) {
+    here += text[at] == '\t' ? 8 - here % 8 : 1;
+  }
+  return at;
+}
+
+bool IsWord(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+         c == '-';
+}
+
+// The field whose value stands before `at`, if it is written "name: value".
+std::string FieldBefore(absl::string_view text, size_t at) {
+  const auto space = [&](size_t i) {
+    return absl::ascii_isspace(static_cast<unsigned char>(text[i]));
+  };
+  while (at > 0 && space(at - 1)) --at;
+  if (at == 0 || text[at - 1] != ':') return "";
+  --at;
+  while (at > 0 && space(at - 1)) --at;
+  const size_t end = at;
+  while (at > 0 && IsWord(text[at - 1])) --at;
+  return std::string(text.substr(at, end - at));
+}
+
+// The text with the word at the error written as the schema writes it, if that
+// is an enum's name in another form; nothing if it is not.
+std::optional<std::string> WithEnumName(absl::string_view text,
+                                        const FirstError& error,
+                                        const gp::Descriptor& root) {
+  size_t begin = OffsetOf(text, error.line(), error.column());
+  size_t end = begin;
+  // The tokenizer may stop within "1F1B".
+  while (begin > 0 && IsWord(text[begin - 1])) --begin;
+  while (end < text.size() && IsWord(text[end])) ++end;
+  if (begin == end) return std::nullopt;
+  const absl::string_view word = text.substr(begin, end - begin);
+  absl::flat_hash_set<std::string> names;
+  for (const gp::FieldDescriptor* field :
+       FindFields(root, FieldBefore(text, begin))) {
+    const auto* value = FindEnumValue(*field->enum_type(), word);
+    if (value != nullptr) names.insert(value->name());
+  }
+  if (names.size() != 1 || *names.begin() == word) return std::nullopt;
+  return absl::StrCat(text.substr(0, begin), *names.begin(), text.substr(end));
+}
+
+absl::Status WhatIsWrong(const FirstError& error, absl::string_view origin,
+                         const gp::Descriptor& root) {
+  // The tokenizer counts lines and columns from 0 and may quote binary input.
+  std::string words = Explain(error.message(), root);
+  for (char& c : words) {
+    if (static_cast<unsigned char>(c) < 0x20) c = '?';
+  }
+  if (words.size() > kLongestMessage) {
+    words.resize(kLongestMessage);
+    words.append("...");
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "{}:{}:{}: {}", origin, error.line() + 1, error.column() + 1, words));
+}
+
+absl::Status CheckEncoding(absl::string_view text, absl::string_view origin) {
+  const std::optional<size_t> at = FirstNotUtf8(text);
+  if (!at) return absl::OkStatus();
+  const bool utf16 =
+      absl::StartsWith(text, "\xFF\xFE") || absl::StartsWith(text, "\xFE\xFF");
+  return absl::InvalidArgumentError(fmt::format(
+      "{}:{}: the text is {}; save it as UTF-8", origin,
+      1 + std::count(text.begin(),
+                     text.begin() + static_cast<std::ptrdiff_t>(*at), '\n'),
+      utf16 ? "UTF-16" : "not UTF-8 from here on"));
 }
 
 }  // namespace
@@ -130,23 +227,25 @@ std::string ExplainEnum(const gp::FieldDescriptor& field,
 
 absl::Status ParseTextproto(absl::string_view text, absl::string_view origin,
                             gp::Message* message) {
-  gp::TextFormat::Parser parser;
-  FirstError error;
-  parser.RecordErrorsTo(&error);
-  parser.SetRecursionLimit(kDeepest);
-  gp::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
-  if (parser.Parse(&input, message)) return absl::OkStatus();
-  // The tokenizer counts lines and columns from 0 and may quote binary input.
-  std::string words = Explain(error.message(), *message->GetDescriptor());
-  for (char& c : words) {
-    if (static_cast<unsigned char>(c) < 0x20) c = '?';
+  absl::ConsumePrefix(&text, kByteOrderMark);
+  RETURN_IF_ERROR(CheckEncoding(text, origin));
+  std::string fixed;
+  for (int rewritten = 0;; ++rewritten) {
+    gp::TextFormat::Parser parser;
+    FirstError error;
+    parser.RecordErrorsTo(&error);
+    parser.SetRecursionLimit(kDeepest);
+    gp::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
+    message->Clear();
+    if (parser.Parse(&input, message)) return absl::OkStatus();
+    std::optional<std::string> other =
+        WithEnumName(text, error, *message->GetDescriptor());
+    if (!other || rewritten == kMostEnums) {
+      return WhatIsWrong(error, origin, *message->GetDescriptor());
+    }
+    fixed = *std::move(other);
+    text = fixed;
   }
-  if (words.size() > kLongestMessage) {
-    words.resize(kLongestMessage);
-    words.append("...");
-  }
-  return absl::InvalidArgumentError(fmt::format(
-      "{}:{}:{}: {}", origin, error.line() + 1, error.column() + 1, words));
 }
 
 std::string PrintTextproto(const gp::Message& message) {

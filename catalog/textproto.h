@@ -12,7 +12,9 @@
 
 namespace orrery {
 
-// Fills `message` from `text`. `origin` is the file or preset for messages.
+// Fills `message` from `text`, which is UTF-8 with or without a byte order
+// mark. Enums may be written as enum_value.h says. `origin` is the file or
+// preset for messages.
 absl::Status ParseTextproto(absl::string_view text, absl::string_view origin,
                             google::protobuf::Message* message);
 

@@ -1,10 +1,12 @@
 // The `orrery` program: finds the command, runs it, says what went wrong.
 #include <absl/strings/str_split.h>
+#include <fcntl.h>
 #include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
-#include <cstdio>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "base/status.h"
 #include "catalog/nearest.h"
 #include "cli/commands/commands.h"
+#include "cli/flags/memory_budget.h"
 #include "cli/print/output.h"
 #include "cli/print/version.h"
 
@@ -55,6 +58,8 @@ absl::StatusOr<ExitCode> Run(absl::Span<const std::string> words) {
       }
     }
     ASSIGN_OR_RETURN(const Arguments arguments, ParseArguments(command, rest));
+    ASSIGN_OR_RETURN(const Bytes budget, ReadMemoryBudget(arguments));
+    HoldMemory(budget);
     return command.run(arguments);
   }
   return absl::InvalidArgumentError(
@@ -65,7 +70,31 @@ absl::StatusOr<ExitCode> Run(absl::Span<const std::string> words) {
 // A failed CHECK aborts; to the shell that is exit code 3.
 extern "C" void OnAbort(int) { _exit(static_cast<int>(ExitCode::kBug)); }
 
+// Nothing is left of the budget. Words that need no memory.
+void OnOutOfMemory() {
+  constexpr char kWords[] =
+      "orrery: this needs more memory than it may take (--memory SIZE, by "
+      "default half of the machine's): fewer ranks or micro-batches, --kernels "
+      "merged, no --trace, or a larger --memory\n";
+  [[maybe_unused]] const ssize_t told =
+      write(STDERR_FILENO, kWords, sizeof kWords - 1);
+  _exit(static_cast<int>(ExitCode::kBadInput));
+}
+
+// A file that is opened must not become standard output or error because
+// somebody closed those. What goes to a closed standard output fails.
+void OccupyStandardFiles() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    const int opened =
+        open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != fd) dup2(opened, fd);
+  }
+}
+
 int Main(int argc, char** argv) {
+  OccupyStandardFiles();
+  std::set_new_handler(OnOutOfMemory);
   std::signal(SIGABRT, OnAbort);
   std::signal(SIGPIPE, SIG_IGN);
   // Errors reach the user as ours; the library need not add lines of its own.
@@ -73,11 +102,11 @@ int Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(1, argc), argv + argc);
   const absl::StatusOr<ExitCode> result = Run(words);
   if (result.ok()) return static_cast<int>(*result);
+  // `orrery list | head -1`: as if the signal had ended it, without a word.
+  if (absl::IsCancelled(result.status())) return 128 + SIGPIPE;
   const std::vector<std::string> lines =
       absl::StrSplit(result.status().message(), '\n');
-  for (const std::string& line : lines) {
-    fmt::print(stderr, "orrery: {}\n", line);
-  }
+  for (const std::string& line : lines) Say(line);
   return static_cast<int>(
       absl::IsInternal(result.status()) ? ExitCode::kBug : ExitCode::kBadInput);
 }

@@ -7,6 +7,8 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
+#include "catalog/chip_like.h"
+#include "catalog/finite.h"
 #include "catalog/override.h"
 #include "catalog/resolve.h"
 
@@ -32,11 +34,20 @@ absl::Status ChipProtos::Set(const std::string& set) {
 }
 
 absl::StatusOr<ChipWithKernels> ChipProtos::ToValues() const {
+  Violations numbers;
+  CheckFinite(chip, "chip", &numbers);
+  CheckFinite(kernels, "kernels", &numbers);
+  RETURN_IF_ERROR(numbers.ToStatus());
   absl::StatusOr<Chip> valid_chip = Chip::FromProto(chip);
   absl::StatusOr<Kernels> valid_kernels = Kernels::FromProto(kernels);
   Violations violations;
   violations.Add(valid_chip.status());
   violations.Add(valid_kernels.status());
+  if (!valid_chip.ok()) {
+    if (std::string hint = SuggestLike(Catalog(), chip); !hint.empty()) {
+      violations.Add(std::move(hint));
+    }
+  }
   RETURN_IF_ERROR(violations.ToStatus());
   return ChipWithKernels{*std::move(valid_chip), *std::move(valid_kernels)};
 }
@@ -45,7 +56,7 @@ absl::StatusOr<ChipProtos> LoadChipProtos(absl::string_view chip,
                                           absl::string_view library) {
   const Catalog catalog;
   ChipProtos protos;
-  ASSIGN_OR_RETURN(protos.chip, catalog.Chip(chip));
+  ASSIGN_OR_RETURN(protos.chip, ResolveChip(catalog, chip));
   ASSIGN_OR_RETURN(protos.kernels,
                    ResolveKernels(catalog, protos.chip, library));
   return protos;

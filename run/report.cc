@@ -117,6 +117,11 @@ std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
         absl::StrJoin(kernels.made_for(), ", "),
         scenario.system.chip().name()));
   }
+  // Of a preset's chip the silicon is known; this one is partly another's.
+  if (scenario.proto.system().chip().has_like()) {
+    AddEstimates("chip " + scenario.system.chip().name(),
+                 scenario.proto.system().chip().source(), warnings);
+  }
   AddEstimates("kernels " + kernels.name(), scenario.proto.kernels().source(),
                warnings);
   AddEstimates("collectives of " + scenario.system.name(),

@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/overload.h"
 #include "base/status.h"
+#include "run/time_range.h"
 #include "run/training_run.h"
 
 namespace orrery {
@@ -28,6 +29,7 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const Network& network,
                                          const RunOptions& options) {
+  RETURN_IF_ERROR(EstimateScenario(scenario, /*serial=*/true).status());
   return std::visit(
       Overload{[&](const TrainingPlan& plan) {
                  return RunTraining({scenario.model, scenario.system,
@@ -48,6 +50,8 @@ absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
                      StepEstimator estimator,
                      StepEstimator::Create(scenario.model, scenario.system,
                                            scenario.kernels));
+                 RETURN_IF_ERROR(CheckTimeRange(
+                     estimator.Estimate(plan, {.overlap = false})));
                  return estimator.Estimate(plan, {.overlap = !serial});
                },
                [&](const InferencePlan&) -> absl::StatusOr<StepEstimate> {

@@ -9,7 +9,8 @@
 
 namespace orrery {
 
-// The error says so if plans of this kind cannot be simulated.
+// The error says so if plans of this kind cannot be simulated, or if a step
+// would leave the range of time (run/time_range.h).
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options);
 // The same on a network that is built already: that of the scenario's system.

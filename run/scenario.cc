@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "base/format.h"
 #include "base/status.h"
+#include "catalog/catalog.h"
+#include "catalog/chip_like.h"
 
 namespace orrery {
 
@@ -16,6 +19,10 @@ absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   violations.Add(kernels.status());
   if (system.ok() && kernels.ok()) {
     violations.Add(kernels->CheckRoomOn(system->chip()));
+  }
+  if (!Chip::FromProto(proto.system().chip()).ok()) {
+    const std::string hint = SuggestLike(Catalog(), proto.system().chip());
+    if (!hint.empty()) violations.Add(fmt::format("system.chip: {}", hint));
   }
   RETURN_IF_ERROR(violations.ToStatus());
   const auto with = [&](auto plan) {

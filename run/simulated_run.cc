@@ -50,14 +50,22 @@ struct RecordingBreakdownSink {
 absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
                                         const System& system,
                                         const Network& network, Lowering lower,
-                                        const RunOptions& options) {
+                                        const RunOptions& options,
+                                        const Forecast& forecast) {
   const auto report = [&](std::string_view stage, double done) {
     if (options.progress) options.progress(stage, done);
   };
   const std::optional<std::string> asymmetry =
       WhyNotFold(layout, system, options.arbitration, options.fold_nearly);
   report("building the program", 0);
-  ASSIGN_OR_RETURN(PlacedProgram placed, lower(options.fold && !asymmetry));
+  const bool fold = options.fold && !asymmetry;
+  if (forecast) {
+    ASSIGN_OR_RETURN(const std::optional<RunSize> size, forecast(fold));
+    if (size) RETURN_IF_ERROR(CheckRunSize(*size, options.memory));
+  }
+  ASSIGN_OR_RETURN(PlacedProgram placed, lower(fold));
+  const RunSize size = SizeOf(placed.program, options.record);
+  RETURN_IF_ERROR(CheckRunSize(size, options.memory));
   if (placed.folded) KeepNeighbours(system, placed.groups);
   report("planning transfers", 0);
   CallPlanner planner(network, {.fidelity = options.fidelity,
@@ -66,10 +74,10 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
 
   const RankId busiest = BusiestRank(placed);
   BreakdownSink breakdown(placed.program, busiest);
-  RecordingSink recording;
+  RecordingSink recording(options.memory);
   TransferLog log;
   absl::StatusOr<RunResult> result;
-  EngineOptions engine;
+  EngineOptions engine = {.max_state = options.memory - size.total()};
   if (options.progress) {
     engine.progress = [&](double done) { report("simulating", done); };
   }
@@ -104,7 +112,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
     run.executed += (work.passes.flops + work.optimizer.flops) * ranks;
     run.recomputed += work.passes.recomputed * ranks;
   }
-  run.spans = recording.spans();
+  run.spans = recording.Take();
   run.log = std::move(log);
   return run;
 }

@@ -13,10 +13,13 @@
 #include <absl/status/statusor.h>
 
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "run/run_size.h"
 #include "sim/analysis/memory_peaks.h"
 #include "sim/analysis/step_bounds.h"
 #include "sim/analysis/step_breakdown.h"
@@ -46,6 +49,9 @@ struct RunOptions {
   bool detail = true;
   // Keep every span, and what was granted to every transfer.
   bool record = false;
+  // What the run may take of this computer's memory: a larger one is refused
+  // with the numbers, before it is built where that can be known.
+  Bytes memory = Bytes(std::numeric_limits<int64_t>::max());
   // Kernels and communication of a pass wait for each other, and communication
   // takes nothing from the chip: for comparison with closed forms.
   bool serial = false;
@@ -79,11 +85,16 @@ struct SimulatedRun {
 // A plan as a program, with one rank for all that do the same or with all.
 using Lowering = absl::FunctionRef<absl::StatusOr<PlacedProgram>(bool fold)>;
 
+// What the run will take, if that can be told before the program is built.
+using Forecast =
+    std::function<absl::StatusOr<std::optional<RunSize>>(bool fold)>;
+
 // `network` is the system's; many runs may share it, also at the same time.
 // `ops` of the result are left to the caller, who timed them.
 absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
                                         const System& system,
                                         const Network& network, Lowering lower,
-                                        const RunOptions& options);
+                                        const RunOptions& options,
+                                        const Forecast& forecast = {});
 
 }  // namespace orrery

@@ -8,6 +8,25 @@
 #include "workload/lowering/training/lower_training.h"
 
 namespace orrery {
+namespace {
+
+// No layer has as many tasks in one micro-batch, unless its products are cut
+// into pieces.
+constexpr int64_t kMostTasksOfLayer = 100;
+
+RunSize RoughSize(const Model& model, const TrainingPlan& plan, bool fold,
+                  const RunOptions& options) {
+  const int pieces = plan.overlap_tensor() ? plan.degrees().tensor : 1;
+  RunSize size = {.role_tasks = kMostTasksOfLayer * pieces * model.layers() *
+                                plan.micro_batches(),
+                  .recorded = options.record};
+  size.rank_tasks =
+      size.role_tasks *
+      (fold ? 1 : plan.degrees().ranks() / plan.degrees().pipeline);
+  return size;
+}
+
+}  // namespace
 
 absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
                                          const TrainingPlan& plan,
@@ -31,8 +50,24 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   const auto lower = [&](bool fold) {
     return LowerTraining(on.model, plan, timed, {.pass = pass, .fold = fold});
   };
-  ASSIGN_OR_RETURN(SimulatedRun run, RunLowered(plan.layout(), on.system,
-                                                on.network, lower, options));
+  const auto forecast =
+      [&](bool fold) -> absl::StatusOr<std::optional<RunSize>> {
+    // Hardly any plan is worth the trouble.
+    if (RoughSize(on.model, plan, fold, options).total() <= options.memory) {
+      return std::nullopt;
+    }
+    return ForecastSize(
+        plan, options.record,
+        [&](const TrainingPlan& sibling) -> absl::StatusOr<RunSize> {
+          ASSIGN_OR_RETURN(const PlacedProgram placed,
+                           LowerTraining(on.model, sibling, timed,
+                                         {.pass = pass, .fold = fold}));
+          return SizeOf(placed.program, options.record);
+        });
+  };
+  ASSIGN_OR_RETURN(SimulatedRun run,
+                   RunLowered(plan.layout(), on.system, on.network, lower,
+                              options, forecast));
   run.ops = cache.ops();
   return run;
 }

@@ -1,4 +1,5 @@
 // orrery calibrate: fit the constants of kernels to measured ones.
+#include <absl/strings/ascii.h>
 #include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
@@ -11,13 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "accuracy/fit_doubts.h"
 #include "accuracy/kernel_fit.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/override.h"
+#include "catalog/preset_file.h"
+#include "catalog/textproto.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
+#include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/preset_text.h"
 #include "run/chip_with_kernels.h"
@@ -97,6 +102,19 @@ std::string UnitOf(absl::string_view path) {
   return "";
 }
 
+// Constants of one library must not end up in the file of another.
+absl::Status CheckIsPresetOf(const std::string& text, const std::string& file,
+                             const pb::Kernels& fitted) {
+  pb::Kernels kernels;
+  RETURN_IF_ERROR(CheckMessageComment(text, file, *kernels.descriptor()));
+  RETURN_IF_ERROR(ParseTextproto(text, file, &kernels));
+  if (kernels.name() == fitted.name()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "--write {}: these are the kernels '{}', and '{}' were fitted; --library "
+      "chooses others",
+      file, kernels.name(), fitted.name()));
+}
+
 absl::StatusOr<HarnessTimers> TimersWith(
     const ChipProtos& protos, absl::Span<const FitConstant> constants) {
   ChipProtos changed = protos;
@@ -106,6 +124,53 @@ absl::StatusOr<HarnessTimers> TimersWith(
   }
   ASSIGN_OR_RETURN(const ChipWithKernels on, changed.ToValues());
   return HarnessTimers::Create(on.chip, on.kernels);
+}
+
+std::string_view KindName(FitDoubt::Kind kind) {
+  switch (kind) {
+    case FitDoubt::Kind::kAtLow:
+      return "at_low";
+    case FitDoubt::Kind::kAtHigh:
+      return "at_high";
+    case FitDoubt::Kind::kFlat:
+      return "flat";
+    case FitDoubt::Kind::kAlike:
+      return "alike";
+  }
+  return "";
+}
+
+std::string FitJson(const std::string& kernels,
+                    absl::Span<const FitConstant> before, const FitResult& fit,
+                    absl::Span<const FitDoubt> doubts,
+                    absl::Span<const std::string> rows) {
+  std::vector<std::string> constants;
+  for (size_t i = 0; i < fit.constants.size(); ++i) {
+    const FitConstant& c = fit.constants[i];
+    constants.push_back(fmt::format(
+        "    {{\"name\": {}, \"value\": {}, \"was\": {}, \"low\": {}, "
+        "\"high\": {}, \"unit\": {}}}",
+        JsonString(c.name), JsonNumber(c.value), JsonNumber(before[i].value),
+        JsonNumber(c.low), JsonNumber(c.high),
+        JsonString(absl::StripAsciiWhitespace(UnitOf(c.name)))));
+  }
+  std::vector<std::string> lines;
+  for (const FitDoubt& doubt : doubts) {
+    lines.push_back(fmt::format(
+        "    {{\"kind\": \"{}\", \"constant\": {}{}}}", KindName(doubt.kind),
+        JsonString(doubt.constant),
+        doubt.other.empty() ? "" : ", \"other\": " + JsonString(doubt.other)));
+  }
+  std::vector<std::string> ids;
+  for (const std::string& row : rows) ids.push_back(JsonString(row));
+  return fmt::format(
+      "{{\n  \"kernels\": {},\n  \"constants\": [\n{}\n  ],\n  \"doubts\": "
+      "[{}{}{}],\n  \"loss_before\": {},\n  \"loss_after\": {},\n  "
+      "\"evaluations\": {},\n  \"rows\": [{}]\n}}\n",
+      JsonString(kernels), absl::StrJoin(constants, ",\n"),
+      lines.empty() ? "" : "\n", absl::StrJoin(lines, ",\n"),
+      lines.empty() ? "" : "\n  ", JsonNumber(fit.loss_before),
+      JsonNumber(fit.loss_after), fit.evaluations, absl::StrJoin(ids, ", "));
 }
 
 absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
@@ -157,8 +222,15 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
   out += fmt::format(
       "# mean error per class {:.2f} % -> {:.2f} %, {} evaluations\n",
       100 * fit.loss_before, 100 * fit.loss_after, fit.evaluations);
+  const std::vector<FitDoubt> doubts = DoubtsOf(fit.constants, loss);
+  for (const FitDoubt& doubt : doubts) {
+    out += fmt::format(
+        "# doubt: {}\n",
+        DoubtText(doubt, ValueText(doubt.value, UnitOf(doubt.constant))));
+  }
   if (const auto file = arguments.Get("write")) {
     ASSIGN_OR_RETURN(const std::string preset, ReadFile(*file));
+    RETURN_IF_ERROR(CheckIsPresetOf(preset, *file, protos.kernels));
     std::erase_if(changes, [](const Override& change) {
       return !OfKernels(change.path);
     });
@@ -166,6 +238,12 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
                      WithConstants(preset, changes, ids));
     RETURN_IF_ERROR(WriteFile(*file, changed));
   }
+  const auto json = arguments.Get("json");
+  if (json) {
+    RETURN_IF_ERROR(WriteFile(
+        *json, FitJson(protos.kernels.name(), constants, fit, doubts, ids)));
+  }
+  if (json == "-") return ExitCode::kDone;
   return Print(out);
 }
 
@@ -183,11 +261,18 @@ Command CalibrateCommand() {
               "rows' ids; the other rows stay out, for\n'orrery validate "
               "kernels' to judge. FILE is your own table, as for validate. "
               "Clocks\nthat a chip preset tells apart are fitted along, and "
-              "printed only: they are the chip's.\n\n"
+              "printed only: they are the chip's.\nWhat the rows do not "
+              "determine is said: constants at an end of their range, and\n"
+              "constants that make no difference or cannot be told from "
+              "another.\n\n"
               "  orrery calibrate h100_sxm\n"
               "  orrery calibrate h100_sxm --write "
               "catalog/kernels/hopper_trtllm_2025.textproto",
           .flags = {LibraryFlag(),
+                    {.name = "json",
+                     .value = "FILE",
+                     .help = "write the fit as JSON (- is stdout, without "
+                             "text)"},
                     {.name = "write",
                      .value = "PRESET",
                      .help = "put the constants and the ids into this kernels "

@@ -20,7 +20,9 @@
 #include "cli/commands/collective_trace.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/expert_flags.h"
+#include "cli/flags/memory_budget.h"
 #include "cli/flags/network_flags.h"
+#include "cli/flags/trace_request.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "sim/network/call_planner.h"
@@ -212,6 +214,7 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::optional<ExpertExchange> experts,
                    ReadExpertExchange(arguments, ranks));
   ASSIGN_OR_RETURN(const PlannerOptions options, Options(arguments));
+  RETURN_IF_ERROR(CheckTracePath(arguments));
   ASSIGN_OR_RETURN(const Network network, Network::Make(system));
   CallPlanner planner(network, options);
   CollectiveCall call = {kind, Bytes(0), {}};
@@ -240,6 +243,12 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     const Time end =
         RunPlans(network.resources().capacities(), {{planned.plan, Time{}}},
                  trace.log(), options.arbitration)[0];
+    if (IsBeyondTime(end.time_since_epoch())) {
+      return absl::OutOfRangeError(fmt::format(
+          "{} of {} takes longer than the {:.0f} s that can be simulated: look "
+          "for a bandwidth or a latency that is far off",
+          op, ToText(size, 4), kMaxSeconds));
+    }
     trace.Add(call, planned, end);
     const Seconds bound =
         experts ? ExpertLowerBound(experts->traffic, size, edge.islands,
@@ -262,7 +271,7 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
 
 std::vector<Flag> CollectiveFlags() {
   std::vector<Flag> flags = {
-      {.name = "system", .value = "NAME", .help = "preset"},
+      {.name = "system", .value = "NAME", .help = "a system preset or file"},
       {.name = "nodes", .value = "N", .help = "nodes (default 1)"},
       {.name = "chips",
        .value = "N",
@@ -299,7 +308,8 @@ std::vector<Flag> CollectiveFlags() {
                "for the Perfetto UI"},
       {.name = "json",
        .value = "FILE",
-       .help = "write JSON to FILE instead (- is stdout)"}};
+       .help = "write JSON to FILE instead (- is stdout)"},
+      MemoryFlag()};
   const std::vector<Flag> experts = ExpertFlags();
   flags.insert(flags.end(), experts.begin(), experts.end());
   return flags;

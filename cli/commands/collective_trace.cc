@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "cli/commands/trace_output.h"
+#include "cli/print/output.h"
 #include "cli/print/version.h"
 
 namespace orrery {
@@ -32,9 +33,8 @@ absl::Status CollectiveTrace::Finish() {
   if (!timeline_) return absl::OkStatus();
   timeline_->Finish();
   RETURN_IF_ERROR(writer_->Finish());
-  fmt::print(stderr,
-             "orrery: wrote {} slices; this shows them: orrery view {}\n",
-             writer_->slices(), ShellWord(path_));
+  Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
+                  writer_->slices(), ShellWord(path_)));
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/format.h"
+#include "base/overload.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
 #include "cli/commands/commands.h"
@@ -90,7 +91,12 @@ absl::StatusOr<Op> ReadAttention(const Arguments& arguments) {
 absl::StatusOr<Op> ReadPointwise(const Arguments& arguments,
                                  Pointwise::Kind kind, double flops) {
   ASSIGN_OR_RETURN(const int64_t rows, CountFlag(arguments, "m", std::nullopt));
-  ASSIGN_OR_RETURN(const int64_t row, CountFlag(arguments, "n", 1));
+  // Of elementwise work only the number of elements matters.
+  const bool any_row = kind == Pointwise::Kind::kElementwise;
+  ASSIGN_OR_RETURN(
+      const int64_t row,
+      CountFlag(arguments, "n",
+                any_row ? std::optional<int64_t>(1) : std::nullopt));
   ASSIGN_OR_RETURN(const DType dtype,
                    DTypeFlag(arguments, "dtype", DType::kBf16));
   const double elements = static_cast<double>(rows) * static_cast<double>(row);
@@ -133,6 +139,15 @@ absl::StatusOr<Op> ReadOp(const Arguments& arguments) {
                   kind.substr(0, 80), DidYouMean(kind, kinds)));
 }
 
+// The matrix units of the chip must know the format of the operands.
+absl::Status CheckFormat(const Op& op, const Chip& chip) {
+  return std::visit(Overload{[](const Pointwise&) { return absl::OkStatus(); },
+                             [&](const auto& work) {
+                               return CheckMatrixFormat(work.operand, chip);
+                             }},
+                    op.work);
+}
+
 std::string_view SaidBy(Provenance provenance) {
   switch (provenance) {
     case Provenance::kModel:
@@ -154,12 +169,15 @@ absl::StatusOr<ExitCode> Kernel(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ChipWithKernels on,
                    LoadChip(*name, arguments.Get("library").value_or(""),
                             arguments.All("set")));
-  ASSIGN_OR_RETURN(const KernelOptions options, ReadKernelOptions(arguments));
+  ASSIGN_OR_RETURN(const KernelOptions options,
+                   ReadKernelOptions(arguments, on.chip));
   ASSIGN_OR_RETURN(const KernelTimer timer,
                    KernelTimer::Create(on.chip, on.kernels, options));
   ASSIGN_OR_RETURN(const Op op, ReadOp(arguments));
   RETURN_IF_ERROR(CheckSize(op));
+  RETURN_IF_ERROR(CheckFormat(op, on.chip));
   const OpRow row = TimeRow(op, timer, on.chip);
+  RETURN_IF_ERROR(CheckTime(row));
   if (const auto json = arguments.Get("json")) {
     RETURN_IF_ERROR(WriteFile(*json, OpJson({row})));
     return ExitCode::kDone;
@@ -185,7 +203,7 @@ absl::StatusOr<ExitCode> Kernel(const Arguments& arguments) {
 
 Command KernelCommand() {
   std::vector<Flag> flags = {
-      {.name = "chip", .value = "CHIP", .help = "a chip preset"},
+      {.name = "chip", .value = "CHIP", .help = "a chip preset or file"},
       LibraryFlag(),
       {.name = "op",
        .value = "KIND",

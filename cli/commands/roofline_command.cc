@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
+#include "catalog/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
 #include "cli/flags/number_flags.h"
@@ -65,12 +66,14 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
                    LoadChip(*chip_name, arguments.Get("library").value_or(""),
                             arguments.All("set")));
   const Chip& chip = on.chip;
-  ASSIGN_OR_RETURN(const KernelOptions options, ReadKernelOptions(arguments));
+  ASSIGN_OR_RETURN(const KernelOptions options,
+                   ReadKernelOptions(arguments, chip));
   ASSIGN_OR_RETURN(const KernelTimer timer,
                    KernelTimer::Create(chip, on.kernels, options));
-  ASSIGN_OR_RETURN(const pb::Model proto, Catalog().Model(*model_name));
+  ASSIGN_OR_RETURN(const pb::Model proto, ResolveModel(Catalog(), *model_name));
   ASSIGN_OR_RETURN(const Model model, Model::FromProto(proto));
   ASSIGN_OR_RETURN(const LayerShape shape, ReadShape(arguments, model));
+  RETURN_IF_ERROR(CheckMatrixFormat(shape.precision, chip));
   ASSIGN_OR_RETURN(const int64_t layer,
                    CountFlag(arguments, "layer", model.layers()));
   if (layer > model.layers()) {
@@ -84,6 +87,7 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
       if (step.op() == nullptr) continue;
       RETURN_IF_ERROR(CheckSize(*step.op()));
       rows.push_back(TimeRow(*step.op(), timer, chip));
+      RETURN_IF_ERROR(CheckTime(rows.back()));
     }
     return absl::OkStatus();
   };
@@ -106,9 +110,9 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
 
 Command RooflineCommand() {
   std::vector<Flag> flags = {
-      {.name = "chip", .value = "CHIP", .help = "a chip preset"},
+      {.name = "chip", .value = "CHIP", .help = "a chip preset or file"},
       LibraryFlag(),
-      {.name = "model", .value = "MODEL", .help = "a model preset"},
+      {.name = "model", .value = "MODEL", .help = "a model preset or file"},
       {.name = "layer", .value = "N", .help = "counted from 1 (the last)"},
       {.name = "batch", .value = "B", .help = "sequences (1)"},
       {.name = "sequence", .value = "S", .help = "tokens of each (4096)"},

@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "cli/print/output.h"
 #include "cli/print/version.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/span_index.h"
@@ -36,11 +37,10 @@ absl::Status WritePerfetto(const TraceRequest& request,
   const std::vector<PathStep> path = CriticalPath(spans);
   const int64_t slices = CountSlices(program, run.spans, path, options);
   if (slices > kManySlices) {
-    fmt::print(stderr,
-               "orrery: the trace will have {} slices and be slow to open; "
-               "--trace-ranks, --trace-window and --trace-detail make it "
-               "smaller\n",
-               slices);
+    Say(fmt::format(
+        "the trace will have {} slices and be slow to open; --trace-ranks, "
+        "--trace-window and --trace-detail make it smaller",
+        slices));
   }
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
   writer.AddAttribute("orrery.scenario", scenario.proto.name());
@@ -61,9 +61,8 @@ absl::Status WritePerfetto(const TraceRequest& request,
                  .description = scenario.proto.description()},
                 options, writer);
   RETURN_IF_ERROR(writer.Finish());
-  fmt::print(stderr,
-             "orrery: wrote {} slices; this shows them: orrery view {}\n",
-             writer.slices(), ShellWord(request.path));
+  Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
+                  writer.slices(), ShellWord(request.path)));
   return absl::OkStatus();
 }
 
@@ -90,8 +89,7 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
     WriteKineto(program, run.spans, sizes, rank, options, writer);
     RETURN_IF_ERROR(writer.Finish());
   }
-  fmt::print(stderr, "orrery: wrote {} files to {}\n", options.ranks.size(),
-             request.path);
+  Say(fmt::format("wrote {} files to {}", options.ranks.size(), request.path));
   return absl::OkStatus();
 }
 

@@ -21,6 +21,7 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "cli/commands/trace_file.h"
 
 namespace orrery {
 namespace {
@@ -94,19 +95,7 @@ absl::StatusOr<TraceServer> TraceServer::Open(const std::string& file, int port,
     return absl::InvalidArgumentError(
         fmt::format("'{}' is not a trace: it is no file, or empty", file));
   }
-  char first = 0;
-  if (pread(descriptor, &first, 1, 0) != 1) {
-    return Failed(fmt::format("read '{}'", file));
-  }
-  // Perfetto's own traces begin with a packet's tag, JSON with a bracket,
-  // either compressed with gzip's mark.
-  constexpr absl::string_view kBeginnings = "\n{[\x1f";
-  if (kBeginnings.find(first) == absl::string_view::npos) {
-    return absl::InvalidArgumentError(fmt::format(
-        "'{}' is not a trace: it does not begin as one; 'orrery simulate "
-        "SCENARIO --trace FILE' writes one",
-        file));
-  }
+  RETURN_IF_ERROR(CheckTraceFile(descriptor, info.st_size, file));
   server.size_ = info.st_size;
   RETURN_IF_ERROR(server.Listen(port));
   return server;

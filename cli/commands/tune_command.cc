@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
+#include "catalog/defaults.h"
 #include "catalog/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/number_flags.h"
@@ -28,7 +29,10 @@ absl::StatusOr<ExitCode> TuneScenario(const Arguments& arguments) {
         "scenario '{}' is inference; plans are searched for training so far",
         name));
   }
-  ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  pb::Scenario filled = said;
+  FillDefaults(&filled);
+  ASSIGN_OR_RETURN(const ResolvedScenario scenario,
+                   MakeScenario(std::move(filled)));
   TuneOptions options;
   ASSIGN_OR_RETURN(options.run, ReadRunOptions(arguments, scenario));
   ASSIGN_OR_RETURN(const int64_t simulate, CountFlag(arguments, "simulate", 5));

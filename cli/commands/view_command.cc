@@ -69,14 +69,13 @@ absl::StatusOr<ExitCode> View(const Arguments& arguments) {
       fmt::format("{}/#!/?url={}&startupCommands={}", ui, server.address(),
                   PercentEncode(kStartupCommands));
   RETURN_IF_ERROR(Print(fmt::format("{}\n", link)).status());
-  fmt::print(stderr,
-             "orrery: open this link in a browser on this machine; the trace "
-             "is not uploaded. Ctrl-C stops.\n");
+  Say("open this link in a browser on this machine; the trace is not "
+      "uploaded. Ctrl-C stops.");
   if (server.port() != kPerfettoPort && ui == kPublicUi) {
-    fmt::print(stderr,
-               "orrery: the public UI reads from port {} only; this link needs "
-               "a UI of your own (--ui)\n",
-               kPerfettoPort);
+    Say(fmt::format(
+        "the public UI reads from port {} only; this link needs a UI of your "
+        "own (--ui)",
+        kPerfettoPort));
   }
   TraceServer::Until until;
   if (arguments.Has("once")) until.downloads = 1;

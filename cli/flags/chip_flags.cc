@@ -6,7 +6,8 @@ Flag LibraryFlag() {
   return {.name = "library",
           .value = "KERNELS",
           .help =
-              "a kernels preset instead of the chip's default ('orrery list "
+              "a kernels preset or file instead of the chip's default ('orrery "
+              "list "
               "kernels')"};
 }
 

@@ -1,18 +1,33 @@
 #include "cli/flags/network_flags.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_join.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/format.h"
+#include "catalog/enum_value.h"
 #include "catalog/nearest.h"
+#include "proto/scenario.pb.h"
 #include "topology/traffic/nccl_tests.h"
 
 namespace orrery {
+namespace {
+
+// As names are kept: in lower case, words joined by underscores.
+std::string Plain(absl::string_view name) {
+  std::string plain = absl::AsciiStrToLower(std::string(name.substr(0, 80)));
+  std::replace(plain.begin(), plain.end(), '-', '_');
+  return plain;
+}
+
+}  // namespace
 
 absl::StatusOr<CommunicationKind> ParseOperation(
     absl::string_view name, absl::Span<const absl::string_view> others) {
-  const std::string text(name.substr(0, 80));
+  const std::string text = Plain(name);
   std::vector<std::string> known;
   for (const OperationName& n : OperationNames()) {
     if (n.text == text) return n.kind;
@@ -29,26 +44,42 @@ absl::StatusOr<CollectiveAlgorithm> ParseAlgorithm(absl::string_view name) {
   for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
     const auto algorithm = static_cast<CollectiveAlgorithm>(i);
     known.emplace_back(NameOf(algorithm));
-    if (known.back() == name) return algorithm;
+    if (known.back() == Plain(name)) return algorithm;
   }
-  const std::string text(name.substr(0, 80));
+  const std::string text = Plain(name);
   return absl::InvalidArgumentError(
       fmt::format("there is no algorithm '{}'{} (algorithms: {})", text,
                   DidYouMean(text, known), absl::StrJoin(known, ", ")));
 }
 
 absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name) {
-  if (name == "CLOSED_FORM") return Fidelity::kClosedForm;
-  if (name == "FLUID") return Fidelity::kFluid;
-  if (name == "STEPPED") return Fidelity::kStepped;
+  const auto* value = FindEnumValue(*pb::Network::Fidelity_descriptor(), name);
+  switch (value == nullptr ? 0 : value->number()) {
+    case pb::Network::CLOSED_FORM:
+      return Fidelity::kClosedForm;
+    case pb::Network::FLUID:
+      return Fidelity::kFluid;
+    case pb::Network::STEPPED:
+      return Fidelity::kStepped;
+    default:
+      break;
+  }
   return absl::InvalidArgumentError(
       fmt::format("there is no fidelity '{}' (CLOSED_FORM, FLUID, STEPPED)",
                   std::string(name.substr(0, 80))));
 }
 
 absl::StatusOr<Arbitration> ParseArbitration(absl::string_view name) {
-  if (name == "FLOW_FAIR") return Arbitration::kFlowFair;
-  if (name == "PORT_FAIR") return Arbitration::kPortFair;
+  const auto* value =
+      FindEnumValue(*pb::Network::Arbitration_descriptor(), name);
+  switch (value == nullptr ? 0 : value->number()) {
+    case pb::Network::FLOW_FAIR:
+      return Arbitration::kFlowFair;
+    case pb::Network::PORT_FAIR:
+      return Arbitration::kPortFair;
+    default:
+      break;
+  }
   return absl::InvalidArgumentError(
       fmt::format("there is no arbitration '{}' (FLOW_FAIR, PORT_FAIR)",
                   std::string(name.substr(0, 80))));

@@ -62,15 +62,30 @@ std::vector<Flag> KernelOptionFlags() {
            .help = "the clock held instead of the sustained one: '1.4 GHz'"}};
 }
 
-absl::StatusOr<KernelOptions> ReadKernelOptions(const Arguments& arguments) {
+absl::Status CheckMatrixFormat(DType dtype, const Chip& chip) {
+  if (chip.peak(dtype).has_value()) return absl::OkStatus();
+  std::vector<std::string> known;
+  for (const DType other : kAllDTypes) {
+    if (chip.peak(other)) known.emplace_back(Name(other));
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("{} has no matrix units for {}; it has {}", chip.name(),
+                  Name(dtype), absl::StrJoin(known, ", ")));
+}
+
+absl::StatusOr<KernelOptions> ReadKernelOptions(const Arguments& arguments,
+                                                const Chip& chip) {
   KernelOptions options;
   if (arguments.Has("graph")) options.launch = LaunchMode::kGraph;
   if (arguments.Has("additive")) options.attention = AttentionForm::kAdditive;
   if (const auto clock = arguments.Get("clock")) {
     ASSIGN_OR_RETURN(const Hertz hertz, ParseHertz(*clock));
-    if (hertz.value() < 1e6) {
-      return absl::InvalidArgumentError(
-          fmt::format("--clock must be at least 1 MHz, got '{}'", *clock));
+    const Hertz highest = chip.highest_clock();
+    if (hertz.value() < 1e6 || hertz > highest) {
+      return absl::InvalidArgumentError(fmt::format(
+          "--clock must be between 1 MHz and {}, the highest clock that {} "
+          "states, got '{}'",
+          ToText(highest, 4), chip.name(), clock->substr(0, 80)));
     }
     options.clock = hertz;
   }

@@ -8,6 +8,7 @@
 
 #include "cli/flags/command.h"
 #include "cost/kernel/kernel_chip.h"
+#include "topology/machine/chip.h"
 #include "topology/machine/dtype.h"
 
 namespace orrery {
@@ -24,6 +25,12 @@ absl::StatusOr<DType> DTypeFlag(const Arguments& arguments,
 
 // --graph, --additive and --clock: how kernels are started and timed.
 std::vector<Flag> KernelOptionFlags();
-absl::StatusOr<KernelOptions> ReadKernelOptions(const Arguments& arguments);
+// A clock is at most the highest one that the chip states.
+absl::StatusOr<KernelOptions> ReadKernelOptions(const Arguments& arguments,
+                                                const Chip& chip);
+
+// An error if the chip has no matrix units for operands of this format; it
+// lists those it has.
+absl::Status CheckMatrixFormat(DType dtype, const Chip& chip);
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "cli/flags/memory_budget.h"
 #include "cli/flags/network_flags.h"
 
 namespace orrery {
@@ -28,6 +29,7 @@ std::vector<Flag> RunFlags() {
           {.name = "kernels",
            .value = "each|merged",
            .help = "every kernel by itself, or merged between communication"},
+          MemoryFlag(),
           ProgressFlag()};
 }
 
@@ -56,6 +58,7 @@ absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
         fmt::format("--kernels: '{}' is neither each nor merged", kernels));
   }
   options.detail = kernels == "each";
+  ASSIGN_OR_RETURN(options.memory, ReadMemoryBudget(arguments));
   return options;
 }
 

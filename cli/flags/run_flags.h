@@ -14,7 +14,7 @@ namespace orrery {
 // --progress, for commands that may take long.
 Flag ProgressFlag();
 
-// --set, --json, --fidelity, --fold, --kernels, --progress.
+// --set, --json, --fidelity, --fold, --kernels, --memory, --progress.
 std::vector<Flag> RunFlags();
 
 // From the flags, else from the scenario.

@@ -5,6 +5,8 @@
 #include <absl/strings/strip.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/format.h"
 #include "base/status.h"
@@ -53,7 +55,33 @@ absl::Status ParseWindow(const std::string& text, TraceRequest& request) {
   return absl::OkStatus();
 }
 
+// The same file, however it is written.
+bool SameFile(const std::string& a, const std::string& b) {
+  std::error_code error;
+  const auto first = std::filesystem::weakly_canonical(a, error);
+  if (error) return a == b;
+  const auto second = std::filesystem::weakly_canonical(b, error);
+  return error ? a == b : first == second;
+}
+
 }  // namespace
+
+absl::Status CheckTracePath(const Arguments& arguments) {
+  const auto trace = arguments.Get("trace");
+  if (!trace) return absl::OkStatus();
+  if (trace->empty() || *trace == "-") {
+    return absl::InvalidArgumentError(
+        "--trace: a trace is binary and goes to a file of its own, not to "
+        "standard output");
+  }
+  const auto json = arguments.Get("json");
+  if (json && *json != "-" && SameFile(*json, *trace)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--json and --trace both write '{}'; give each a file of its own",
+        trace->substr(0, 200)));
+  }
+  return absl::OkStatus();
+}
 
 std::vector<Flag> TraceFlags() {
   return {{.name = "trace",
@@ -92,6 +120,7 @@ absl::StatusOr<std::optional<TraceRequest>> ReadTraceRequest(
   }
   TraceRequest request;
   request.path = *arguments.Get("trace");
+  RETURN_IF_ERROR(CheckTracePath(arguments));
   const std::string format = arguments.Get("trace-format").value_or("perfetto");
   if (format != "perfetto" && format != "kineto") {
     return Bad("trace-format", format, "perfetto or kineto");

@@ -33,6 +33,9 @@ std::vector<Flag> TraceFlags();
 // Those of a command that simulates a step and can draw it.
 std::vector<Flag> TracedRunFlags();
 
+// An error if --trace names no file of its own.
+absl::Status CheckTracePath(const Arguments& arguments);
+
 // Nothing if there is no --trace. The error says what would be legal.
 absl::StatusOr<std::optional<TraceRequest>> ReadTraceRequest(
     const Arguments& arguments);

@@ -33,6 +33,14 @@ OpRow TimeRow(const Op& op, const KernelTimer& timer, const Chip& chip) {
   return {op, timer.Time(op), RooflineBound(op, chip)};
 }
 
+absl::Status CheckTime(const OpRow& row) {
+  if (!IsBeyondTime(row.time.time)) return absl::OkStatus();
+  return absl::OutOfRangeError(fmt::format(
+      "{} ({}) takes longer than the {:.0f} s that can be simulated: look for "
+      "a rate, a bandwidth or a size that is far off",
+      Name(row.op.name), ShapeText(row.op), kMaxSeconds));
+}
+
 std::string ShapeText(const Op& op) {
   return std::visit(
       Overload{[](const Gemm& g) {
@@ -76,8 +84,8 @@ std::string OpTable(absl::Span<const OpRow> rows) {
         Name(row.op.name), pass, ShapeText(row.op), Microseconds(row.time.time),
         Tflops(row), Gigabytes(row), Microseconds(row.bound),
         100 * Attained(row), Name(row.time.limit));
-    total += row.time.time;
-    bound += row.bound;
+    total = AddTimes(total, row.time.time);
+    bound = AddTimes(bound, row.bound);
   }
   if (rows.size() > 1) {
     text += fmt::format(

@@ -20,7 +20,7 @@ Progress::Progress(const Arguments& arguments)
 
 void Progress::Wipe() {
   if (width_ == 0) return;
-  fmt::print(manner_.to, "\r{:{}}\r", "", width_);
+  std::fputs(fmt::format("\r{:{}}\r", "", width_).c_str(), manner_.to);
   std::fflush(manner_.to);
   width_ = 0;
 }
@@ -40,7 +40,7 @@ void Progress::Tell(std::string_view stage, double done) {
     const std::chrono::duration<double> spent = now - stage_began_;
     line += fmt::format(", {:.0f} s left", spent.count() * (1 - done) / done);
   }
-  fmt::print(manner_.to, "\r{:<{}}", line, width_);
+  std::fputs(fmt::format("\r{:<{}}", line, width_).c_str(), manner_.to);
   std::fflush(manner_.to);
   width_ = std::max(width_, line.size());
 }

@@ -11,10 +11,15 @@ namespace {
 // Enough parts to give every unit a share of the longest reduction.
 constexpr int kAnySplit = 16;
 
-// The format whose units run operands of `dtype`: its own, or the next wider.
-std::optional<double> PeakOf(const Chip& chip, DType dtype) {
+// FLOP/s at a clock of the units that run operands of `dtype`: its own, or
+// those of the next wider format. A rate scales from the clock it is stated at.
+double PeakAt(double clock, const Chip& chip, DType dtype) {
+  const double vector =
+      chip.vector_rate().value() * (clock / chip.vector_clock().value());
   for (;;) {
-    if (const auto peak = chip.peak(dtype)) return peak->value();
+    if (const auto peak = chip.peak(dtype)) {
+      return peak->value() * (clock / chip.peak_clock(dtype).value());
+    }
     switch (dtype) {
       case DType::kFp4:
       case DType::kInt4:
@@ -33,9 +38,9 @@ std::optional<double> PeakOf(const Chip& chip, DType dtype) {
         dtype = DType::kFp32;
         break;
       case DType::kFp32:
-        return chip.vector_rate().value();
+        return vector;
       case DType::kFp64:
-        return chip.vector_rate().value() / 2;
+        return vector / 2;
     }
   }
 }
@@ -62,8 +67,8 @@ absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
   result.cycle = 1 / clock;
   for (const DType dtype : kAllDTypes) {
     const auto i = static_cast<size_t>(dtype);
-    result.unit_rate[i] = PeakOf(chip, dtype).value_or(0) * clock_share *
-                          constants.matrix_efficiency / result.units;
+    result.unit_rate[i] =
+        PeakAt(clock, chip, dtype) * constants.matrix_efficiency / result.units;
     result.max_split[i] = kAnySplit;
   }
   for (const KernelPrecision& precision : constants.precisions) {
@@ -71,7 +76,8 @@ absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
     result.unit_rate[i] *= precision.efficiency;
     result.max_split[i] = precision.max_split.value_or(kAnySplit);
   }
-  result.vector_rate = chip.vector_rate().value() * clock_share;
+  result.vector_rate =
+      chip.vector_rate().value() * (clock / chip.vector_clock().value());
   result.exponential_rate = chip.sfu_rate().value() * clock_share;
   result.memory_rate =
       chip.memory_bandwidth().value() * constants.memory_efficiency;

@@ -17,8 +17,8 @@ Duration Alone(const Transfers& transfers, const TransferPlans::Step& step) {
   for (const ResourceUse& use : step.uses) {
     rate = std::min(rate, transfers.capacities[use.resource] / use.weight);
   }
-  return step.latency +
-         (step.work > 0 ? FromSeconds(step.work / rate) : Duration(0));
+  return AddTimes(step.latency,
+                  step.work > 0 ? FromSeconds(step.work / rate) : Duration(0));
 }
 
 class PathRun {
@@ -194,7 +194,7 @@ Duration ShortestTime(const Transfers& transfers, PlanId plan) {
 Duration SerialTime(const Transfers& transfers, PlanId plan) {
   Duration sum{};
   for (int32_t i = 0; i < transfers.plans.step_count(plan); ++i) {
-    sum += Alone(transfers, transfers.plans.step(plan, i));
+    sum = AddTimes(sum, Alone(transfers, transfers.plans.step(plan, i)));
   }
   return sum;
 }

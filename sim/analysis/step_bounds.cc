@@ -30,7 +30,7 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
   // run at the same time, and every call of every group, which may share a link
   // with any other.
   for (const RoleWork& work : placed.work) {
-    bounds.upper += work.total();
+    bounds.upper = AddTimes(bounds.upper, work.total());
   }
   IdVector<CallId, Duration> solo;
   for (const CallId id : program.calls().ids()) {
@@ -44,7 +44,8 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
       if (counted[group]) continue;
       counted[group] = true;
       for (const TaskId task : role.slots()[slot].sequence) {
-        bounds.upper += solo[program.call_of(id, role.task(task))];
+        bounds.upper =
+            AddTimes(bounds.upper, solo[program.call_of(id, role.task(task))]);
       }
     }
   }

@@ -68,10 +68,10 @@ class ChipSharing {
 
 // The duration of a kernel on a rank with the chip to itself.
 inline Duration SoloDuration(const KernelWork& kernel, double slowness) {
-  if (slowness == 1) return kernel.duration;
+  if (slowness == 1 || IsBeyondTime(kernel.duration)) return kernel.duration;
   const double scaled = Picoseconds(kernel.duration) * slowness;
   // Beyond the range of time: the engine reports it when it comes up.
-  if (!(scaled < kMaxSeconds * 1e12)) return Duration::max();
+  if (!(scaled < kMaxSeconds * 1e12)) return kBeyondTime;
   return Duration(static_cast<int64_t>(scaled + 0.5));
 }
 

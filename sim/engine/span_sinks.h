@@ -7,6 +7,7 @@
 // then spares it the others.
 #include <absl/status/status.h>
 
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -29,6 +30,8 @@ class RecordingSink {
   void Add(const TaskSpan& span) { spans_.push_back(span); }
 
   const std::vector<TaskSpan>& spans() const { return spans_; }
+  // The same for whoever keeps them; none are left here.
+  std::vector<TaskSpan> Take() { return std::move(spans_); }
 
  private:
   Bytes limit_;

@@ -56,7 +56,7 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
       for (const PortLoad& load : loads.port_loads(phase)) {
         ports.push_back({load.resource, load.port, weight(load.shares)});
       }
-      stage.latency += routed.Latency(phase, protocols);
+      stage.latency = AddTimes(stage.latency, routed.Latency(phase, protocols));
       stage.uses = Sum(stage.uses, uses);
       stage.ports = Sum(stage.ports, ports);
     }
@@ -85,21 +85,22 @@ double CollectivePlan::WireTime() const {
 }
 
 Duration CollectivePlan::SoloTime(const CallOverhead& overhead) const {
-  Duration latency = overhead.base + overhead.alongside;
-  for (const Stage& stage : stages_) latency += stage.latency;
-  return latency + FromSeconds(WireTime());
+  Duration latency = AddTimes(overhead.base, overhead.alongside);
+  for (const Stage& stage : stages_) latency = AddTimes(latency, stage.latency);
+  return AddTimes(latency, FromSeconds(WireTime()));
 }
 
 PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
   const int32_t segments = routed_->schedule().segments;
   PlanSteps plan;
   if (segments > 1) {
-    TransferStep all = {.latency = overhead.base + overhead.alongside,
+    TransferStep all = {.latency = AddTimes(overhead.base, overhead.alongside),
                         .work = work(),
                         .uses = Scaled(segment_uses_, segments - 1),
                         .ports = Scaled(segment_ports_, segments - 1)};
     for (const Stage& stage : stages_) {
-      all.latency += stage.latency + FromSeconds(stage.wire);
+      all.latency = AddTimes(all.latency, stage.latency);
+      all.latency = AddTimes(all.latency, FromSeconds(stage.wire));
     }
     plan.steps.push_back(std::move(all));
   } else {
@@ -107,14 +108,16 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
     for (const Stage& stage : stages_) {
       const double part = wire > 0 ? stage.wire / wire : 0;
       plan.steps.push_back(
-          {.latency = stage.latency +
-                      FromSeconds(ToSeconds(overhead.alongside) * part),
+          {.latency =
+               AddTimes(stage.latency,
+                        FromSeconds(ToSeconds(overhead.alongside) * part)),
            .work = work(),
            .uses = stage.uses,
            .ports = stage.ports});
     }
-    plan.steps[0].latency += overhead.base;
-    if (wire <= 0) plan.steps[0].latency += overhead.alongside;
+    Duration& first = plan.steps[0].latency;
+    first = AddTimes(first, overhead.base);
+    if (wire <= 0) first = AddTimes(first, overhead.alongside);
   }
   for (TransferStep& step : plan.steps) {
     if (step.work > 0) continue;
@@ -135,7 +138,7 @@ absl::StatusOr<PlanSteps> CollectivePlan::Steps(
       break;
   }
   return SteppedPlan(*routed_, protocols_, work(),
-                     overhead.base + overhead.alongside);
+                     AddTimes(overhead.base, overhead.alongside));
 }
 
 }  // namespace orrery

@@ -41,7 +41,7 @@ class Expander {
         Duration behind{};
         do {
           ExpandPhase(schedule_.phases[phase], behind, frontier, done);
-          behind += routed_.Latency(phase, protocols_);
+          behind = AddTimes(behind, routed_.Latency(phase, protocols_));
           ++phase;
         } while (phase < schedule_.phases.size() &&
                  schedule_.phases[phase].streams);
@@ -115,7 +115,7 @@ class Expander {
     const MessageRoutes::Route& route = routes.of(message);
     const double efficiency = protocols_.of(route.tier).efficiency;
     TransferStep flow = {
-        .latency = behind + StepLatency(route, protocols_),
+        .latency = AddTimes(behind, StepLatency(route, protocols_)),
         .work = schedule_.ShareOf(schedule_.messages[message], round) * bytes_,
         .uses = routes.uses(message)};
     for (ResourceUse& use : flow.uses) use.weight /= efficiency;

@@ -13,7 +13,7 @@ inline constexpr Time kEndOfTime = Time::max();
 
 // `now` + `d`, or kEndOfTime. Requires: d >= 0, now >= 0.
 inline Time After(Time now, Duration d) {
-  return d > kEndOfTime - now ? kEndOfTime : now + d;
+  return IsBeyondTime(d) || d > kEndOfTime - now ? kEndOfTime : now + d;
 }
 
 // When `work` is done at `rate` units of work per picosecond: to the nearest

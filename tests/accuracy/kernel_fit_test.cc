@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "accuracy/fit_doubts.h"
 #include "tests/cost/kernel/chips.h"
 
 namespace orrery {
@@ -43,6 +44,44 @@ TEST(FitConstants, KeepsOnlyWhatMatters) {
       std::vector<FitConstant>{{"a", 1, 0.1, 2}, {"b", 1, 0.1, 2}}, only_first);
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_EQ(kept[0].name, "a");
+}
+
+// The bottom lies beyond the range of both.
+TEST(FitDoubts, NameConstantsAtAnEndOfTheirRange) {
+  const FitResult fit =
+      FitConstants({{"a", 1, 0.1, 2}, {"b", 1, 0.8, 10}}, Bowl);
+  const std::vector<FitDoubt> doubts = DoubtsOf(fit.constants, Bowl);
+  ASSERT_EQ(doubts.size(), 2u);
+  EXPECT_EQ(doubts[0].kind, FitDoubt::Kind::kAtHigh);
+  EXPECT_EQ(doubts[0].constant, "a");
+  EXPECT_EQ(doubts[1].kind, FitDoubt::Kind::kAtLow);
+  EXPECT_EQ(DoubtText(doubts[1], "0.8 us"),
+            "b = 0.8 us is at the lower end of its range: the rows ask for "
+            "less");
+}
+
+TEST(FitDoubts, AreNoneInABowl) {
+  const FitResult fit =
+      FitConstants({{"a", 1, 0.1, 10}, {"b", 1, 0.1, 10}}, Bowl);
+  EXPECT_TRUE(DoubtsOf(fit.constants, Bowl).empty());
+}
+
+TEST(FitDoubts, NameWhatTheRowsDoNotDetermine) {
+  // A product of a and b alone, and c hardly at all.
+  const auto valley = [](absl::Span<const FitConstant> constants) {
+    return std::abs(std::log(constants[0].value * constants[1].value)) +
+           1e-5 * constants[2].value;
+  };
+  const std::vector<FitDoubt> doubts = DoubtsOf(
+      std::vector<FitConstant>{
+          {"a", 2, 0.1, 10}, {"b", 0.5, 0.1, 10}, {"c", 1, 0.1, 10}},
+      valley);
+  ASSERT_EQ(doubts.size(), 2u);
+  EXPECT_EQ(doubts[0].kind, FitDoubt::Kind::kAlike);
+  EXPECT_EQ(doubts[0].constant, "a");
+  EXPECT_EQ(doubts[0].other, "b");
+  EXPECT_EQ(doubts[1].kind, FitDoubt::Kind::kFlat);
+  EXPECT_EQ(doubts[1].constant, "c");
 }
 
 TEST(RowsToFit, AreEveryThirdOfEachSourceAndKind) {

@@ -38,8 +38,19 @@ TEST(Units, PowerTimesTimeIsEnergyAndRentTimesTimeIsMoney) {
   EXPECT_DOUBLE_EQ((DollarsPerHour(3) * Duration(30min)).value(), 1.5);
 }
 
-TEST(UnitsDeathTest, TimesBeyondTheRangeStop) {
-  EXPECT_DEATH(FromSeconds(1e7), "beyond the range");
+TEST(Units, TimesBeyondTheRangeStayThere) {
+  EXPECT_EQ(FromSeconds(1e7), kBeyondTime);
+  EXPECT_EQ(FromSeconds(1e300), kBeyondTime);
+  EXPECT_EQ(Bytes(int64_t{1} << 40) / BytesPerSecond(1), kBeyondTime);
+  EXPECT_FALSE(IsBeyondTime(FromSeconds(8.9e6)));
+  // 5e6 s and 5e6 s are 10^7 s, more than 2^63 ps.
+  EXPECT_EQ(AddTimes(FromSeconds(5e6), FromSeconds(5e6)), kBeyondTime);
+  EXPECT_EQ(AddTimes(kBeyondTime, kBeyondTime), kBeyondTime);
+  EXPECT_EQ(AddTimes(Duration(2s), Duration(3s)), Duration(5s));
+}
+
+TEST(UnitsDeathTest, ATimeIsANumber) {
+  EXPECT_DEATH(FromSeconds(std::nan("")), "not a number");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/status.h"
 #include "base/units_text.h"
 #include "proto/chip.pb.h"
@@ -68,6 +70,9 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
                                        Name(orrery::FromProto(dtype))));
     }
     slot = rate;
+    if (const auto clock = peak.OptionalPositive<Hertz>("clock")) {
+      chip.peak_clocks_[static_cast<size_t>(orrery::FromProto(dtype))] = *clock;
+    }
   }
   chip.vector_rate_ = fields.Positive<FlopsPerSecond>("vector_rate");
   chip.sfu_rate_ = fields.Positive<OpsPerSecond>("sfu_rate");
@@ -78,6 +83,12 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
       fields.OptionalPositive<Hertz>("sustained_clock").value_or(chip.clock_);
   chip.burst_clock_ = fields.OptionalPositive<Hertz>("burst_clock")
                           .value_or(chip.sustained_clock_);
+
+  chip.vector_clock_ =
+      fields.OptionalPositive<Hertz>("vector_clock").value_or(chip.clock_);
+  for (Hertz& clock : chip.peak_clocks_) {
+    if (clock == Hertz()) clock = chip.clock_;
+  }
 
   chip.memory_ = fields.Positive<Bytes>("memory");
   chip.memory_bandwidth_ = fields.Positive<BytesPerSecond>("memory_bandwidth");
@@ -94,6 +105,13 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
   if (const auto die = fields.Optional("die")) chip.die_ = ReadDie(*die);
   RETURN_IF_ERROR(violations.ToStatus());
   return chip;
+}
+
+Hertz Chip::highest_clock() const {
+  Hertz highest =
+      std::max({clock_, vector_clock_, sustained_clock_, burst_clock_});
+  for (const Hertz clock : peak_clocks_) highest = std::max(highest, clock);
+  return highest;
 }
 
 }  // namespace orrery

@@ -73,18 +73,26 @@ class Chip {
   std::optional<FlopsPerSecond> peak(DType dtype) const {
     return peaks_[static_cast<size_t>(dtype)];
   }
-  // FP32 pointwise work.
+  // The clock at which that peak is stated. Requires: there is one.
+  Hertz peak_clock(DType dtype) const {
+    return peak_clocks_[static_cast<size_t>(dtype)];
+  }
+  // FP32 pointwise work, and the clock at which it is stated.
   FlopsPerSecond vector_rate() const { return vector_rate_; }
+  Hertz vector_clock() const { return vector_clock_; }
   // Exponentials.
   OpsPerSecond sfu_rate() const { return sfu_rate_; }
 
   int compute_units() const { return compute_units_; }
-  // The clock at which the peaks are stated, and the one held under sustained
-  // matrix load; the same where no power limit is known to bind.
+  // The clock at which peaks are stated that say no other, and the one held
+  // under sustained matrix load; the same where no power limit is known to
+  // bind.
   Hertz clock() const { return clock_; }
   Hertz sustained_clock() const { return sustained_clock_; }
   // Of a kernel that runs alone after an idle chip.
   Hertz burst_clock() const { return burst_clock_; }
+  // The highest of all clocks that are stated.
+  Hertz highest_clock() const;
 
   Bytes memory() const { return memory_; }
   BytesPerSecond memory_bandwidth() const { return memory_bandwidth_; }
@@ -108,7 +116,9 @@ class Chip {
   std::string name_;
   std::string description_;
   std::array<std::optional<FlopsPerSecond>, kAllDTypes.size()> peaks_;
+  std::array<Hertz, kAllDTypes.size()> peak_clocks_;
   FlopsPerSecond vector_rate_;
+  Hertz vector_clock_;
   OpsPerSecond sfu_rate_;
   int compute_units_ = 0;
   Hertz clock_;

@@ -257,7 +257,7 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
       for (const SharedSegment* segment : {&out, &in}) {
         for (LinkId id : segment->all()) {
           set.own.push_back(id);
-          route.latency += graph_.link(id).latency;
+          route.latency = AddTimes(route.latency, graph_.link(id).latency);
         }
       }
       if (out.end != in.end) {
@@ -273,7 +273,8 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
     }
     route.own_end = static_cast<int32_t>(set.own.size());
     if (route.middle >= 0) {
-      route.latency += latencies[static_cast<size_t>(route.middle)];
+      route.latency =
+          AddTimes(route.latency, latencies[static_cast<size_t>(route.middle)]);
     }
     set.routes.push_back(route);
   }

@@ -88,6 +88,14 @@ class TrainingPlan {
   bool scatter_pipeline() const { return scatter_pipeline_; }
   // The product of a weight gradient adds it to the sum by itself.
   bool fuse_gradient_accumulation() const { return fuse_accumulation_; }
+  // The same plan with another number of micro-batches. Requires: a number that
+  // its schedule takes; an even multiple of the pipeline's degree is one.
+  TrainingPlan WithMicroBatches(int micro_batches) const {
+    TrainingPlan plan = *this;
+    plan.micro_batches_ = micro_batches;
+    plan.global_batch_ = micro_batches * micro_batch_ * degrees().data;
+    return plan;
+  }
   // Tokens of the whole run, if it is known.
   std::optional<double> run_tokens() const { return run_tokens_; }
 

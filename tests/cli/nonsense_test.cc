@@ -1,0 +1,261 @@
+// What used to be taken without a word, and is refused or put right.
+#include <absl/strings/match.h>
+#include <absl/strings/str_split.h>
+#include <absl/strings/strip.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "cli/commands/commands.h"
+#include "tests/cli/run_orrery.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+std::string Refusal(const std::vector<std::string>& arguments,
+                    const std::string& input = "") {
+  const ProgramResult result = RunOrrery(arguments, input);
+  EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, StartsWith("orrery: "));
+  return result.err;
+}
+
+// A shell's exit code of a line in which $ORRERY_BINARY is the program.
+int Shell(const std::string& line) {
+  const int status = std::system(line.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void Write(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::vector<std::string> Gemm(std::vector<std::string> more) {
+  std::vector<std::string> words = {"kernel", "--m", "4096", "--n",
+                                    "4096",   "--k", "4096"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Nonsense, AChipRunsOnlyTheFormatsItHasUnitsFor) {
+  EXPECT_THAT(Refusal(Gemm({"--chip", "h100_sxm", "--dtype", "fp4"})),
+              HasSubstr("h100_sxm has no matrix units for FP4; it has FP64, "
+                        "FP32, TF32, BF16, FP16, FP8, INT8"));
+  EXPECT_THAT(Refusal(Gemm({"--chip", "a100_sxm_80", "--dtype", "fp8"})),
+              HasSubstr("no matrix units for FP8"));
+  EXPECT_THAT(Refusal({"roofline", "--chip", "a100_sxm_80", "--model",
+                       "llama3_8b", "--dtype", "fp8"}),
+              HasSubstr("no matrix units for FP8"));
+  EXPECT_EQ(RunOrrery(Gemm({"--chip", "b200_sxm", "--dtype", "fp4"})).exit_code,
+            0);
+}
+
+TEST(Nonsense, NoClockIsAboveTheHighestStatedOne) {
+  for (const char* clock : {"2.5 GHz", "1e9 GHz", "1e30 GHz"}) {
+    EXPECT_THAT(Refusal(Gemm({"--chip", "h100_sxm", "--clock", clock})),
+                AnyOf(HasSubstr("the highest clock that h100_sxm states"),
+                      HasSubstr("beyond anything real")));
+  }
+  EXPECT_EQ(
+      RunOrrery(Gemm({"--chip", "h100_sxm", "--clock", "1.4 GHz"})).exit_code,
+      0);
+}
+
+TEST(Nonsense, ARowHasALength) {
+  for (const char* op : {"norm", "softmax", "quantize"}) {
+    EXPECT_THAT(
+        Refusal({"kernel", "--chip", "h100_sxm", "--op", op, "--m", "4096"}),
+        HasSubstr("--n is needed"));
+  }
+}
+
+TEST(Nonsense, NumbersAreNumbers) {
+  for (const char* value : {"nan", "inf", "-inf", "1e300"}) {
+    for (const char* field :
+         {"training.expert_imbalance", "training.run_tokens",
+          "kernels.matrix_efficiency", "kernels.step_cycles"}) {
+      EXPECT_THAT(Refusal({"show", "quickstart", "--set",
+                           fmt::format("{}={}", field, value)}),
+                  HasSubstr(field));
+    }
+  }
+}
+
+TEST(Nonsense, ATraceHasAFileOfItsOwn) {
+  const std::string file = TestFile("both");
+  EXPECT_THAT(
+      Refusal({"simulate", "quickstart", "--json", file, "--trace", file}),
+      HasSubstr("--json and --trace both write"));
+  EXPECT_THAT(
+      Refusal({"simulate", "quickstart", "--json", file, "--trace",
+               testing::TempDir() + "/./" + file.substr(file.rfind('/') + 1)}),
+      HasSubstr("--json and --trace both write"));
+  EXPECT_THAT(Refusal({"simulate", "quickstart", "--trace", "-"}),
+              HasSubstr("not to standard output"));
+  EXPECT_THAT(Refusal({"collective", "--system", "dgx_h100_ib400", "--size",
+                       "1MB", "--trace", "-"}),
+              HasSubstr("not to standard output"));
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST(Nonsense, AFitDoesNotGoIntoAnotherLibrarysFile) {
+  const std::string chip = TestFile("chip.textproto");
+  const std::string kernels = TestFile("kernels.textproto");
+  std::filesystem::copy_file("catalog/chips/h200_sxm.textproto", chip);
+  std::filesystem::copy_file("catalog/kernels/ampere_trtllm_2025.textproto",
+                             kernels);
+  const std::string before = ReadFile(kernels).value();
+  EXPECT_THAT(Refusal({"calibrate", "h100_sxm", "--write", chip}),
+              HasSubstr("holds a Chip by its own words"));
+  EXPECT_THAT(Refusal({"calibrate", "h100_sxm", "--write", kernels}),
+              HasSubstr("were fitted; --library chooses others"));
+  EXPECT_EQ(ReadFile(kernels).value(), before);
+  std::filesystem::remove(chip);
+  std::filesystem::remove(kernels);
+}
+
+TEST(Nonsense, TextInAnotherEncodingIsToldSo) {
+  const std::string shown = RunOrrery({"show", "quickstart"}).out;
+  // A byte order mark is no mistake.
+  const ProgramResult marked = RunOrrery({"show", "-"}, "\xEF\xBB\xBF" + shown);
+  EXPECT_EQ(marked.exit_code, 0) << marked.err;
+  EXPECT_EQ(marked.out, shown);
+  EXPECT_THAT(Refusal({"show", "-"}, "\n# caf\xE9\n" + shown),
+              HasSubstr("-:2: the text is not UTF-8"));
+  EXPECT_THAT(Refusal({"show", "-"}, "\xFF\xFEn\0"), HasSubstr("UTF-16"));
+  // An escape can still make a name that is no text; JSON is JSON all the same.
+  const ProgramResult escaped =
+      RunOrrery({"show", "quickstart", "--json", "-", "--set",
+                 "description=caf\xE9 \xC3"});
+  ASSERT_EQ(escaped.exit_code, 0) << escaped.err;
+  EXPECT_OK(ParseJson(escaped.out).status());
+}
+
+TEST(Nonsense, ACutTraceIsNotServed) {
+  const std::string file = TestFile("cut.pftrace");
+  ASSERT_EQ(RunOrrery({"simulate", "quickstart", "--set", "model.layers=4",
+                       "--trace", file})
+                .exit_code,
+            0);
+  const std::string whole = ReadFile(file).value();
+  for (const size_t size : {whole.size() - 1, whole.size() / 2, size_t{12}}) {
+    Write(file, whole.substr(0, size));
+    EXPECT_THAT(Refusal({"view", file, "--port", "0"}),
+                HasSubstr("damaged or cut short"))
+        << size;
+  }
+  Write(file, "{\"traceEvents\": [");
+  EXPECT_THAT(Refusal({"view", file, "--port", "0"}),
+              HasSubstr("damaged or cut short"));
+  std::filesystem::remove(file);
+}
+
+TEST(Nonsense, ClosedStandardFilesChangeNoExitCode) {
+  EXPECT_EQ(Shell("$ORRERY_BINARY show nothing_like_it 2>&-"), 2);
+  EXPECT_EQ(Shell("$ORRERY_BINARY show quickstart >/dev/null 2>&- <&-"), 0);
+  // What cannot be written is not done.
+  EXPECT_EQ(Shell("$ORRERY_BINARY show quickstart >&- 2>/dev/null"), 2);
+  // A file must not become standard error.
+  const std::string file = TestFile("report.json");
+  EXPECT_EQ(Shell("$ORRERY_BINARY estimate quickstart --json " + file +
+                  " >/dev/null 2>&-"),
+            0);
+  EXPECT_OK(ParseJson(ReadFile(file).value()).status());
+  std::filesystem::remove(file);
+}
+
+TEST(Nonsense, AClosedPipeEndsItQuietly) {
+  const std::string said = TestFile("said");
+  // The pipe is closed before anything is written.
+  EXPECT_EQ(Shell("bash -c 'set -o pipefail; (sleep 0.3; $ORRERY_BINARY list) "
+                  "2>" +
+                  said + " | true'"),
+            141);
+  EXPECT_EQ(ReadFile(said).value(), "");
+  std::filesystem::remove(said);
+}
+
+TEST(Nonsense, APartIsNoScenarioAndIsToldWhatItIs) {
+  EXPECT_THAT(Refusal({"simulate", "llama3_8b"}),
+              AllOf(HasSubstr("'llama3_8b' is a model, not a scenario"),
+                    HasSubstr("quickstart --set model.preset=llama3_8b")));
+  EXPECT_THAT(Refusal({"show", "dgx_h100_ib400"}),
+              HasSubstr("is a system, not a scenario"));
+  EXPECT_THAT(Refusal({"show", "catalog/models/llama3_8b.textproto"}),
+              HasSubstr("holds a Model by its own words"));
+  EXPECT_THAT(Refusal(Gemm({"--chip", "dgx_h100_ib400"})),
+              HasSubstr("'dgx_h100_ib400' is a system, and a chip is needed"));
+}
+
+TEST(Nonsense, AScenarioWithoutANameHasItsFilesName) {
+  const std::string file = TestFile("mine.textproto");
+  Write(file,
+        "model { preset: \"llama3_8b\" } system { preset: \"dgx_h100_ib400\" "
+        "nodes: 1 } training { global_batch: 8 sequence: 4096 parallel { "
+        "tensor: 8 } }");
+  const ProgramResult result = RunOrrery({"estimate", file});
+  EXPECT_NE(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("mine"));
+  std::filesystem::remove(file);
+}
+
+TEST(Nonsense, ARunBeyondTimeNamesWhatTakesSoLong) {
+  const std::string refusal =
+      Refusal({"simulate", "quickstart", "--set",
+               "system.scale_up.fabric.link.bandwidth=1 B/s"});
+  EXPECT_THAT(refusal, AllOf(HasSubstr("most of it is tensor communication"),
+                             HasSubstr("beyond the 1000000 s")));
+  EXPECT_THAT(Refusal({"estimate", "quickstart", "--set",
+                       "system.chip.peak[BF16].rate=1 FLOP/s"}),
+              HasSubstr("most of it is kernels"));
+  EXPECT_THAT(Refusal(Gemm({"--chip", "h100_sxm", "--set",
+                            "memory_bandwidth=1e-9 B/s"})),
+              HasSubstr("longer than the 9000000 s"));
+}
+
+// Every example that --help shows does what it says; those that wait for a
+// browser or need a file of the reader's are left out.
+TEST(Help, ExamplesWork) {
+  const std::string folder = TestFile("examples");
+  std::filesystem::create_directory(folder);
+  const std::string binary =
+      std::filesystem::absolute(std::getenv("ORRERY_BINARY"));
+  int ran = 0;
+  for (const Command& command : AllCommands()) {
+    for (absl::string_view line : absl::StrSplit(command.details, '\n')) {
+      if (!absl::ConsumePrefix(&line, "  orrery ")) continue;
+      // The last two have tests that look at what they say.
+      if (absl::StartsWith(line, "view ") ||
+          absl::StrContains(line, "config.json") ||
+          absl::StartsWith(line, "validate ") ||
+          absl::StartsWith(line, "calibrate ")) {
+        continue;
+      }
+      ++ran;
+      const int code = Shell(fmt::format("cd {} && {} {} >out 2>&1", folder,
+                                         binary, std::string(line)));
+      EXPECT_LE(code, 1) << line << "\n"
+                         << ReadFile(folder + "/out").value_or("");
+    }
+  }
+  EXPECT_GT(ran, 15);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,118 @@
+// Predictions of what a run takes, against runs.
+#include "run/run_size.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/format.h"
+#include "base/units_text.h"
+#include "tests/cli/run_orrery.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using testing::HasSubstr;
+
+// A prediction is worth its refusal if it is right within this factor.
+constexpr double kFactor = 2;
+
+TEST(RunSize, IsRefusedWithTheNumbersAboveTheBudget) {
+  // 200 B x 10^7 tasks of roles, 8 B x 10^8 of ranks: 2.8 GB.
+  const RunSize size = {.role_tasks = 10'000'000, .rank_tasks = 100'000'000};
+  EXPECT_EQ(size.total(), Bytes(2'800'000'000));
+  EXPECT_OK(CheckRunSize(size, Bytes(2'800'000'000)));
+  const absl::Status refused = CheckRunSize(size, Bytes(2'000'000'000));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.message(), HasSubstr("1e+08 tasks"));
+  EXPECT_THAT(refused.message(), HasSubstr("2.61 GiB"));
+  EXPECT_THAT(refused.message(), HasSubstr("--memory"));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+struct Case {
+  const char* name;
+  std::vector<std::string> words;
+};
+
+class Forecasts : public testing::TestWithParam<Case> {};
+
+// "would take about 1.2 GiB": what the program says of a run it refuses.
+double Predicted(const std::string& refusal) {
+  const std::string before = "would take about ";
+  const size_t begin = refusal.find(before);
+  EXPECT_NE(begin, std::string::npos) << refusal;
+  if (begin == std::string::npos) return 0;
+  const std::string rest = refusal.substr(begin + before.size());
+  return static_cast<double>(
+      ParseBytes(rest.substr(0, rest.find(" and"))).value_or(Bytes(0)).value());
+}
+
+TEST_P(Forecasts, AreRightWithinTheirFactor) {
+  std::vector<std::string> words = GetParam().words;
+  const int64_t idle = RunOrrery({"show", "quickstart"}).peak_rss_bytes;
+  words.insert(words.end(), {"--memory", "64MiB"});
+  const ProgramResult refused = RunOrrery(words);
+  ASSERT_EQ(refused.exit_code, 2) << refused.err;
+  // It took no more to say no.
+  EXPECT_LT(refused.peak_rss_bytes, idle + (int64_t{64} << 20));
+  words.back() = "3GiB";
+  const ProgramResult ran = RunOrrery(words);
+  ASSERT_LE(ran.exit_code, 1) << ran.err;
+  const double predicted = Predicted(refused.err);
+  const auto took = static_cast<double>(ran.peak_rss_bytes - idle);
+  EXPECT_LT(took, predicted * kFactor) << refused.err;
+  EXPECT_GT(took, predicted / kFactor) << refused.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, Forecasts,
+    testing::Values(Case{"ManyMicroBatches",
+                         {"simulate", "quickstart", "--set",
+                          "training.global_batch=16384"}},
+                    Case{"Recorded",
+                         {"explain", "quickstart", "--no-sensitivities",
+                          "--set", "training.global_batch=4096"}},
+                    Case{"Unfolded",
+                         {"simulate", "quickstart", "--fold=off", "--set",
+                          "training.global_batch=8192"}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Memory, IsNotTakenBeforeARefusal) {
+  for (const char* batch : {"262144", "8388608", "2147483640"}) {
+    const ProgramResult result = RunOrrery(
+        {"simulate", "quickstart", "--set",
+         fmt::format("training.global_batch={}", batch), "--memory", "1GiB"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_LT(result.peak_rss_bytes, int64_t{256} << 20) << batch;
+    EXPECT_THAT(result.err, HasSubstr("more than the 1 GiB")) << batch;
+  }
+}
+
+// What no prediction foresees meets the limit of the process.
+TEST(Memory, BeyondTheBudgetEndsInWords) {
+  const ProgramResult result =
+      RunOrrery({"collective", "--system", "dgx_h100_ib400", "--nodes", "1000",
+                 "--op", "all_to_all", "--size", "1MB", "--memory", "64MiB"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_LT(result.peak_rss_bytes, int64_t{128} << 20);
+  EXPECT_THAT(result.err, HasSubstr("--memory"));
+}
+
+#endif
+
+TEST(Memory, IsAQuantity) {
+  for (const char* memory : {"1 KB", "lots", "0 GB", "-1 GB"}) {
+    const ProgramResult result =
+        RunOrrery({"simulate", "quickstart", "--memory", memory});
+    EXPECT_EQ(result.exit_code, 2) << memory;
+    EXPECT_THAT(result.err, HasSubstr("--memory")) << memory;
+  }
+}
+
+}  // namespace
+}  // namespace orrery
