@@ -41,14 +41,14 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
 }
 
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              bool serial) {
+                                              DimensionSet waited) {
   return std::visit(
       Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<StepEstimate> {
                  ASSIGN_OR_RETURN(
                      StepEstimator estimator,
                      StepEstimator::Create(scenario.model, scenario.system,
                                            scenario.kernels));
-                 return estimator.Estimate(plan, {.overlap = !serial});
+                 return estimator.Estimate(plan, {.waited = waited});
                },
                [&](const InferencePlan&) -> absl::StatusOr<StepEstimate> {
                  return NoInference(scenario);
