@@ -90,7 +90,7 @@ void BM_Lower(benchmark::State& state) {
   CHECK(timer.ok());
   OpTimeCache cache(*timer);
   const auto time = [&](const Op& op) {
-    return ToKernelWork(cache.Time(op), s.system.chip(), s.kernels);
+    return ToKernelWork(op, cache.Time(op), s.system.chip(), s.kernels);
   };
   int64_t tasks = 0;
   for (auto _ : state) {

@@ -1,73 +1,73 @@
 #include "run/fit_advice.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "analytic/step/step_estimate.h"
 #include "base/format.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "catalog/textproto.h"
 #include "run/report.h"
-#include "run/training_run.h"
+#include "run/run_scenario.h"
 
 namespace orrery {
 namespace {
 
-// A change of the plan: fields of pb::Training and how one would type them.
-struct Change {
-  pb::Training plan;
-  std::vector<std::string> settings;
-};
+// A change of the plan, as one would type it.
+using Settings = std::vector<std::string>;
 
-std::vector<Change> Changes(const pb::Training& from) {
-  std::vector<Change> changes;
-  const auto add = [&](auto edit, std::vector<std::string> settings) {
-    pb::Training plan = from;
-    edit(plan);
-    changes.push_back({std::move(plan), std::move(settings)});
-  };
+std::vector<Settings> Changes(const pb::Training& from) {
+  std::vector<Settings> changes;
   const auto recompute = [&](pb::Training::Recompute mode) {
     if (from.recompute() >= mode) return;
-    add(
-        [mode](pb::Training& p) {
-          p.set_recompute(mode);
-          p.clear_recompute_module();
-        },
-        {fmt::format("training.recompute={}",
-                     pb::Training::Recompute_Name(mode))});
+    Settings& settings = changes.emplace_back();
+    if (from.recompute_module_size() > 0) {
+      settings.push_back("training.recompute_module=");
+    }
+    settings.push_back(fmt::format("training.recompute={}",
+                                   pb::Training::Recompute_Name(mode)));
   };
   recompute(pb::Training::RECOMPUTE_SELECTIVE);
   recompute(pb::Training::RECOMPUTE_FULL);
   for (int stage = from.sharding() + 1; stage <= pb::Training::ZERO_3;
        ++stage) {
-    const auto sharding = static_cast<pb::Training::Sharding>(stage);
-    add([sharding](pb::Training& p) { p.set_sharding(sharding); },
+    changes.push_back(
         {fmt::format("training.sharding={}",
-                     pb::Training::Sharding_Name(sharding))});
+                     pb::Training::Sharding_Name(
+                         static_cast<pb::Training::Sharding>(stage)))});
   }
   const int data = from.parallel().data();
   for (int factor = 2; factor <= 8; factor *= 2) {
     if (data % factor != 0) break;
-    const int tensor = from.parallel().tensor() * factor;
-    const int pipeline = from.parallel().pipeline() * factor;
-    add(
-        [&](pb::Training& p) {
-          p.mutable_parallel()->set_tensor(tensor);
-          p.mutable_parallel()->set_data(data / factor);
-        },
-        {fmt::format("training.parallel.tensor={}", tensor),
-         fmt::format("training.parallel.data={}", data / factor)});
-    add(
-        [&](pb::Training& p) {
-          p.mutable_parallel()->set_pipeline(pipeline);
-          p.mutable_parallel()->set_data(data / factor);
-        },
-        {fmt::format("training.parallel.pipeline={}", pipeline),
-         fmt::format("training.parallel.data={}", data / factor)});
+    const std::string rest =
+        fmt::format("training.parallel.data={}", data / factor);
+    changes.push_back({fmt::format("training.parallel.tensor={}",
+                                   from.parallel().tensor() * factor),
+                       rest});
+    changes.push_back({fmt::format("training.parallel.pipeline={}",
+                                   from.parallel().pipeline() * factor),
+                       rest});
   }
   for (int micro = from.micro_batch() / 2; micro >= 1; micro /= 2) {
-    add([micro](pb::Training& p) { p.set_micro_batch(micro); },
-        {fmt::format("training.micro_batch={}", micro)});
+    changes.push_back({fmt::format("training.micro_batch={}", micro)});
   }
   return changes;
+}
+
+// What typing the settings gives: defaults of choices that they bring with them
+// included. Nothing if they break another rule of the plan.
+std::optional<ResolvedScenario> With(const ResolvedScenario& scenario,
+                                     const Settings& settings) {
+  const Catalog catalog;
+  auto proto = ResolveScenarioText(catalog, PrintTextproto(scenario.proto),
+                                   scenario.proto.name(), settings);
+  if (!proto.ok()) return std::nullopt;
+  auto changed = MakeScenario(*std::move(proto));
+  if (!changed.ok()) return std::nullopt;
+  return *std::move(changed);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
   if (!estimator.ok() || !network.ok()) return advice;
   const Bytes capacity = MemoryCapacity(scenario.system);
   const Bytes reserved = scenario.kernels.reserved_memory();
-  const std::vector<Change> changes = Changes(scenario.proto.training());
+  const std::vector<Settings> changes = Changes(scenario.proto.training());
   RunOptions quiet = options;
   quiet.record = false;
   quiet.progress = {};
@@ -94,19 +94,16 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
       progress("trying what would fit",
                static_cast<double>(i) / static_cast<double>(changes.size()));
     }
+    const std::optional<ResolvedScenario> changed = With(scenario, changes[i]);
     // A change that breaks another rule of the plan is no advice.
-    const auto plan = TrainingPlan::FromProto(changes[i].plan, scenario.model,
-                                              scenario.system);
-    if (!plan.ok()) continue;
-    const auto estimate =
-        static_cast<double>(estimator->Estimate(*plan).peak.value());
+    if (!changed) continue;
+    const auto estimate = static_cast<double>(
+        estimator->Estimate(*changed->training()).peak.value());
     if (estimate > kFarBeyond * static_cast<double>(capacity.value())) continue;
-    const auto run = RunTraining(
-        {scenario.model, scenario.system, scenario.kernels, *network}, *plan,
-        quiet);
+    const auto run = RunScenario(*changed, *network, quiet);
     if (!run.ok() || run->memory.peak.total + reserved > capacity) continue;
     pb::Report::Memory::Change& change = advice.emplace_back();
-    for (const std::string& setting : changes[i].settings) {
+    for (const std::string& setting : changes[i]) {
       change.add_settings(setting);
     }
     change.set_peak_bytes((run->memory.peak.total + reserved).value());

@@ -29,7 +29,7 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const Network& network,
                                          const RunOptions& options) {
-  RETURN_IF_ERROR(EstimateScenario(scenario, /*serial=*/true).status());
+  RETURN_IF_ERROR(EstimateScenario(scenario, DimensionSet::All()).status());
   return std::visit(
       Overload{[&](const TrainingPlan& plan) {
                  return RunTraining({scenario.model, scenario.system,
@@ -43,16 +43,16 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
 }
 
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              bool serial) {
+                                              DimensionSet waited) {
   return std::visit(
       Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<StepEstimate> {
                  ASSIGN_OR_RETURN(
                      StepEstimator estimator,
                      StepEstimator::Create(scenario.model, scenario.system,
                                            scenario.kernels));
-                 RETURN_IF_ERROR(CheckTimeRange(
-                     estimator.Estimate(plan, {.overlap = false})));
-                 return estimator.Estimate(plan, {.overlap = !serial});
+                 RETURN_IF_ERROR(CheckTimeRange(estimator.Estimate(
+                     plan, {.waited = DimensionSet::All()})));
+                 return estimator.Estimate(plan, {.waited = waited});
                },
                [&](const InferencePlan&) -> absl::StatusOr<StepEstimate> {
                  return NoInference(scenario);

@@ -18,8 +18,9 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const Network& network,
                                          const RunOptions& options);
 
-// The closed form; with `serial`, of a step in which nothing overlaps.
+// The closed form; `waited`: dimensions whose communication hides behind
+// nothing.
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              bool serial = false);
+                                              DimensionSet waited = {});
 
 }  // namespace orrery

@@ -3,7 +3,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/format.h"
 #include "base/status.h"
+#include "base/units_text.h"
 #include "sim/analysis/busiest_rank.h"
 #include "sim/analysis/path_bound.h"
 #include "sim/engine/engine.h"
@@ -16,20 +18,45 @@
 namespace orrery {
 namespace {
 
-// The longest path through the program. Where ranks of a stage do the same, the
-// folded program has the same path as the whole one, and groups that stand for
-// themselves alone.
-absl::StatusOr<Duration> LongestPathOf(const PlacedProgram& placed,
-                                       const Transfers& transfers,
-                                       bool symmetric, Lowering lower,
-                                       CallPlanner& planner) {
+// The longest paths through the program. Where ranks of a stage do the same,
+// the folded program has the same paths as the whole one: the longest among
+// groups that stand for themselves alone, the slowest among those that stand
+// for all. A group of messages stands for itself only.
+absl::StatusOr<PathBounds> PathsOf(const PlacedProgram& placed,
+                                   const Transfers& transfers,
+                                   const System& system, bool symmetric,
+                                   Lowering lower, CallPlanner& planner) {
+  const auto slowest = [](const PlacedProgram& p, const Transfers& t) {
+    return SlowestPath(p.program, t);
+  };
+  const bool stepped = planner.options().fidelity == Fidelity::kStepped;
+  PathBounds paths;
   if (placed.folded || !symmetric) {
-    return LongestPath(placed.program, transfers);
+    paths.longest = LongestPath(placed.program, transfers);
+    paths.slowest = slowest(placed, transfers);
+    return paths;
   }
   ASSIGN_OR_RETURN(PlacedProgram folded, lower(/*fold=*/true));
+  if (stepped) {
+    paths.slowest = slowest(placed, transfers);
+  } else {
+    KeepNeighbours(system, folded.groups);
+    ASSIGN_OR_RETURN(const Transfers all, PlanTransfers(folded, planner));
+    paths.slowest = slowest(folded, all);
+  }
   for (PlacedGroup& group : folded.groups) group.replicas = {group.members};
   ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, planner));
-  return LongestPath(folded.program, alone);
+  paths.longest = LongestPath(folded.program, alone);
+  return paths;
+}
+
+absl::Status OutsideBounds(const SimulatedRun& run) {
+  return absl::InternalError(fmt::format(
+      "the simulated step of {} is outside its bounds, {} to {}: a bug of "
+      "Orrery; please report the scenario",
+      SecondsText(ToSeconds(run.result.end)),
+      SecondsText(ToSeconds(run.bounds.lower())),
+      SecondsText(ToSeconds(run.bounds.upper))));
 }
 
 // Both sinks at once.
@@ -91,9 +118,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   RETURN_IF_ERROR(result.status());
 
   report("checking bounds", 0);
-  ASSIGN_OR_RETURN(
-      const Duration path,
-      LongestPathOf(placed, transfers, !asymmetry, lower, planner));
+  ASSIGN_OR_RETURN(const PathBounds paths, PathsOf(placed, transfers, system,
+                                                   !asymmetry, lower, planner));
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   SimulatedRun run{.placed = std::move(placed),
@@ -105,7 +131,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   if (run.placed.folded) {
     run.nearly = TrafficAsymmetry(system, layout.degrees).value_or("");
   }
-  run.bounds = BoundsOf(run.placed, run.transfers, run.result, path);
+  run.bounds = BoundsOf(run.placed, run.transfers, paths);
+  if (!run.bounds.Hold(run.result.end)) return OutsideBounds(run);
   run.memory = MemoryPeaksOf(run.placed, run.result);
   for (const RoleWork& work : run.placed.work) {
     const auto ranks = static_cast<double>(work.ranks);

@@ -8,7 +8,7 @@
 //
 // Whatever a plan is for, it becomes a program by a Lowering; nothing from here
 // on knows the difference. Every run carries its bounds (see step_bounds.h);
-// the caller must say if it is outside.
+// one outside of them is a bug of ours, and comes back as an internal error.
 #include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
 
@@ -29,6 +29,7 @@
 #include "sim/sharing/transfer_log.h"
 #include "sim/sharing/transfer_plan.h"
 #include "topology/machine/system.h"
+#include "topology/traffic/dimension_set.h"
 #include "traces/format/span.h"
 #include "workload/model/op.h"
 #include "workload/plan/parallel_layout.h"
@@ -52,9 +53,10 @@ struct RunOptions {
   // What the run may take of this computer's memory: a larger one is refused
   // with the numbers, before it is built where that can be known.
   Bytes memory = Bytes(std::numeric_limits<int64_t>::max());
-  // Kernels and communication of a pass wait for each other, and communication
-  // takes nothing from the chip: for comparison with closed forms.
-  bool serial = false;
+  // For comparison with closed forms: dimensions whose communication is waited
+  // for, and whether communication takes its share of the chip.
+  DimensionSet waited = {};
+  bool chip_sharing = true;
   // If given, is told now and then what is being done and how much of it is.
   std::function<void(std::string_view stage, double done)> progress = {};
 };

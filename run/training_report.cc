@@ -12,14 +12,17 @@ void FillTrainingThroughput(const Model& model, const System& system,
       static_cast<double>(plan.global_batch()) * plan.sequence();
   const double chips = static_cast<double>(plan.degrees().ranks());
   const double peak = system.chip().peak(plan.precision())->value();
-  const double model_flops =
-      TrainingModelFlops(model, plan.global_batch(), plan.sequence(),
-                         AttentionCount::kFull)
-          .value();
+  const auto flops = [&](AttentionCount count) {
+    return TrainingModelFlops(model, plan.global_batch(), plan.sequence(),
+                              count)
+        .value();
+  };
+  const double model_flops = flops(AttentionCount::kFull);
   report.set_tokens_per_s(tokens / step_s);
   report.set_tokens_per_s_per_chip(tokens / step_s / chips);
   report.set_model_tflops_per_chip(model_flops / step_s / chips / 1e12);
   report.set_mfu(model_flops / step_s / chips / peak);
+  report.set_mfu_causal(flops(AttentionCount::kCausal) / step_s / chips / peak);
   report.set_hfu((model_flops + recomputed.value()) / step_s / chips / peak);
 }
 

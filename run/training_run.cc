@@ -35,15 +35,17 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   ASSIGN_OR_RETURN(KernelTimer timer, KernelTimer::Create(chip, on.kernels));
   OpTimeCache cache(std::move(timer));
   const auto timed = [&](const Op& op) {
-    KernelWork work = ToKernelWork(cache.Time(op), chip, on.kernels);
+    KernelWork work = ToKernelWork(op, cache.Time(op), chip, on.kernels);
     work.facts.op = cache.Id(op);
     return work;
   };
   PassOptions pass{.merge = !options.detail,
                    .overlap_weight_gradient = plan.overlap_weight_gradient(),
-                   .serial = options.serial};
-  if (plan.overlap_tensor()) pass.tensor_chunks = plan.degrees().tensor;
-  if (!options.serial) {
+                   .waited = options.waited};
+  if (plan.overlap_tensor() && !options.waited.Has(Dimension::kTensor)) {
+    pass.tensor_chunks = plan.degrees().tensor;
+  }
+  if (options.chip_sharing) {
     pass.exchange_share = {.compute = on.system.collectives().compute_share,
                            .memory = on.system.collectives().memory_share};
   }

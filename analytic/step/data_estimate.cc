@@ -11,9 +11,44 @@ const GroupSpan& GroupSpans::of(GroupFamily family) {
   std::optional<GroupSpan>& span = known_[static_cast<size_t>(family)];
   if (span) return *span;
   if (placement_.Size(family) == 1) return span.emplace();
-  std::vector<int> chips = placement_.Members(family, 0);
-  for (int& member : chips) member = placement_.ChipOf(member);
-  return span.emplace(prices_.Span(chips));
+  const std::vector<int> members = placement_.Members(family, 0);
+  if (mapped_ || MayDiffer(members)) return span.emplace(Slowest(family));
+  return span.emplace(SpanOf(members));
+}
+
+GroupSpan GroupSpans::SpanOf(std::vector<int> members) const {
+  for (int& member : members) member = placement_.ChipOf(member);
+  return prices_.Span(members);
+}
+
+// Ranks next to each other within the group lie as far apart as the first two.
+// All groups lie alike if a group fills whole nodes or a node whole groups.
+bool GroupSpans::MayDiffer(absl::Span<const int> members) const {
+  const int64_t stride = members[1] - members[0];
+  const int64_t extent = stride * static_cast<int64_t>(members.size());
+  for (size_t i = 1; i < members.size(); ++i) {
+    if (members[i] - members[i - 1] != stride) return true;
+  }
+  if (extent <= chips_per_node_) return chips_per_node_ % extent != 0;
+  return extent % chips_per_node_ != 0 ||
+         (stride < chips_per_node_ && chips_per_node_ % stride != 0);
+}
+
+GroupSpan GroupSpans::Slowest(GroupFamily family) const {
+  // Large enough for bandwidth to count, and latency still.
+  constexpr Bytes kProbe(16'000'000);
+  GroupSpan slowest;
+  double most = -1;
+  for (int rank = 0; rank < placement_.ranks(); ++rank) {
+    if (placement_.Leader(family, rank) != rank) continue;
+    const GroupSpan span = SpanOf(placement_.Members(family, rank));
+    const double time =
+        prices_.Call(CommunicationKind::kAllGather, kProbe, span);
+    if (time <= most) continue;
+    most = time;
+    slowest = span;
+  }
+  return slowest;
 }
 
 namespace {
@@ -37,46 +72,63 @@ class DataEstimate {
     return q_.prices.Call(kind, std::max(Bytes(1), bytes), q_.spans.of(family));
   }
 
-  double Reduce(int64_t parameters, bool experts) const {
-    if (parameters == 0) return 0;
+  // Within the ranks that share one copy of the state, and between copies.
+  struct ReductionTime {
+    double shard = 0;
+    double across = 0;
+    double total() const { return shard + across; }
+    void operator+=(const ReductionTime& other) {
+      shard += other.shard;
+      across += other.across;
+    }
+  };
+
+  ReductionTime Reduce(int64_t parameters, bool experts) const {
+    if (parameters == 0) return {};
     const Bytes bytes = StorageBytes(q_.plan.gradient_precision(), parameters);
     if (!sharded(Sharding::kOptimizer)) {
-      return Time(experts ? GroupFamily::kExpertData : GroupFamily::kData,
-                  CommunicationKind::kAllReduce, bytes);
+      return {.shard =
+                  Time(experts ? GroupFamily::kExpertData : GroupFamily::kData,
+                       CommunicationKind::kAllReduce, bytes)};
     }
     const auto shard =
         experts ? GroupFamily::kExpertShard : GroupFamily::kShard;
     const auto replica =
         experts ? GroupFamily::kExpertReplica : GroupFamily::kReplica;
-    return Time(shard, CommunicationKind::kReduceScatter, bytes) +
-           Time(replica, CommunicationKind::kAllReduce,
-                Bytes(bytes.value() / q_.placement.Size(shard)));
+    return {.shard = Time(shard, CommunicationKind::kReduceScatter, bytes),
+            .across = Time(replica, CommunicationKind::kAllReduce,
+                           Bytes(bytes.value() / q_.placement.Size(shard)))};
   }
 
-  // Buckets of one micro-batch, and the last of them.
+  // Buckets of one micro-batch, and the last of them. What is reduced after
+  // every micro-batch leaves no bucket open at the end of a piece; copies add
+  // their sums up once.
   double Reduction() const {
-    double all = 0;
-    double last = 0;
+    const bool every = q_.plan.reduces_every_micro_batch();
+    ReductionTime all, last;
     RankParameters bucket;
     const auto flush = [&] {
-      last = Reduce(bucket.dense, false) + Reduce(bucket.experts, true);
+      if (bucket.total() == 0) return;
+      last = Reduce(bucket.dense, false);
+      last += Reduce(bucket.experts, true);
       all += last;
       bucket = {};
     };
-    for (const RankParameters& unit : q_.units) {
-      bucket += unit;
-      const Bytes full =
-          StorageBytes(q_.plan.gradient_precision(), bucket.total());
-      if (full >= q_.plan.bucket() || sharded(Sharding::kWeights)) flush();
+    for (const std::vector<RankParameters>& piece : q_.pieces) {
+      for (const RankParameters& unit : piece) {
+        bucket += unit;
+        const Bytes full =
+            StorageBytes(q_.plan.gradient_precision(), bucket.total());
+        if (full >= q_.plan.bucket() || sharded(Sharding::kWeights)) flush();
+      }
+      if (every) flush();
     }
-    if (bucket.total() > 0) flush();
-    const bool every = q_.plan.reduces_every_micro_batch();
-    const double times = every ? q_.plan.micro_batches() : 1;
-    const bool hides =
-        q_.overlap && (every || q_.plan.overlap_gradient_reduction());
-    if (!hides) return all * times;
+    flush();
+    const double times = every ? q_.rounds : 1;
+    const double whole = all.shard * times + all.across;
+    if (!q_.overlap || !q_.plan.overlap_gradient_reduction()) return whole;
     const double behind = every ? q_.step_backward_s : q_.last_backward_s;
-    return std::max(last, all * times - behind);
+    return std::max(last.total(), whole - behind);
   }
 
   double GatherTime(const RankParameters& unit) const {
@@ -97,15 +149,18 @@ class DataEstimate {
     if (!sharded(Sharding::kOptimizer)) return 0;
     RankParameters held;
     double units = 0;
-    for (const RankParameters& unit : q_.units) {
-      held += unit;
-      units += GatherTime(unit);
+    double first = 0;
+    for (const std::vector<RankParameters>& piece : q_.pieces) {
+      for (const RankParameters& unit : piece) {
+        held += unit;
+        first = GatherTime(unit);
+        units += first;
+      }
     }
-    const double first = q_.units.empty() ? 0 : GatherTime(q_.units.back());
     if (sharded(Sharding::kWeights)) {
       const bool again = q_.plan.reshards_after_forward();
-      const double all = again ? 2 * units * q_.plan.micro_batches() : units;
-      if (!q_.overlap) return all;
+      const double all = again ? 2 * units * q_.rounds : units;
+      if (!q_.overlap || !q_.plan.overlap_parameter_gather()) return all;
       return std::max(
           first, all - q_.step_forward_s - (again ? q_.step_backward_s : 0));
     }
@@ -130,7 +185,9 @@ class DataEstimate {
 
   double Optimizer() const {
     RankParameters held;
-    for (const RankParameters& unit : q_.units) held += unit;
+    for (const std::vector<RankParameters>& piece : q_.pieces) {
+      for (const RankParameters& unit : piece) held += unit;
+    }
     const auto share = [](int64_t count, int ranks) {
       return (count + ranks - 1) / ranks;
     };

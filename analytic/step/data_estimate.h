@@ -15,15 +15,27 @@ namespace orrery {
 // How the groups of a placement lie on the machine of a price list.
 class GroupSpans {
  public:
-  // Both must outlive the spans.
-  GroupSpans(const Placement& placement, PriceList& prices)
-      : placement_(placement), prices_(prices) {}
+  // Placement and prices must outlive the spans.
+  GroupSpans(const Placement& placement, const ParallelLayout& layout,
+             int chips_per_node, PriceList& prices)
+      : placement_(placement),
+        chips_per_node_(chips_per_node),
+        mapped_(!layout.rank_map.empty()),
+        prices_(prices) {}
 
-  // Of rank 0's group; found once.
+  // Of rank 0's group, or, where groups lie on nodes in different ways, of the
+  // one that is slowest: all wait for it in the end. Found once.
   const GroupSpan& of(GroupFamily family);
 
  private:
+  GroupSpan SpanOf(std::vector<int> members) const;
+  // Whether groups like this one may cross nodes in other places.
+  bool MayDiffer(absl::Span<const int> members) const;
+  GroupSpan Slowest(GroupFamily family) const;
+
   const Placement& placement_;
+  int chips_per_node_;
+  bool mapped_;
   PriceList& prices_;
   std::array<std::optional<GroupSpan>, kGroupFamilies> known_;
 };
@@ -34,8 +46,11 @@ struct DataQuestion {
   const Placement& placement;
   GroupSpans& spans;
   PriceList& prices;
-  // Parameters of the rank's units in the order in which gradients come.
-  std::vector<RankParameters> units;
+  // Parameters of the rank's units, piece by piece, in the order in which
+  // gradients come.
+  std::vector<std::vector<RankParameters>> pieces;
+  // Micro-batches that a piece sees.
+  double rounds = 1;
   double step_backward_s = 0;
   double last_backward_s = 0;  // of the last micro-batch
   double step_forward_s = 0;

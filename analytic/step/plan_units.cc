@@ -4,11 +4,12 @@
 
 namespace orrery {
 
-PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan, bool overlap,
-                     PriceList& prices, const ExchangeSpans& spans)
+PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
+                     DimensionSet waited, PriceList& prices,
+                     const ExchangeSpans& spans)
     : model_(model),
       plan_(plan),
-      overlap_(overlap),
+      waited_(waited),
       prices_(prices),
       spans_(spans),
       // The rank with the fullest experts: the others wait for it.
@@ -39,7 +40,7 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan, bool overlap,
 
 int PlanUnits::Add(const LayerOps& ops, const RankParameters& parameters) {
   const Bytes kept = KeptBytes(ops, plan_);
-  units_.push_back({.time = EstimateUnit(ops, plan_, overlap_, prices_, spans_),
+  units_.push_back({.time = EstimateUnit(ops, plan_, waited_, prices_, spans_),
                     .kept = kept,
                     .recomputed = orrery::KeptBytes(ops, kNoModule) - kept,
                     .parameters = parameters});

@@ -2,7 +2,7 @@
 // PlanUnits: the units of a plan's stages (embedding, layers, head), each with
 // its time, memory and parameters on paper.
 //
-//   const PlanUnits units(model, plan, overlap, prices, spans);
+//   const PlanUnits units(model, plan, waited, prices, spans);
 //   for (const int id : units.of_stage(0)) units[id].time;
 //
 // Layers of the same kind share an estimate.
@@ -30,7 +30,7 @@ class PlanUnits {
     RankParameters parameters;
   };
 
-  PlanUnits(const Model& model, const TrainingPlan& plan, bool overlap,
+  PlanUnits(const Model& model, const TrainingPlan& plan, DimensionSet waited,
             PriceList& prices, const ExchangeSpans& spans);
 
   const Unit& operator[](int id) const {
@@ -61,7 +61,7 @@ class PlanUnits {
 
   const Model& model_;
   const TrainingPlan& plan_;
-  bool overlap_;
+  DimensionSet waited_;
   PriceList& prices_;
   const ExchangeSpans& spans_;
   LayerShape shape_;

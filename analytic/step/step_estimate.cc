@@ -37,21 +37,21 @@ struct HopTimes {
 class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
-               const TrainingPlan& plan, bool overlap, PriceList& prices)
+               const TrainingPlan& plan, DimensionSet waited, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
         placement_(plan.layout()),
         layout_(plan.layout().stages),
-        overlap_(overlap),
+        waited_(waited),
         prices_(prices),
-        spans_(placement_, prices),
+        spans_(placement_, plan.layout(), system.chips_per_node(), prices),
         exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
                    .context = spans_.of(GroupFamily::kContext),
                    .expert = spans_.of(GroupFamily::kExpert),
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan.layout())},
-        units_(model, plan, overlap, prices, exchanges_),
+        units_(model, plan, waited, prices, exchanges_),
         hop_(MakeHop()) {}
 
   StepEstimate Estimate() {
@@ -138,11 +138,12 @@ class PlanEstimate {
                          .placement = placement_,
                          .spans = spans_,
                          .prices = prices_,
-                         .units = ParametersInBackwardOrder(rank),
+                         .pieces = ParametersInBackwardOrder(rank),
+                         .rounds = layout_.bidirectional() ? m / 2 : m,
                          .step_backward_s = m * work.backward(),
                          .last_backward_s = work.backward(),
                          .step_forward_s = m * work.forward.total(),
-                         .overlap = overlap_,
+                         .overlap = !waited_.Has(Dimension::kData),
                          .shares_tie = SharesTie(rank)});
   }
 
@@ -216,15 +217,18 @@ class PlanEstimate {
     return hop;
   }
 
-  std::vector<RankParameters> ParametersInBackwardOrder(int rank) const {
-    std::vector<RankParameters> parameters;
+  std::vector<std::vector<RankParameters>> ParametersInBackwardOrder(
+      int rank) const {
+    std::vector<std::vector<RankParameters>> pieces;
     for (int piece = layout_.pieces() - 1; piece >= 0; --piece) {
       const absl::Span<const int> units = Units(rank, piece);
+      std::vector<RankParameters>& parameters = pieces.emplace_back();
+      parameters.reserve(units.size());
       for (auto it = units.rbegin(); it != units.rend(); ++it) {
         parameters.push_back(units_[*it].parameters);
       }
     }
-    return parameters;
+    return pieces;
   }
 
   bool SharesTie(int rank) const {
@@ -273,7 +277,7 @@ class PlanEstimate {
   const TrainingPlan& plan_;
   Placement placement_;
   const StageLayout& layout_;
-  bool overlap_;
+  DimensionSet waited_;
   PriceList& prices_;
   GroupSpans spans_;
   ExchangeSpans exchanges_;
@@ -294,8 +298,7 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
   StepEstimate estimate =
-      PlanEstimate(*model_, *system_, plan, options.overlap, prices_)
-          .Estimate();
+      PlanEstimate(*model_, *system_, plan, options.waited, prices_).Estimate();
   estimate.peak += reserved_;
   return estimate;
 }

@@ -22,15 +22,16 @@
 #include "base/units.h"
 #include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
+#include "topology/traffic/dimension_set.h"
 #include "workload/model/model.h"
 #include "workload/plan/training_plan.h"
 
 namespace orrery {
 
 struct EstimateOptions {
-  // Communication is assumed to hide where the plan lets it; otherwise every
-  // exchange is waited for.
-  bool overlap = true;
+  // Communication is assumed to hide where the plan lets it; of these
+  // dimensions it is waited for.
+  DimensionSet waited = {};
 };
 
 // Seconds of the rank with most work; they sum to the step.

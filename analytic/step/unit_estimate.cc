@@ -19,9 +19,9 @@ struct PricedSteps {
 class UnitPricer {
  public:
   // Tensor exchanges run in so many chunks.
-  UnitPricer(PriceList& prices, const ExchangeSpans& spans, bool overlap,
+  UnitPricer(PriceList& prices, const ExchangeSpans& spans, DimensionSet waited,
              int chunks)
-      : prices_(prices), spans_(spans), overlap_(overlap), chunks_(chunks) {}
+      : prices_(prices), spans_(spans), waited_(waited), chunks_(chunks) {}
 
   PricedSteps Price(const std::vector<LayerStep>& steps) {
     PricedSteps priced{steps};
@@ -62,7 +62,7 @@ class UnitPricer {
   // beside it; the blocks of a ring behind the attention of the blocks before.
   double Exposed(const PricedSteps& list, size_t i) {
     const double time = list.seconds[i];
-    if (!overlap_) return time;
+    if (waited_.Has(DimensionOf(list.steps[i].exchange()->group))) return time;
     const double product = ChunkedWith(list, i);
     if (product <= 0) return std::max(0.0, time - Beside(list, i));
     // In n pieces: the longer of the two, and a piece of the other to begin or
@@ -116,7 +116,7 @@ class UnitPricer {
 
   PriceList& prices_;
   const ExchangeSpans& spans_;
-  bool overlap_;
+  DimensionSet waited_;
   int chunks_;
 };
 
@@ -151,10 +151,13 @@ double KernelsOfModule(const PricedSteps& list, int module_index) {
 // `after_own`: only those that follow the module's own product; a gather before
 // it is waited for.
 void Hide(const PricedSteps& list, const PricedSteps& behind, bool after_own,
-          PassEstimate& pass) {
+          DimensionSet waited, PassEstimate& pass) {
   for (size_t i = 0; i < list.steps.size(); ++i) {
     const LayerStep& step = list.steps[i];
-    if (step.exchange() == nullptr) continue;
+    if (step.exchange() == nullptr ||
+        waited.Has(DimensionOf(step.exchange()->group))) {
+      continue;
+    }
     const bool first =
         i == 0 || list.steps[i - 1].module_index != step.module_index;
     if (after_own && first) continue;
@@ -197,11 +200,11 @@ UnitEstimate& UnitEstimate::operator+=(const UnitEstimate& other) {
 }
 
 UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
-                          bool overlap, PriceList& prices,
+                          DimensionSet waited, PriceList& prices,
                           const ExchangeSpans& spans) {
   const auto all = [](const LayerStep&) { return true; };
   const int chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1;
-  UnitPricer pricer(prices, spans, overlap, chunks);
+  UnitPricer pricer(prices, spans, waited, chunks);
   const PricedSteps forward = pricer.Price(ops.forward);
   const PricedSteps inputs = pricer.Price(ops.input_gradient);
   const PricedSteps weights = pricer.Price(ops.weight_gradient);
@@ -214,15 +217,15 @@ UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
   const bool apart = plan.schedule() == PipelineSchedule::kZeroBubbleH1 ||
                      plan.schedule() == PipelineSchedule::kZeroBubbleV ||
                      !plan.overlap_weight_gradient();
-  if (overlap && !apart) {
+  if (!apart) {
     // Weight gradients hide the exchange of their module's input gradient, and
     // what they need again comes while that is computed.
-    Hide(inputs, weights, /*after_own=*/true, unit.input_gradient);
-    Hide(weights, inputs, /*after_own=*/false, unit.weight_gradient);
+    Hide(inputs, weights, /*after_own=*/true, waited, unit.input_gradient);
+    Hide(weights, inputs, /*after_own=*/false, waited, unit.weight_gradient);
   }
   const bool full = plan.recompute() == Recompute::kFull;
   const ModuleSet modules = plan.recomputed_modules();
-  if (full || !modules.empty()) {
+  if (ops.checkpointed && (full || !modules.empty())) {
     AddSteps(
         forward,
         [&](const LayerStep& step) {

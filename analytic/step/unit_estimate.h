@@ -6,6 +6,7 @@
 
 #include "analytic/collective/group_cost.h"
 #include "analytic/step/price_list.h"
+#include "topology/traffic/dimension_set.h"
 #include "workload/model/layer.h"
 #include "workload/plan/training_plan.h"
 
@@ -47,9 +48,9 @@ struct UnitEstimate {
   }
 };
 
-// Without `overlap` every exchange is exposed in full.
+// Exchanges of dimensions that are waited for are exposed in full.
 UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
-                          bool overlap, PriceList& prices,
+                          DimensionSet waited, PriceList& prices,
                           const ExchangeSpans& spans);
 
 }  // namespace orrery

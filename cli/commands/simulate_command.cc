@@ -75,7 +75,6 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
   if (json != "-") RETURN_IF_ERROR(Print(ReportText(report)).status());
-  RETURN_IF_ERROR(CheckBounds(report));
   if (fits) return ExitCode::kDone;
   if (json != "-") {
     RETURN_IF_ERROR(

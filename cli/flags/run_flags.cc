@@ -2,7 +2,6 @@
 
 #include "base/format.h"
 #include "base/status.h"
-#include "base/units_text.h"
 #include "cli/flags/memory_budget.h"
 #include "cli/flags/network_flags.h"
 
@@ -60,19 +59,6 @@ absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
   options.detail = kernels == "each";
   ASSIGN_OR_RETURN(options.memory, ReadMemoryBudget(arguments));
   return options;
-}
-
-absl::Status CheckBounds(const pb::Report& report) {
-  const double step = report.step_time_s();
-  const pb::Report::Bounds& bounds = report.bounds();
-  if (step >= bounds.lower_s() && step <= bounds.upper_s()) {
-    return absl::OkStatus();
-  }
-  return absl::InternalError(fmt::format(
-      "the simulated step of {} is outside its bounds, {} to {}: a bug of "
-      "Orrery; please report the scenario",
-      SecondsText(step), SecondsText(bounds.lower_s()),
-      SecondsText(bounds.upper_s())));
 }
 
 }  // namespace orrery

@@ -6,7 +6,6 @@
 
 #include "cli/flags/command.h"
 #include "cli/flags/scenario.h"
-#include "proto/report.pb.h"
 #include "run/simulated_run.h"
 
 namespace orrery {
@@ -20,8 +19,5 @@ std::vector<Flag> RunFlags();
 // From the flags, else from the scenario.
 absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
                                           const ResolvedScenario& scenario);
-
-// An internal error if a simulated step lies outside its bounds.
-absl::Status CheckBounds(const pb::Report& report);
 
 }  // namespace orrery

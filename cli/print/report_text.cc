@@ -103,7 +103,9 @@ std::string ReportText(const pb::Report& report) {
   line("tokens per second and chip", Count(report.tokens_per_s_per_chip()));
   line("model TFLOP/s per chip",
        fmt::format("{:.1f}", report.model_tflops_per_chip()));
-  line("MFU", fmt::format("{:.1f} %", 100 * report.mfu()));
+  line("MFU (attention in full)", fmt::format("{:.1f} %", 100 * report.mfu()));
+  line("MFU (causal pairs only)",
+       fmt::format("{:.1f} %", 100 * report.mfu_causal()));
   line("HFU (recomputation included)",
        fmt::format("{:.1f} %", 100 * report.hfu()));
   if (report.has_breakdown()) text += "\n" + BreakdownText(report);

@@ -21,16 +21,21 @@ Duration Alone(const Transfers& transfers, const TransferPlans::Step& step) {
                   step.work > 0 ? FromSeconds(step.work / rate) : Duration(0));
 }
 
+// How long tasks take.
+struct TaskTimes {
+  IdVector<CallId, Duration> calls;
+  // Of kernels, a multiple of their time alone.
+  IdVector<RoleId, double> slowness;
+};
+
 class PathRun {
  public:
-  PathRun(const Program& program, const Transfers& transfers)
+  PathRun(const Program& program, TaskTimes times)
       : program_(program),
+        times_(std::move(times)),
         streams_(program.streams().size()),
         heads_(program.ranks().size() * streams_),
         groups_(program.groups().size()) {
-    for (const CallId id : program.calls().ids()) {
-      calls_.Add(ShortestTime(transfers, transfers.plan_of_call[id]));
-    }
     for (const RankId rank : program.ranks().ids()) {
       const Role& role = program.role_of(rank);
       // Written before it is read.
@@ -120,8 +125,9 @@ class PathRun {
     }
     if (!IsCommunication(task.kind)) {
       if (task.kind == TaskKind::kKernel) {
-        ready +=
-            SoloDuration(role.kernel(task), program_.ranks()[rank].slowness);
+        ready += SoloDuration(role.kernel(task),
+                              program_.ranks()[rank].slowness *
+                                  times_.slowness[program_.ranks()[rank].role]);
       }
       End(rank, stream, ready);
       return true;
@@ -133,7 +139,8 @@ class PathRun {
     meeting.ready = std::max(meeting.ready, ready);
     head.arrived = true;
     if (++meeting.arrived < static_cast<int32_t>(members.size())) return false;
-    const Duration end = meeting.ready + calls_[program_.call_of(rank, task)];
+    const Duration end =
+        meeting.ready + times_.calls[program_.call_of(rank, task)];
     meeting = {};
     for (const GroupMember& member : members) {
       At(member.rank, Index(member.stream)).arrived = false;
@@ -155,18 +162,107 @@ class PathRun {
   }
 
   const Program& program_;
+  TaskTimes times_;
   size_t streams_;
   std::vector<Head> heads_;
   IdVector<GroupId, Meeting> groups_;
-  IdVector<CallId, Duration> calls_;
   std::vector<std::unique_ptr<Duration[]>> ends_;  // by rank and task
   std::vector<std::pair<RankId, size_t>> awake_;
 };
 
-}  // namespace
+// What a plan can have on resources at one time: of a chain one step, otherwise
+// all of them.
+void AddAtOnce(const TransferPlans& plans, PlanId plan,
+               std::vector<ResourceUse>& uses) {
+  const size_t begin = uses.size();
+  for (int32_t i = 0; i < plans.step_count(plan); ++i) {
+    const absl::Span<const ResourceUse> step = plans.step(plan, i).uses;
+    uses.insert(uses.end(), step.begin(), step.end());
+  }
+  if (plans.is_chain(plan)) return;
+  const auto first = uses.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::sort(first, uses.end(), [](const ResourceUse& a, const ResourceUse& b) {
+    return a.resource < b.resource;
+  });
+  size_t kept = begin;
+  for (size_t i = begin; i < uses.size(); ++i) {
+    if (kept > begin && uses[kept - 1].resource == uses[i].resource) {
+      uses[kept - 1] += uses[i];
+    } else {
+      uses[kept++] = uses[i];
+    }
+  }
+  uses.resize(kept);
+}
 
-Duration ShortestTime(const Transfers& transfers, PlanId plan) {
-  if (transfers.plans.is_chain(plan)) return SerialTime(transfers, plan);
+// The most that calls can put on each resource at one time. Groups with a
+// stream of a rank in common run one after the other, so of those that have
+// their first member in common the one with most counts.
+IdVector<ResourceId, double> MostAtOnce(const Program& program,
+                                        const Transfers& transfers) {
+  std::vector<std::pair<std::pair<RankId, StreamId>, GroupId>> groups;
+  for (const GroupId id : program.groups().ids()) {
+    const GroupMember& first = program.members(id).front();
+    groups.push_back({{first.rank, first.stream}, id});
+  }
+  std::sort(groups.begin(), groups.end());
+  IdVector<ResourceId, double> most(transfers.capacities.size(), 0);
+  IdVector<ResourceId, double> here(transfers.capacities.size(), 0);
+  std::vector<ResourceUse> uses;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const ProgramGroup& group = program.groups()[groups[i].second];
+    for (int32_t c = 0; c < group.call_count; ++c) {
+      const auto call =
+          static_cast<CallId>(static_cast<int32_t>(group.first_call) + c);
+      AddAtOnce(transfers.plans, transfers.plan_of_call[call], uses);
+    }
+    if (i + 1 < groups.size() && groups[i + 1].first == groups[i].first) {
+      continue;
+    }
+    for (const ResourceUse& use : uses) {
+      here[use.resource] = std::max(here[use.resource], use.weight);
+    }
+    for (const ResourceUse& use : uses) {
+      most[use.resource] += std::exchange(here[use.resource], 0);
+    }
+    uses.clear();
+  }
+  return most;
+}
+
+// By how much the kernels of a role can be slowed down: nothing if they can be
+// stopped. A kernel needs all of its chip at most.
+std::optional<double> MostSlowness(const Role& role, size_t streams) {
+  double compute = 1;
+  double memory = 1;
+  int with_kernels = 0;
+  for (size_t s = 0; s < streams; ++s) {
+    ChipShare most;
+    bool has_kernels = false;
+    for (TaskId t = role.stream_begin(static_cast<StreamId>(s));
+         t != role.stream_end(static_cast<StreamId>(s));
+         t = static_cast<TaskId>(static_cast<int32_t>(t) + 1)) {
+      const Task& task = role.task(t);
+      has_kernels |= task.kind == TaskKind::kKernel;
+      if (!IsCommunication(task.kind)) continue;
+      const ChipShare& share = role.communication(task).share;
+      most.compute = std::max(most.compute, share.compute);
+      most.memory = std::max(most.memory, share.memory);
+    }
+    compute -= most.compute;
+    memory -= most.memory;
+    with_kernels += has_kernels ? 1 : 0;
+  }
+  const double left = std::min(compute, memory);
+  // What doubles leave of nothing.
+  constexpr double kNothing = 1e-6;
+  if (left < kNothing) return std::nullopt;
+  return std::max(1.0, with_kernels / left);
+}
+
+// The longest path through the steps of a plan, each as long as `time` says.
+template <class TimeOf>
+Duration LongestChain(const Transfers& transfers, PlanId plan, TimeOf time) {
   const auto steps = static_cast<size_t>(transfers.plans.step_count(plan));
   std::vector<Duration> start(steps);
   std::vector<int32_t> waits(steps);
@@ -180,7 +276,7 @@ Duration ShortestTime(const Transfers& transfers, PlanId plan) {
     const int32_t i = ready.back();
     ready.pop_back();
     const TransferPlans::Step step = transfers.plans.step(plan, i);
-    const Duration end = start[static_cast<size_t>(i)] + Alone(transfers, step);
+    const Duration end = start[static_cast<size_t>(i)] + time(step);
     longest = std::max(longest, end);
     for (const int32_t next : step.successors) {
       const auto n = static_cast<size_t>(next);
@@ -189,6 +285,14 @@ Duration ShortestTime(const Transfers& transfers, PlanId plan) {
     }
   }
   return longest;
+}
+
+}  // namespace
+
+Duration ShortestTime(const Transfers& transfers, PlanId plan) {
+  return LongestChain(transfers, plan, [&](const TransferPlans::Step& step) {
+    return Alone(transfers, step);
+  });
 }
 
 Duration SerialTime(const Transfers& transfers, PlanId plan) {
@@ -200,7 +304,45 @@ Duration SerialTime(const Transfers& transfers, PlanId plan) {
 }
 
 Duration LongestPath(const Program& program, const Transfers& transfers) {
-  return PathRun(program, transfers).Run();
+  TaskTimes times;
+  for (const CallId id : program.calls().ids()) {
+    times.calls.Add(ShortestTime(transfers, transfers.plan_of_call[id]));
+  }
+  times.slowness.resize(program.roles().size(), 1);
+  return PathRun(program, std::move(times)).Run();
+}
+
+std::optional<Duration> SlowestPath(const Program& program,
+                                    const Transfers& transfers) {
+  if (transfers.arbitration != Arbitration::kFlowFair) return std::nullopt;
+  TaskTimes times;
+  const IdVector<ResourceId, double> most = MostAtOnce(program, transfers);
+  // So that no path leaves the range of time.
+  const double longest =
+      kMaxSeconds / static_cast<double>(program.task_count() + 1);
+  bool in_range = true;
+  const auto worst = [&](const TransferPlans::Step& step) {
+    double rate = step.rate_cap;
+    for (const ResourceUse& use : step.uses) {
+      rate = std::min(rate,
+                      transfers.capacities[use.resource] / most[use.resource]);
+    }
+    const double seconds = step.work > 0 ? step.work / rate : 0;
+    if (seconds < longest) return step.latency + FromSeconds(seconds);
+    in_range = false;
+    return Duration(0);
+  };
+  for (const CallId id : program.calls().ids()) {
+    times.calls.Add(LongestChain(transfers, transfers.plan_of_call[id], worst));
+  }
+  if (!in_range) return std::nullopt;
+  for (const Role& role : program.roles()) {
+    const std::optional<double> slowness =
+        MostSlowness(role, program.streams().size());
+    if (!slowness) return std::nullopt;
+    times.slowness.Add(*slowness);
+  }
+  return PathRun(program, std::move(times)).Run();
 }
 
 }  // namespace orrery

@@ -1,12 +1,18 @@
 #pragma once
-// The longest path through a program: how long it takes if nothing is shared.
+// The longest path through a program: how long it takes at best, if nothing is
+// shared, and at worst, if everything is shared all the time.
 //
 // Streams are in order, dependencies are kept and members of a group wait for
-// one another, as in the engine; but every kernel has its chip and every
-// transfer its links to itself. No run of the program can be shorter. It is
-// computed by itself, without the engine's queue, so that it can contradict it.
+// one another, as in the engine; but every task takes a time that is known
+// beforehand: with its chip and its links to itself, or with all who could ever
+// be there at once. A task that takes longer never lets another end earlier, so
+// no run of the program is shorter than the one or longer than the other. Both
+// are computed by themselves, from the program and the plans of its calls,
+// without the engine, so that they can contradict it.
 //
 // Cost: O(tasks + dependencies), eight bytes per task of every rank.
+#include <optional>
+
 #include "base/units.h"
 #include "sim/sharing/transfer_plan.h"
 #include "workload/program/program.h"
@@ -20,5 +26,13 @@ Duration SerialTime(const Transfers& transfers, PlanId plan);
 
 // Requires: the program does not stall.
 Duration LongestPath(const Program& program, const Transfers& transfers);
+
+// The same with the worst sharing. Of a resource, a step of a call gets at
+// least what is fair among all calls that can be under way at once, one per
+// stream of a rank; a kernel gets what the communication of all other streams
+// of its rank leaves of the chip. Nothing if that may be nothing, or if links
+// are not shared flow by flow.
+std::optional<Duration> SlowestPath(const Program& program,
+                                    const Transfers& transfers);
 
 }  // namespace orrery

@@ -10,29 +10,25 @@ namespace {
 
 // A byte of rounding in a sum of many, or a picosecond at each change of a
 // rate, must not make a bound fail.
-constexpr double kRounding = 1 - 1e-9;
+constexpr double kRounding = 1e-9;
 
 }  // namespace
 
 StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
-                    const RunResult& result, Duration critical_path) {
+                    const PathBounds& paths) {
   StepBounds bounds;
   const Program& program = placed.program;
-  bounds.critical_path = FromSeconds(ToSeconds(critical_path) * kRounding);
-  for (const RoleWork& work : placed.work) {
-    bounds.busiest = std::max(bounds.busiest, work.total());
-  }
-  for (const ResourceId id : result.carried.ids()) {
-    const double seconds = result.carried[id] / transfers.capacities[id];
-    bounds.busiest = std::max(bounds.busiest, FromSeconds(seconds * kRounding));
-  }
+  bounds.critical_path =
+      FromSeconds(ToSeconds(paths.longest) * (1 - kRounding));
   // Everything one after the other: the kernels of every role, which its ranks
   // run at the same time, and every call of every group, which may share a link
   // with any other.
   for (const RoleWork& work : placed.work) {
+    bounds.busiest = std::max(bounds.busiest, work.total());
     bounds.upper = AddTimes(bounds.upper, work.total());
   }
   IdVector<CallId, Duration> solo;
+  IdVector<CallId, int64_t> times(program.calls().size(), 0);
   for (const CallId id : program.calls().ids()) {
     solo.Add(SerialTime(transfers, transfers.plan_of_call[id]));
   }
@@ -44,10 +40,28 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
       if (counted[group]) continue;
       counted[group] = true;
       for (const TaskId task : role.slots()[slot].sequence) {
-        bounds.upper =
-            AddTimes(bounds.upper, solo[program.call_of(id, role.task(task))]);
+        const CallId call = program.call_of(id, role.task(task));
+        bounds.upper = AddTimes(bounds.upper, solo[call]);
+        ++times[call];
       }
     }
+  }
+  if (paths.slowest) {
+    const Duration slowest =
+        FromSeconds(ToSeconds(*paths.slowest) * (1 + kRounding));
+    bounds.upper = std::min(bounds.upper, slowest);
+  }
+  IdVector<ResourceId, double> load(transfers.capacities.size(), 0);
+  for (const CallId id : program.calls().ids()) {
+    for (const ResourceUse& use :
+         transfers.plans.TotalLoad(transfers.plan_of_call[id])) {
+      load[use.resource] += use.weight * static_cast<double>(times[id]);
+    }
+  }
+  for (const ResourceId id : load.ids()) {
+    const double seconds = load[id] / transfers.capacities[id];
+    bounds.busiest =
+        std::max(bounds.busiest, FromSeconds(seconds * (1 - kRounding)));
   }
   return bounds;
 }

@@ -2,11 +2,13 @@
 // Between which times a simulated step must lie.
 //
 // No run is shorter than the longest path through its graph with everything to
-// itself, or than its busiest chip or link needs for what it carried; none is
-// longer than everything one after the other. A run outside is a bug, and the
-// caller must say so (`bounds.Hold(end)`).
+// itself, or than its busiest chip or link needs for what the calls put on it;
+// none is longer than the longest path with the worst sharing, or than
+// everything one after the other. All of it follows from the program and the
+// plans of its calls; the engine has no part in it. A run outside is a bug.
+#include <optional>
+
 #include "base/units.h"
-#include "sim/engine/run_result.h"
 #include "sim/sharing/transfer_plan.h"
 #include "workload/program/placed_program.h"
 
@@ -22,8 +24,13 @@ struct StepBounds {
   }
 };
 
-// `critical_path` is that of the program, or of one like it (see LongestPath).
+// The longest paths of a program, or of one like it (path_bound.h).
+struct PathBounds {
+  Duration longest{};
+  std::optional<Duration> slowest = std::nullopt;
+};
+
 StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
-                    const RunResult& result, Duration critical_path);
+                    const PathBounds& paths);
 
 }  // namespace orrery

@@ -28,6 +28,11 @@ ChipShare ChipSharing<Queue>::Held(const RankState& chip, RankId rank) const {
     held.compute += share.compute;
     held.memory += share.memory;
   });
+  ForEachStream(chip.spinning, [&](StreamId stream) {
+    const TaskId task = state_.streams[state_.IndexOf(rank, stream)].next;
+    held.compute +=
+        chip.role->communication(chip.role->task(task)).share.compute;
+  });
   return held;
 }
 
@@ -79,11 +84,23 @@ void ChipSharing<Queue>::SettleChip(RankId rank, Time now) {
 }
 
 template <EventQueue Queue>
+double ChipSharing<Queue>::WithLaunch(RankId rank, TaskId task,
+                                      double rate) const {
+  const Role& role = *state_.ranks[rank].role;
+  const KernelWork& kernel = role.kernel(role.task(task));
+  if (kernel.duration <= Duration(0)) return rate;
+  const double launch =
+      Picoseconds(kernel.facts.launch) / Picoseconds(kernel.duration);
+  return 1 / (launch + (1 - launch) / rate);
+}
+
+template <EventQueue Queue>
 void ChipSharing<Queue>::SetRate(RankId rank, StreamId stream, double rate,
                                  Time now) {
   const uint32_t index = state_.IndexOf(rank, stream);
   StreamState& state = state_.streams[index];
   Progress& progress = progress_[index];
+  if (rate > 0 && rate < 1) rate = WithLaunch(rank, state.next, rate);
   if (state.status == StreamStatus::kRunning) {
     if (rate == 1) return;
     const RankState& chip = state_.ranks[rank];

@@ -9,6 +9,16 @@
 //   rate = min(1, (1 - held compute) / compute demand,
 //                 (1 - held memory) / memory demand)
 //
+// of its work; its launch, which needs nothing of the chip, takes as long as it
+// takes. So a kernel of which l is launch goes through its duration at
+// 1 / (l + (1 - l) / rate).
+//
+// A collective that waits for its partners holds its compute units as well: its
+// kernel has been launched, and spins. It moves nothing, so it takes no
+// bandwidth. A transfer between two stages holds nothing while it waits: a
+// receive is posted early here, where programs post it when nothing else is
+// left to do.
+//
 // A kernel that starts on an idle chip never comes here: the engine schedules
 // its end at once. Only when something starts or ends beside it is the chip
 // marked, and its kernels' ends are moved when the instant is settled.
@@ -55,6 +65,9 @@ class ChipSharing {
   void SettleMarked(Time now);
   void SettleChip(RankId rank, Time now);
   ChipShare Held(const RankState& chip, RankId rank) const;
+  // Of a kernel whose work goes on at `rate`.
+  double WithLaunch(RankId rank, TaskId task, double rate) const;
+  // `rate` is that of the kernel's work.
   void SetRate(RankId rank, StreamId stream, double rate, Time now);
 
   EngineState& state_;

@@ -164,7 +164,8 @@ class EngineRun {
   void StartKernel(uint32_t index, RankId rank, const KernelWork& kernel) {
     RankState& chip = state_.ranks[rank];
     state_.streams[index].status = StreamStatus::kRunning;
-    const bool is_alone = chip.kernels == 0 && chip.communications == 0;
+    const bool is_alone =
+        chip.kernels == 0 && chip.communications == 0 && chip.spinning == 0;
     chip.kernels =
         static_cast<StreamMask>(chip.kernels | Bit(state_.StreamOf(index)));
     queue_.Schedule({EventPhase::kKernel, index},
@@ -185,7 +186,16 @@ class EngineRun {
     const GroupId group =
         program_.group_of(rank, static_cast<SlotId>(task.slot));
     state_.streams[index].status = StreamStatus::kArrived;
-    if (++arrived_[group] < program_.groups()[group].member_count) return;
+    if (++arrived_[group] < program_.groups()[group].member_count) {
+      if (task.kind == TaskKind::kCollective &&
+          role.communication(task).share.compute > 0) {
+        RankState& chip = state_.ranks[rank];
+        chip.spinning = static_cast<StreamMask>(chip.spinning |
+                                                Bit(state_.StreamOf(index)));
+        chips_.Mark(rank);
+      }
+      return;
+    }
     arrived_[group] = 0;
     StartCall(group, rank, role.communication(task).share);
     runner_.Start(group, transfers_.plan_of_call[program_.call_of(rank, task)],
@@ -209,6 +219,8 @@ class EngineRun {
                      MemoryEffect::When::kStart);
       }
       if (holds_chip) {
+        chip.spinning =
+            static_cast<StreamMask>(chip.spinning & ~Bit(member.stream));
         chip.communications =
             static_cast<StreamMask>(chip.communications | Bit(member.stream));
         chips_.Mark(member.rank);

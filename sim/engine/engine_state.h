@@ -42,6 +42,7 @@ struct RankState {
   double slowness = 1;
   StreamMask kernels = 0;         // streams that run a kernel
   StreamMask communications = 0;  // streams that communicate and hold a share
+  StreamMask spinning = 0;        // streams whose collective waits for partners
   bool is_dirty = false;          // its kernels' rates may have changed
 };
 

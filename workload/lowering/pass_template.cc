@@ -11,6 +11,7 @@ namespace {
 
 void WriteAgain(PassWriter& writer, const LayerOps& ops,
                 const Recomputation& again) {
+  if (!ops.checkpointed) return;
   std::vector<LayerStep> steps;
   for (const LayerStep& step : ops.forward) {
     if (again.full || step.modules.Meets(again.modules)) {

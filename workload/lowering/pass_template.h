@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "topology/traffic/dimension_set.h"
 #include "workload/model/layer.h"
 #include "workload/program/task.h"
 #include "workload/program/task_table.h"
@@ -60,8 +61,9 @@ struct PassOptions {
   // The weight gradients of a module run beside the exchange of its input's
   // gradient, in a backward pass that has both.
   bool overlap_weight_gradient = true;
-  // Every task waits for the one before it: nothing overlaps.
-  bool serial = false;
+  // Dimensions whose communication is waited for: it waits for the task before
+  // it, and the task after it for it. With all of them nothing overlaps.
+  DimensionSet waited = {};
 };
 
 PassTemplate ForwardPass(const LayerOps& ops, OpTimer timer,

@@ -9,12 +9,14 @@
 namespace orrery {
 namespace {
 
-// The demand of two kernels, one after the other, on the mean.
+// The demand of two kernels, one after the other, on the mean of their work.
 KernelWork Together(const KernelWork& a, const KernelWork& b) {
-  const double total = ToSeconds(a.duration + b.duration);
+  const double of_a = ToSeconds(a.duration - a.facts.launch);
+  const double of_b = ToSeconds(b.duration - b.facts.launch);
+  const double total = of_a + of_b;
   const auto mean = [&](double x, double y) {
     if (total <= 0 || x == y) return x;
-    const double sum = x * ToSeconds(a.duration) + y * ToSeconds(b.duration);
+    const double sum = x * of_a + y * of_b;
     return std::min(sum / total, std::max(x, y));
   };
   return {.duration = a.duration + b.duration,
@@ -59,8 +61,13 @@ bool PassWriter::IsDone(int32_t task) const {
   return pass_.tasks[i].is_kernel || awaited_[i];
 }
 
+bool PassWriter::IsWaitedFor(const PassTask& task) const {
+  return !task.is_kernel && options_.waited.Has(DimensionOf(task.group));
+}
+
 void PassWriter::Await(PassTask& task, const Tasks& after) {
-  if (options_.serial && !pass_.tasks.empty()) {
+  if (!pass_.tasks.empty() &&
+      (IsWaitedFor(task) || IsWaitedFor(pass_.tasks.back()))) {
     task.after.push_back(static_cast<int32_t>(pass_.tasks.size()) - 1);
   }
   for (const int32_t before : after) {
@@ -102,6 +109,7 @@ int32_t PassWriter::NewKernel(const Op& op, const KernelWork& timed,
 int32_t PassWriter::EmitKernel(const Op& op, const KernelWork& timed,
                                const Tasks& after) {
   const bool grows = options_.merge && open_kernel_ != kInput &&
+                     !IsWaitedFor(pass_.tasks.back()) &&
                      std::all_of(after.begin(), after.end(),
                                  [this](int32_t task) { return IsDone(task); });
   if (grows) {
@@ -290,7 +298,11 @@ void PassWriter::AddWeightOps(absl::Span<const LayerStep> steps) {
 
 PassTemplate PassWriter::Finish() && {
   Tasks exits = main_;
-  if (options_.serial && !pass_.tasks.empty()) {
+  // What is waited for at the beginning of the next pass waits for all of this.
+  const bool waits = options_.waited.Has(Dimension::kTensor) ||
+                     options_.waited.Has(Dimension::kContext) ||
+                     options_.waited.Has(Dimension::kExpert);
+  if (waits && !pass_.tasks.empty()) {
     exits.push_back(static_cast<int32_t>(pass_.tasks.size()) - 1);
   }
   if (side_) exits.insert(exits.end(), side_->begin(), side_->end());

@@ -46,6 +46,7 @@ class PassWriter {
   int32_t NewKernel(const Op& op, const KernelWork& timed, const Tasks& after);
   bool IsChunked(const Exchange& exchange) const;
   bool IsDone(int32_t task) const;
+  bool IsWaitedFor(const PassTask& task) const;
   void Await(PassTask& task, const Tasks& after);
   int32_t Append(PassTask task, std::string name, const KernelWork& kernel);
 

@@ -141,4 +141,18 @@ std::string_view Name(ExchangeGroup group) {
   return {};
 }
 
+Dimension DimensionOf(ExchangeGroup group) {
+  switch (group) {
+    case ExchangeGroup::kTensor:
+    case ExchangeGroup::kExpertTensor:
+      return Dimension::kTensor;
+    case ExchangeGroup::kContext:
+      return Dimension::kContext;
+    case ExchangeGroup::kExpert:
+      return Dimension::kExpert;
+  }
+  CHECK(false) << "no such group";
+  return {};
+}
+
 }  // namespace orrery

@@ -22,7 +22,9 @@
 // Recomputation: a kept tensor whose `modules` meet the recomputed set is not
 // kept, and the forward steps whose `modules` meet it run again before the
 // layer's backward pass. Under full recomputation only tensors marked
-// `layer_input` are kept and every forward step runs again.
+// `layer_input` are kept and every forward step runs again. The embedding and
+// the head are outside of what is checkpointed and never run again (Megatron-LM
+// checkpoints the layers of a transformer block).
 //
 // Bytes of kept tensors follow Korthikanti et al., arXiv 2205.05198, section 4.
 #include <cstdint>
@@ -33,6 +35,7 @@
 #include "base/units.h"
 #include "topology/traffic/call_shape.h"
 #include "topology/traffic/communication_kind.h"
+#include "topology/traffic/dimension.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
 #include "workload/model/module.h"
@@ -58,6 +61,8 @@ std::string_view Name(ExchangeKind kind);
 // What the network is asked for. A step of a ring sends a block to the next.
 CommunicationKind CommunicationKindOf(ExchangeKind kind);
 std::string_view Name(ExchangeGroup group);
+// For whose sake the group communicates.
+Dimension DimensionOf(ExchangeGroup group);
 
 // One collective. `bytes` is the whole tensor it works on: the gathered one of
 // an all-gather, the unreduced one of a reduce-scatter, all that a rank holds
@@ -105,6 +110,8 @@ struct LayerOps {
   std::vector<LayerStep> input_gradient;
   std::vector<LayerStep> weight_gradient;
   std::vector<KeptTensor> kept;
+  // Recomputation is about layers; what stands at the ends keeps all it needs.
+  bool checkpointed = true;
 };
 
 // The ops of `layer`. Layers from model.layers() on are the blocks of the

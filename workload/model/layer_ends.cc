@@ -18,6 +18,11 @@ void AddNorm(LayerBuilder& b, int64_t rows, ModuleSet modules) {
          kNoModule, /*layer_input=*/true);
 }
 
+LayerOps NotCheckpointed(LayerOps ops) {
+  ops.checkpointed = false;
+  return ops;
+}
+
 }  // namespace
 
 LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
@@ -45,10 +50,9 @@ LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
     Pointwise gradient = b.Elementwise(resident, 1, 1, 1);
     gradient.read += StorageBytes(DType::kInt8, resident);
     b.InputGradient(OpName::kDropout, gradient);
-    b.Keep("dropout_mask", resident, DType::kInt8, kNoModule,
-           /*layer_input=*/true);
+    b.Keep("dropout_mask", resident, DType::kInt8);
   }
-  return std::move(b).Build();
+  return NotCheckpointed(std::move(b).Build());
 }
 
 LayerOps BuildHead(const Model& model, const LayerShape& shape) {
@@ -76,7 +80,7 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
           .group = ExchangeGroup::kTensor,
           .bytes = StorageBytes(shape.activation, logits * shape.tensor)});
     }
-    return std::move(b).Build();
+    return NotCheckpointed(std::move(b).Build());
   }
 
   b.BeginModule();
@@ -97,7 +101,7 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
   gradient.read = StorageBytes(DType::kFp32, logits);
   b.InputGradient(OpName::kLoss, gradient);
   b.Keep("logits", logits, DType::kFp32);
-  return std::move(b).Build();
+  return NotCheckpointed(std::move(b).Build());
 }
 
 LayerOps BuildPredictionInput(const Model& model, const LayerShape& shape) {

@@ -128,6 +128,7 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
 }
 
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan) {
+  if (!ops.checkpointed) return KeptBytes(ops, kNoModule);
   return plan.recompute() == Recompute::kFull
              ? KeptInputBytes(ops)
              : KeptBytes(ops, plan.recomputed_modules());

@@ -35,9 +35,9 @@ constexpr bool IsCommunication(TaskKind kind) {
          kind == TaskKind::kReceive;
 }
 
-// What a kernel's time is made of, for reports and timelines; the engine does
-// not look at it. The rest of the duration is arithmetic. For kernels that were
-// merged into one task, the sums.
+// What a kernel's time is made of, for reports and timelines; of all this the
+// engine looks at the launch only. The rest of the duration is arithmetic. For
+// kernels that were merged into one task, the sums.
 struct KernelFacts {
   Duration launch{0};        // starting it at all
   Duration memory_bound{0};  // spent at the limit of main memory
@@ -50,8 +50,9 @@ struct KernelFacts {
   friend auto operator<=>(const KernelFacts&, const KernelFacts&) = default;
 };
 
-// What a kernel needs. At full speed it occupies `demand` of its chip; while
-// others hold part of that, it runs slower in proportion.
+// What a kernel needs. While it is launched it needs nothing of its chip. From
+// then on it occupies `demand` at full speed; while others hold part of that,
+// it runs slower in proportion.
 struct KernelWork {
   Duration duration{0};
   ChipShare demand = {.compute = 1, .memory = 0};

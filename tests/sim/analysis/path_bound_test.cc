@@ -49,6 +49,34 @@ TEST(ShortestTime, IsTheLongestWayThroughThePlan) {
   EXPECT_EQ(SerialTime(transfers, plan), Duration(12));
 }
 
+// Two ranks with a call each over one link of 1 byte per picosecond, on streams
+// of their own: 60 bytes alone take 60 ps, of two at once each takes 120. A
+// kernel of 10 beside a call that holds a fifth of the chip takes 12.5 at most.
+TEST(SlowestPath, CountsAllThatCanBeThereAtOnce) {
+  ProgramBuilder builder({{"compute", StreamKind::kCompute},
+                          {"network", StreamKind::kCommunication}});
+  RoleBuilder& role = builder.AddRole("worker");
+  const SlotRef slot = role.AddSlot("group", StreamId(1));
+  role.AddKernel(StreamId(0), "work", {.duration = Duration(10000)});
+  role.AddCollective(slot, "sum",
+                     {.bytes = Bytes(60), .share = {.compute = 0.2}});
+  builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("group", 0));
+  builder.Bind(builder.AddRank(1, role), slot, builder.AddGroup("group", 1));
+  const auto program = std::move(builder).Build();
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  Transfers transfers;
+  transfers.capacities.Add(1e12);
+  const TransferStep step{.work = 60, .uses = {{ResourceId(0), 1}}};
+  for (int i = 0; i < 2; ++i) {
+    transfers.plan_of_call.Add(transfers.plans.AddChain({&step, 1}));
+  }
+  EXPECT_EQ(LongestPath(*program, transfers), Duration(10000));
+  EXPECT_EQ(SlowestPath(*program, transfers), Duration(12500));
+  // Under another way to share nothing is known.
+  transfers.arbitration = Arbitration::kPortFair;
+  EXPECT_EQ(SlowestPath(*program, transfers), std::nullopt);
+}
+
 // Kernels without demand for the chip and calls of given length share nothing:
 // the engine takes exactly as long as the longest path.
 TEST(LongestPath, IsTheRunWhereNothingIsShared) {
@@ -66,6 +94,8 @@ TEST(LongestPath, IsTheRunWhereNothingIsShared) {
     for (const bool fold : {true, false}) {
       const StepRun run = RunStep(c, {.fold = fold}, time);
       EXPECT_EQ(LongestPath(run.placed.program, GivenTimes(run.placed, time)),
+                run.result.end.time_since_epoch());
+      EXPECT_EQ(SlowestPath(run.placed.program, GivenTimes(run.placed, time)),
                 run.result.end.time_since_epoch());
     }
   }

@@ -55,6 +55,76 @@ TYPED_TEST(EngineChip, AKernelThatNeedsLittleIsNotSlowed) {
   EXPECT_EQ(run.of(0, kCompute, 0).ended, At(10us));
 }
 
+// Of 10, 6 are launch and need nothing of the chip: an all-reduce that holds a
+// fifth of it all the time stretches the other 4 alone.
+//   6 + 4 / 0.8 = 11
+TYPED_TEST(EngineChip, ALaunchIsNotStretched) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& role = builder.AddRole("worker");
+  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  role.AddKernel(kCompute, "norm",
+                 {.duration = 10us, .facts = {.launch = 6us}});
+  role.AddKernel(kCompute, "nothing but launch",
+                 {.duration = 3us, .facts = {.launch = 3us}});
+  role.AddCollective(slot, "sum",
+                     {.bytes = Bytes(1), .share = {.compute = 0.2}});
+  builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
+  const Program program = BuildOrDie(std::move(builder));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 20us));
+  EXPECT_EQ(run.of(0, kCompute, 0).ended, At(11us));
+  EXPECT_EQ(run.of(0, kCompute, 1).ended, At(14us));
+}
+
+// Rank 0 comes to the all-reduce at once, rank 1 at 4; it takes 2. The kernel
+// of an all-reduce that waits spins on its fifth of the compute units, but
+// moves nothing: rank 0's product of 10 runs at 0.8 for 6, the rest alone, and
+// its copy, which needs memory, is held up by the transfer alone.
+//   6 + (10 - 6 x 0.8) = 11.2
+TYPED_TEST(EngineChip, ACollectiveThatWaitsHoldsItsComputeUnits) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& early = builder.AddRole("early");
+  RoleBuilder& late = builder.AddRole("late");
+  const GroupRef group = builder.AddGroup("tensor", 0);
+  const Communication what{.bytes = Bytes(1),
+                           .share = {.compute = 0.2, .memory = 0.5}};
+  const SlotRef a = early.AddSlot("tensor", kTensor);
+  early.AddKernel(kCompute, "gemm", {.duration = 10us});
+  early.AddCollective(a, "sum", what);
+  const SlotRef b = late.AddSlot("tensor", kTensor);
+  late.AddKernel(kTensor, "delay", {.duration = 4us, .demand = {0, 0}});
+  late.AddCollective(b, "sum", what);
+  builder.Bind(builder.AddRank(0, early), a, group);
+  builder.Bind(builder.AddRank(1, late), b, group);
+  const Program program = BuildOrDie(std::move(builder));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 2us));
+  EXPECT_EQ(run.of(0, kTensor, 0).ended, At(6us));
+  EXPECT_EQ(run.of(0, kCompute, 0).ended, At(11'200ns));
+}
+
+// A kernel that needs memory only is not slowed by one that waits: of its 6,
+// 4 are done until then, 1 at half speed beside the transfer of 2, 1 alone.
+//   4 + 2 + 1 = 7
+TYPED_TEST(EngineChip, ACollectiveThatWaitsMovesNothing) {
+  ProgramBuilder builder = TestBuilder();
+  RoleBuilder& early = builder.AddRole("early");
+  RoleBuilder& late = builder.AddRole("late");
+  const GroupRef group = builder.AddGroup("tensor", 0);
+  const Communication what{.bytes = Bytes(1),
+                           .share = {.compute = 0.2, .memory = 0.5}};
+  const SlotRef a = early.AddSlot("tensor", kTensor);
+  early.AddKernel(kCompute, "copy",
+                  {.duration = 6us, .demand = {.compute = 0, .memory = 1}});
+  early.AddCollective(a, "sum", what);
+  const SlotRef b = late.AddSlot("tensor", kTensor);
+  late.AddKernel(kTensor, "delay", {.duration = 4us, .demand = {0, 0}});
+  late.AddCollective(b, "sum", what);
+  builder.Bind(builder.AddRank(0, early), a, group);
+  builder.Bind(builder.AddRank(1, late), b, group);
+  const Program program = BuildOrDie(std::move(builder));
+  const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 2us));
+  EXPECT_EQ(run.of(0, kCompute, 0).ended, At(7us));
+}
+
 // Two kernels that each need the whole chip: half speed until the short one has
 // done its 2 (at 4), then the other's remaining 4 alone: 8.
 TYPED_TEST(EngineChip, TwoKernelsShareTheChip) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/analysis/path_bound.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
 #include "tests/sim/engine/event_queues.h"
@@ -132,6 +133,26 @@ Duration ShortestTime(const RandomProgram& p, const RandomProgram::Plan& plan) {
   return all;
 }
 
+// The bounds that every run carries, as the analysis computes them.
+TYPED_TEST(EngineProperties, TheMakespanIsBetweenItsPaths) {
+  int64_t bounded = 0;
+  for (uint64_t seed = 0; seed < kPrograms; ++seed) {
+    const Replayed<TypeParam> run(seed);
+    const Duration end = run.result.end.time_since_epoch();
+    // A picosecond of rounding at every change of a rate.
+    const Duration rounding(run.result.events);
+    ASSERT_GE(end + rounding,
+              LongestPath(run.assembled.program, run.assembled.transfers))
+        << "seed " << seed;
+    const std::optional<Duration> slowest =
+        SlowestPath(run.assembled.program, run.assembled.transfers);
+    if (!slowest) continue;
+    ++bounded;
+    ASSERT_LE(end, *slowest + rounding) << "seed " << seed;
+  }
+  EXPECT_GT(bounded, 100);
+}
+
 TYPED_TEST(EngineProperties, TheMakespanIsAtLeastTheCriticalPath) {
   for (uint64_t seed = 0; seed < kPrograms; ++seed) {
     const Replayed<TypeParam> run(seed);
@@ -206,6 +227,7 @@ TYPED_TEST(EngineProperties, KernelsDoTheirWorkAtTheirFairShare) {
       for (const auto& [key, span] : run.by_operation) {
         if (key.second != rank) continue;
         here.push_back({&p.operations[key.first], span});
+        changes.push_back(span.ready);
         changes.push_back(span.started);
         changes.push_back(span.ended);
       }
@@ -218,8 +240,11 @@ TYPED_TEST(EngineProperties, KernelsDoTheirWorkAtTheirFairShare) {
         std::vector<size_t> kernels;
         for (size_t i = 0; i < here.size(); ++i) {
           const auto& [op, span] = here[i];
-          if (span.started > changes[c] || span.ended <= changes[c]) continue;
-          if (op->group.has_value()) {
+          if (span.ready > changes[c] || span.ended <= changes[c]) continue;
+          if (span.started > changes[c]) {
+            // A collective that waits spins.
+            if (op->group.has_value()) compute -= op->what.share.compute;
+          } else if (op->group.has_value()) {
             compute -= op->what.share.compute;
             memory -= op->what.share.memory;
           } else {
@@ -239,8 +264,15 @@ TYPED_TEST(EngineProperties, KernelsDoTheirWorkAtTheirFairShare) {
         }
         const std::vector<long double> rates = ExactFairShare(problem);
         for (size_t k = 0; k < kernels.size(); ++k) {
-          done[kernels[k]] += static_cast<double>(rates[k]) *
-                              Picos(changes[c + 1] - changes[c]);
+          // A launch takes as long as it takes.
+          const KernelWork& kernel = here[kernels[k]].first->kernel;
+          const double launch =
+              kernel.duration > Duration(0)
+                  ? Picos(kernel.facts.launch) / Picos(kernel.duration)
+                  : 0;
+          const double rate =
+              1 / (launch + (1 - launch) / static_cast<double>(rates[k]));
+          done[kernels[k]] += rate * Picos(changes[c + 1] - changes[c]);
           if (rates[k] < 0.999L) ++shared;
         }
       }

@@ -107,6 +107,7 @@ inline RandomProgram MakeRandomProgram(uint64_t seed) {
       op.kernel = {.duration = Duration(rng.Between(0, 30) * 1'000'007),
                    .demand = {0.1 * static_cast<double>(rng.Between(0, 10)),
                               0.1 * static_cast<double>(rng.Between(0, 10))}};
+      op.kernel.facts.launch = op.kernel.duration * rng.Between(0, 3) / 4;
     } else {
       op.group = rng.Below(p.groups.size());
       op.ranks = p.groups[*op.group];

@@ -46,36 +46,42 @@ std::vector<TaskRef> GradientWriter::Gather(const RankParameters& parameters,
   return tasks;
 }
 
-std::vector<TaskRef> GradientWriter::BeforePass(const StageUnit& unit,
-                                                bool first_forward) {
+std::vector<TaskRef> GradientWriter::BeforePass(
+    const StageUnit& unit, bool first_forward,
+    absl::Span<const TaskRef> inputs) {
   const RankParameters& parameters = context_.unit(unit).parameters;
+  // A reduction that nothing may hide is waited for before anything else runs.
+  std::vector<TaskRef> needed;
+  if (plan().reduces_every_micro_batch() && !overlaps_reduction() &&
+      !reductions_.empty()) {
+    needed.push_back(reductions_.back());
+  }
   if (sharded(Sharding::kWeights) &&
       (plan().reshards_after_forward() || first_forward)) {
-    // While one unit is in use the next one is gathered, and no more.
+    // While one unit is in use the next one is gathered, and no more; or none,
+    // if gathering is not to overlap.
     std::vector<TaskRef> after;
-    if (context_.options.serial) {
+    if (!overlaps_gather()) {
+      after = needed;
+      after.insert(after.end(), inputs.begin(), inputs.end());
       if (!recent_.empty()) after.push_back(recent_.back());
-      if (!reductions_.empty()) after.push_back(reductions_.back());
     } else if (recent_.size() == 2) {
       after.push_back(recent_.front());
     }
-    std::vector<TaskRef> gathered = Gather(parameters, after);
+    const std::vector<TaskRef> gathered = Gather(parameters, after);
     const Bytes stays = GatheredBytes(plan(), context_.placement, parameters);
     if (!gathered.empty() && stays > Bytes(0)) {
       role_.Allocate(gathered.front(), MemoryEffect::When::kStart,
                      MemoryKind::kWeights, stays);
     }
-    return gathered;
-  }
-  if (context_.options.serial && plan().reduces_every_micro_batch() &&
-      !reductions_.empty()) {
-    return {reductions_.back()};
+    needed.insert(needed.end(), gathered.begin(), gathered.end());
+    return needed;
   }
   if (sharded(Sharding::kOptimizer) && !sharded(Sharding::kWeights) &&
       overlaps_gather() && first_forward) {
-    return Gather(parameters, {});
+    for (const TaskRef& task : Gather(parameters, {})) needed.push_back(task);
   }
-  return {};
+  return needed;
 }
 
 void GradientWriter::AfterPass(TaskRef last) {
@@ -83,9 +89,12 @@ void GradientWriter::AfterPass(TaskRef last) {
   recent_.push_back(last);
 }
 
-void GradientWriter::Reduce(bool experts, int64_t parameters, TaskRef after,
-                            bool across) {
+void GradientWriter::Reduce(bool experts, int64_t parameters,
+                            absl::Span<const TaskRef> after, bool across) {
   if (parameters == 0) return;
+  const auto depend = [&](TaskRef task) {
+    for (const TaskRef& before : after) role_.AddDependency(before, task);
+  };
   const Bytes bytes = StorageBytes(plan().gradient_precision(), parameters);
   const auto phase = WorkPhase::kGradientSync;
   std::optional<TaskRef> task;
@@ -93,7 +102,7 @@ void GradientWriter::Reduce(bool experts, int64_t parameters, TaskRef after,
     task = Collective(experts ? GroupFamily::kExpertData : GroupFamily::kData,
                       CommunicationKind::kAllReduce, bytes, "reduce_gradients",
                       phase);
-    if (task) role_.AddDependency(after, *task);
+    if (task) depend(*task);
   } else {
     const auto shard =
         experts ? GroupFamily::kExpertShard : GroupFamily::kShard;
@@ -102,7 +111,7 @@ void GradientWriter::Reduce(bool experts, int64_t parameters, TaskRef after,
     task = Collective(shard, CommunicationKind::kReduceScatter, bytes,
                       "reduce_gradients", phase);
     if (task) {
-      role_.AddDependency(after, *task);
+      depend(*task);
       if (plan().accumulates_locally()) {
         role_.Release(*task, MemoryEffect::When::kEnd, MemoryKind::kGradients,
                       bytes);
@@ -113,22 +122,25 @@ void GradientWriter::Reduce(bool experts, int64_t parameters, TaskRef after,
           Collective(replica, CommunicationKind::kAllReduce,
                      Bytes(bytes.value() / context_.placement.Size(shard)),
                      "reduce_across_replicas", phase);
-      if (sum) role_.AddDependency(task.value_or(after), *sum);
+      if (sum && task) role_.AddDependency(*task, *sum);
+      if (sum && !task) depend(*sum);
       if (sum) task = sum;
     }
   }
-  reductions_.push_back(task.value_or(after));
+  reductions_.push_back(task.value_or(after.front()));
 }
 
 void GradientWriter::Flush(bool across) {
-  if (!bucket_.last) return;
-  Reduce(false, bucket_.dense, *bucket_.last, across);
-  Reduce(true, bucket_.experts, *bucket_.last, across);
+  if (bucket_.after.empty()) return;
+  Reduce(false, bucket_.dense, bucket_.after, across);
+  Reduce(true, bucket_.experts, bucket_.after, across);
   bucket_ = {};
 }
 
 void GradientWriter::GradientReady(const StageUnit& unit, TaskRef first,
-                                   TaskRef last, bool last_micro_batch) {
+                                   TaskRef last,
+                                   absl::Span<const TaskRef> exits,
+                                   bool last_micro_batch) {
   const bool every = plan().reduces_every_micro_batch();
   const RankParameters& parameters = context_.unit(unit).parameters;
   if (parameters.total() == 0) return;
@@ -146,7 +158,10 @@ void GradientWriter::GradientReady(const StageUnit& unit, TaskRef first,
   if (!every && !last_micro_batch) return;
   bucket_.dense += parameters.dense;
   bucket_.experts += parameters.experts;
-  bucket_.last = last;
+  bucket_.after = {last};
+  if (!overlaps_reduction()) {
+    bucket_.after.insert(bucket_.after.end(), exits.begin(), exits.end());
+  }
   const Bytes full = StorageBytes(plan().gradient_precision(),
                                   bucket_.dense + bucket_.experts);
   if (full < plan().bucket() && !sharded(Sharding::kWeights)) return;
@@ -156,6 +171,11 @@ void GradientWriter::GradientReady(const StageUnit& unit, TaskRef first,
     postponed_.push_back(bucket_);
     bucket_ = {};
   }
+}
+
+void GradientWriter::EndBackward(bool last_micro_batch) {
+  // The next micro-batch has gradients of the same parameters.
+  if (plan().reduces_every_micro_batch()) Flush(last_micro_batch);
 }
 
 TaskRef GradientWriter::AddOptimizer(const std::vector<TaskRef>& after,
@@ -206,7 +226,7 @@ TaskRef GradientWriter::AddOptimizer(const std::vector<TaskRef>& after,
 
 void GradientWriter::FinishStep(TaskRef last, const RankParameters& held,
                                 bool shares_tie) {
-  if (bucket_.last) {
+  if (!bucket_.after.empty()) {
     if (overlaps_reduction()) {
       Flush(/*across=*/true);
     } else {
@@ -214,8 +234,8 @@ void GradientWriter::FinishStep(TaskRef last, const RankParameters& held,
     }
   }
   for (const Bucket& bucket : postponed_) {
-    Reduce(false, bucket.dense, last, true);
-    Reduce(true, bucket.experts, last, true);
+    Reduce(false, bucket.dense, {&last, 1}, true);
+    Reduce(true, bucket.experts, {&last, 1}, true);
   }
   if (shares_tie) {
     const int64_t count =

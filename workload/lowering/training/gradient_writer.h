@@ -2,16 +2,19 @@
 // GradientWriter: the data dimension of one role, and the end of its step.
 //
 // Gradients that belong together are reduced in buckets, each as soon as its
-// last gradient is there (or after the whole backward pass, if the plan does
-// not overlap them):
+// last gradient is there. If the plan does not overlap them, what is reduced
+// once per step comes after the whole backward pass, and what is reduced after
+// every micro-batch is waited for before the next pass of a unit:
 //
 //   ZeRO-0     all-reduce of gradients at the end of the last micro-batch
 //   ZeRO-1     reduce-scatter, then the optimizer on a share, then all-gather
-//   ZeRO-2     the same, gradients reduced after every micro-batch
+//   ZeRO-2     the same, gradients reduced after every micro-batch, what fills
+//              no bucket at the end of its backward pass
 //   ZeRO-3     all-gather of a layer's weights before each of its passes, one
 //              layer ahead; reduce-scatter after every backward pass; or, not
 //              resharding, one all-gather before the first pass of the step
 //
+// Weights that are gathered without overlap come when the pass before is done.
 // ZeRO-2 and 3 that accumulate locally reduce as ZeRO-1 does; until then whole
 // gradients are in memory, from a unit's first backward pass on.
 // With hybrid sharding the ranks that hold the same share add theirs up.
@@ -35,14 +38,18 @@ class GradientWriter {
                  RoleSlots& slots);
 
   // Weights that have to come before a pass of `unit` may start; none if they
-  // are there. `first_forward`: of the unit's first micro-batch.
-  std::vector<TaskRef> BeforePass(const StageUnit& unit, bool first_forward);
+  // are there. `first_forward`: of the unit's first micro-batch. `inputs`: what
+  // else the pass waits for.
+  std::vector<TaskRef> BeforePass(const StageUnit& unit, bool first_forward,
+                                  absl::Span<const TaskRef> inputs);
   // The pass is written; `last` is its last kernel.
   void AfterPass(TaskRef last);
   // The gradients of `unit` from one micro-batch are computed from `first` to
-  // `last`.
+  // `last`; `exits` are what the next pass waits for.
   void GradientReady(const StageUnit& unit, TaskRef first, TaskRef last,
-                     bool last_micro_batch);
+                     absl::Span<const TaskRef> exits, bool last_micro_batch);
+  // The backward pass of a stage is written.
+  void EndBackward(bool last_micro_batch);
   // After the last pass. `last` is the last kernel of the role; `held` are its
   // parameters.
   void FinishStep(TaskRef last, const RankParameters& held, bool shares_tie);
@@ -54,14 +61,17 @@ class GradientWriter {
   struct Bucket {
     int64_t dense = 0;
     int64_t experts = 0;
-    std::optional<TaskRef> last;
+    std::vector<TaskRef> after;
   };
 
   bool overlaps_reduction() const {
-    return plan().overlap_gradient_reduction() && !context_.options.serial;
+    return plan().overlap_gradient_reduction() && !is_waited_for();
   }
   bool overlaps_gather() const {
-    return plan().overlap_parameter_gather() && !context_.options.serial;
+    return plan().overlap_parameter_gather() && !is_waited_for();
+  }
+  bool is_waited_for() const {
+    return context_.options.waited.Has(Dimension::kData);
   }
   bool sharded(Sharding from) const { return plan().sharding() >= from; }
   const TrainingPlan& plan() const { return context_.plan; }
@@ -70,7 +80,8 @@ class GradientWriter {
                                     Bytes bytes, const char* name,
                                     WorkPhase phase, bool gathers = false);
   // Sums gradients of `parameters` over the copies; the task to wait for.
-  void Reduce(bool experts, int64_t parameters, TaskRef after, bool across);
+  void Reduce(bool experts, int64_t parameters, absl::Span<const TaskRef> after,
+              bool across);
   std::vector<TaskRef> Gather(const RankParameters& parameters,
                               absl::Span<const TaskRef> after);
   void Flush(bool across);

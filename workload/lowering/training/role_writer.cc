@@ -212,7 +212,8 @@ void RoleWriter::WriteNext(Run& run) {
   if (run.task == 0 && run.action.pass != PipelinePass::kWeightGradient) {
     const auto piece = static_cast<size_t>(run.action.piece);
     const bool first = IsForward(run.action.pass) && !has_run_forward_[piece];
-    for (const TaskRef& gathered : gradients_.BeforePass(unit, first)) {
+    for (const TaskRef& gathered :
+         gradients_.BeforePass(unit, first, run.inputs)) {
       run.inputs.push_back(gathered);
     }
   }
@@ -269,17 +270,17 @@ void RoleWriter::EndPass(Run& run) {
       role_.Release(*last_kernel, kEnd, memory, templates.recomputed);
     }
   }
+  std::vector<TaskRef> exits;
+  for (const int32_t task : pass.exits) {
+    exits.push_back(run.written[static_cast<size_t>(task)]);
+  }
   if (last_kernel) {
     gradients_.AfterPass(*last_kernel);
     if (releases) {
       const auto piece = static_cast<size_t>(run.action.piece);
-      gradients_.GradientReady(unit, *first_kernel, *last_kernel,
+      gradients_.GradientReady(unit, *first_kernel, *last_kernel, exits,
                                backwards_left_[piece] == 1);
     }
-  }
-  std::vector<TaskRef> exits;
-  for (const int32_t task : pass.exits) {
-    exits.push_back(run.written[static_cast<size_t>(task)]);
   }
   if (!exits.empty()) run.inputs = std::move(exits);
   run.written.clear();
@@ -306,6 +307,10 @@ void RoleWriter::EndAction(Run& run) {
     case PipelinePass::kWeightGradient:
       --backwards_left_[piece];
       break;
+  }
+  if (run.action.pass == PipelinePass::kBackward ||
+      run.action.pass == PipelinePass::kWeightGradient) {
+    gradients_.EndBackward(backwards_left_[piece] == 0);
   }
 }
 

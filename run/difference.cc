@@ -1,0 +1,128 @@
+#include "run/difference.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "base/parallel.h"
+#include "base/status.h"
+#include "run/improve_system.h"
+#include "run/run_scenario.h"
+
+namespace orrery {
+namespace {
+
+// Both with some effects off.
+struct Setup {
+  std::string off;  // the last of them
+  RunOptions options;
+  bool latency = true;
+  bool fabric = true;
+};
+
+struct Outcome {
+  double difference_s = 0;
+  // Of it, in bubble and hops.
+  double pipeline_s = 0;
+};
+
+std::vector<Setup> Setups(const System& system, const TrainingPlan& plan,
+                          RunOptions options) {
+  std::vector<Setup> setups;
+  bool latency = true;
+  bool fabric = true;
+  const auto add = [&](std::string off) {
+    setups.push_back({std::move(off), options, latency, fabric});
+  };
+  if (options.fidelity != Fidelity::kClosedForm) {
+    options.fidelity = Fidelity::kClosedForm;
+    add("links shared with other calls");
+  }
+  if (options.chip_sharing) {
+    options.chip_sharing = false;
+    add("chips shared with communication");
+  }
+  const Degrees& degrees = plan.degrees();
+  const std::pair<Dimension, bool> dimensions[] = {
+      {Dimension::kTensor, degrees.tensor > 1},
+      {Dimension::kContext, degrees.context > 1},
+      {Dimension::kExpert, degrees.expert > 1},
+      {Dimension::kData, degrees.data * degrees.context > 1}};
+  for (const auto& [dimension, exists] : dimensions) {
+    if (!exists || options.waited.Has(dimension)) continue;
+    options.waited = options.waited.With(dimension);
+    add(fmt::format("overlap of {} communication", NameOf(dimension)));
+  }
+  if (system.scale_out() && system.nodes() > 1) {
+    fabric = false;
+    add("messages of a call that meet between nodes");
+  }
+  latency = false;
+  add("latency");
+  return setups;
+}
+
+absl::StatusOr<Outcome> Run(const ResolvedScenario& scenario,
+                            const Setup& setup) {
+  // Small against everything else in a step.
+  constexpr double kLatencyOff = 1e6;
+  ResolvedScenario with = scenario;
+  if (!setup.fabric) {
+    pb::Fabric& fabric =
+        *with.proto.mutable_system()->mutable_scale_out()->mutable_fabric();
+    fabric.mutable_switch_()->set_planes(1);
+    fabric.mutable_switch_()->set_links_per_endpoint(1);
+    fabric.set_routing(pb::Fabric::SPRAY);
+  }
+  if (!setup.latency) {
+    ASSIGN_OR_RETURN(with.proto,
+                     Improved(with.proto, Improvement::kLatency, kLatencyOff));
+  }
+  ASSIGN_OR_RETURN(with.system, System::FromProto(with.proto.system()));
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(with, setup.options));
+  ASSIGN_OR_RETURN(const StepEstimate estimate,
+                   EstimateScenario(with, setup.options.waited));
+  return Outcome{
+      .difference_s = ToSeconds(run.result.end) - estimate.step_s(),
+      .pipeline_s = ToSeconds(run.breakdown.bubble) +
+                    run.breakdown.ExposedSeconds(Dimension::kPipeline) -
+                    estimate.bubble_s - estimate.pipeline_s};
+}
+
+}  // namespace
+
+absl::StatusOr<pb::Report::Difference> MeasureDifference(
+    const ResolvedScenario& scenario, RunOptions options, double simulated_s,
+    double estimate_s) {
+  options.record = false;
+  options.progress = {};
+  pb::Report::Difference result;
+  const TrainingPlan* plan = scenario.training();
+  if (plan == nullptr) return result;
+  const std::vector<Setup> setups =
+      Setups(scenario.system, *plan, std::move(options));
+  std::vector<absl::StatusOr<Outcome>> outcomes(setups.size());
+  InParallel(setups.size(),
+             [&](size_t i) { outcomes[i] = Run(scenario, setups[i]); });
+  const auto add = [&](const std::string& name, double seconds) {
+    pb::Report::Difference::Effect& effect = *result.add_effects();
+    effect.set_name(name);
+    effect.set_seconds(seconds);
+  };
+  double left = simulated_s - estimate_s;
+  for (size_t i = 0; i < setups.size(); ++i) {
+    RETURN_IF_ERROR(outcomes[i].status());
+    add(setups[i].off, left - outcomes[i]->difference_s);
+    left = outcomes[i]->difference_s;
+  }
+  if (plan->degrees().pipeline > 1) {
+    const double pipeline = outcomes.back()->pipeline_s;
+    add("pipeline: order of passes against formula", pipeline);
+    left -= pipeline;
+  }
+  result.set_unexplained_s(left);
+  return result;
+}
+
+}  // namespace orrery

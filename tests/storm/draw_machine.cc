@@ -1,0 +1,155 @@
+#include "tests/storm/draw_machine.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "tests/storm/draw.h"
+
+namespace orrery {
+namespace {
+
+pb::Fabric::Routing DrawRouting(Rng& rng) {
+  // Mostly what machines have.
+  if (Chance(rng, 0.6)) return pb::Fabric::SPRAY;
+  return OneOf(rng, {pb::Fabric::MINIMAL, pb::Fabric::DIMENSION_ORDERED,
+                     pb::Fabric::SPRAY, pb::Fabric::ECMP, pb::Fabric::VALIANT,
+                     pb::Fabric::ADAPTIVE});
+}
+
+// A grid of `count` points: two sides, or three.
+void DrawShape(int count, Rng& rng,
+               google::protobuf::RepeatedField<int32_t>* shape) {
+  const int first = DrawDivisor(rng, count);
+  const int second = DrawDivisor(rng, count / first);
+  shape->Add(first);
+  shape->Add(second);
+  if (first * second < count) shape->Add(count / first / second);
+}
+
+void DrawSwitch(Rng& rng, pb::Fabric& fabric) {
+  const int planes = OneOf(rng, {1, 2, 3, 4});
+  fabric.mutable_switch_()->set_planes(planes);
+  fabric.mutable_switch_()->set_links_per_endpoint(planes * OneOf(rng, {1, 2}));
+  fabric.mutable_switch_()->set_reduces(Chance(rng, 0.3));
+}
+
+// A fabric of chips: what is found inside islands and pods.
+void DrawChipFabric(int chips, Rng& rng, pb::Fabric& fabric) {
+  switch (rng.Below(5)) {
+    case 0:
+      DrawSwitch(rng, fabric);
+      break;
+    case 1:
+      fabric.mutable_fully_connected();
+      break;
+    case 2:
+      fabric.mutable_ring();
+      break;
+    case 3:
+      DrawShape(chips, rng, fabric.mutable_mesh()->mutable_shape());
+      break;
+    case 4:
+      DrawShape(chips, rng, fabric.mutable_torus()->mutable_shape());
+      if (Chance(rng, 0.2)) fabric.mutable_torus()->set_twisted(true);
+      break;
+  }
+  fabric.set_routing(DrawRouting(rng));
+}
+
+// A fabric of NICs or nodes.
+void DrawSwitchedFabric(int ends, Rng& rng, pb::Fabric& fabric) {
+  const int radix = OneOf(rng, {4, 6, 8, 10, 12, 16, 32, 64});
+  const double taper = OneOf(rng, {1.0, 1.0, 1.0, 1.5, 2.0, 3.0});
+  switch (rng.Below(9)) {
+    case 0:
+    case 1:
+      fabric.mutable_fat_tree()->set_radix(radix);
+      fabric.mutable_fat_tree()->set_taper(taper);
+      if (Chance(rng, 0.3)) {
+        fabric.mutable_fat_tree()->set_tiers(OneOf(rng, {2, 3}));
+      }
+      if (Chance(rng, 0.2)) fabric.mutable_fat_tree()->set_reduces(true);
+      break;
+    case 2:
+    case 3:
+      fabric.mutable_rail_optimized()->set_radix(radix);
+      fabric.mutable_rail_optimized()->set_taper(taper);
+      if (Chance(rng, 0.2)) fabric.mutable_rail_optimized()->set_reduces(true);
+      break;
+    case 4:
+      fabric.mutable_rail_only()->set_radix(radix);
+      break;
+    case 5: {
+      pb::Dragonfly& dragonfly = *fabric.mutable_dragonfly();
+      dragonfly.set_hosts_per_router(OneOf(rng, {1, 2, 4}));
+      dragonfly.set_routers_per_group(OneOf(rng, {2, 3, 4}));
+      dragonfly.set_globals_per_router(OneOf(rng, {1, 2}));
+      break;
+    }
+    case 6: {
+      const int hosts = DrawDivisor(rng, ends);
+      pb::HyperX& hyperx = *fabric.mutable_hyperx();
+      hyperx.set_hosts_per_router(hosts);
+      DrawShape(ends / hosts, rng, hyperx.mutable_shape());
+      for (int i = 0; i < hyperx.shape_size(); ++i) {
+        hyperx.add_links(OneOf(rng, {1, 2}));
+      }
+      break;
+    }
+    case 7:
+      DrawSwitch(rng, fabric);
+      break;
+    case 8:
+      DrawChipFabric(ends, rng, fabric);
+      return;
+  }
+  fabric.set_routing(DrawRouting(rng));
+}
+
+}  // namespace
+
+pb::System DrawSystem(const Catalog& catalog, int64_t number, int most_chips,
+                      Rng& rng) {
+  const std::vector<std::string> names = catalog.Names("systems");
+  const std::string& name =
+      names[static_cast<size_t>(number % static_cast<int64_t>(names.size()))];
+  const auto preset = catalog.System(name);
+  CHECK(preset.ok()) << preset.status().ToString();
+
+  pb::System system;
+  system.set_preset(name);
+  int node = preset->chips_per_node();
+  if (node > 8 || Chance(rng, 0.3)) {
+    node = OneOf(rng, {1, 2, 3, 4, 5, 6, 8, 8, 12});
+    system.set_chips_per_node(node);
+    if (preset->has_scale_out()) {
+      system.mutable_scale_out()->set_nics_per_node(node);
+    }
+  }
+  const int nodes =
+      static_cast<int>(rng.Between(1, std::max(1, most_chips / node)));
+  system.set_nodes(nodes);
+  int nics = preset->scale_out().nics_per_node();
+  if (system.scale_out().has_nics_per_node()) nics = node;
+  if (preset->has_scale_out() && Chance(rng, 0.25)) {
+    nics = DrawDivisor(rng, node);
+    system.mutable_scale_out()->set_nics_per_node(nics);
+  }
+  if (preset->has_scale_up() && node > 1 && Chance(rng, 0.4)) {
+    const int ends = preset->scale_up().spans_nodes() ? node * nodes : node;
+    DrawChipFabric(ends, rng, *system.mutable_scale_up()->mutable_fabric());
+  }
+  if (preset->has_scale_out() && nodes > 1 && Chance(rng, 0.7)) {
+    DrawSwitchedFabric(nics * nodes, rng,
+                       *system.mutable_scale_out()->mutable_fabric());
+  }
+  if (Chance(rng, 0.05)) {
+    pb::LinkFault& fault = *system.add_fault();
+    fault.set_from(static_cast<int32_t>(
+        rng.Below(static_cast<uint64_t>(node) * static_cast<uint64_t>(nodes))));
+    fault.set_remaining(OneOf(rng, {0.25, 0.5, 0.9}));
+  }
+  return system;
+}
+
+}  // namespace orrery

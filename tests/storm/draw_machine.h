@@ -1,0 +1,18 @@
+#pragma once
+// Machines for storms: every system of the catalogue, as it is or rewired into
+// any topology, with nodes and switches of uneven sizes.
+#include <cstdint>
+
+#include "base/random.h"
+#include "catalog/catalog.h"
+#include "proto/system.pb.h"
+
+namespace orrery {
+
+// A system that names its preset and sets what differs from it, of at most
+// `most_chips`. Drawn without regard for whether the parts fit together; the
+// preset is the `number`-th, around and around.
+pb::System DrawSystem(const Catalog& catalog, int64_t number, int most_chips,
+                      Rng& rng);
+
+}  // namespace orrery

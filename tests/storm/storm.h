@@ -1,0 +1,84 @@
+#pragma once
+// A storm: many cases drawn at random, each held against laws that need no
+// reference.
+//
+// A case is its seed and its number, whatever ran before it and however many
+// workers there are; so what failed once fails again:
+//
+//   const StormReport report = RunStorm(TrainingStorm(), {.cases = 400});
+//   for (const StormFailure& failure : report.failures) ...
+//
+// Cases run in worker processes: one that crashes, or never ends, is a failure
+// of its own and takes no other case with it.
+//
+// To add a storm (of inference, of collectives): write functions that describe
+// case (seed, number), and that hold it against laws and note each on a
+// StormSheet; give it a name, and list it in storm_main.cc.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+// What one case has to show.
+class StormSheet {
+ public:
+  // What the case is an example of.
+  void Label(std::string label) { labels_.push_back(std::move(label)); }
+  // Holds the case against a law; says what broke it, if it does not hold.
+  void Hold(const std::string& law, bool holds, const std::string& what);
+
+  struct Verdict {
+    std::string law;
+    bool holds;
+    std::string what;
+  };
+  const std::vector<std::string>& labels() const { return labels_; }
+  const std::vector<Verdict>& verdicts() const { return verdicts_; }
+
+ private:
+  std::vector<std::string> labels_;
+  std::vector<Verdict> verdicts_;
+};
+
+struct Storm {
+  std::string name;
+  // The case as text that `orrery` can run.
+  std::function<std::string(uint64_t seed, int64_t number)> describe;
+  std::function<void(uint64_t seed, int64_t number, StormSheet& sheet)> run;
+};
+
+struct StormOptions {
+  uint64_t seed = 1;
+  int64_t first = 0;
+  // Either so many cases, or as many as begin within so many seconds.
+  int64_t cases = 0;
+  double seconds = 0;
+  int workers = 1;
+};
+
+struct StormFailure {
+  int64_t number = 0;
+  std::string law;
+  std::string what;
+};
+
+struct StormReport {
+  int64_t cases = 0;
+  std::vector<StormFailure> failures;       // by number
+  std::map<std::string, int64_t> held;      // laws: how often held
+  std::map<std::string, int64_t> broken;    // laws: how often not
+  std::map<std::string, int64_t> examples;  // labels: how many cases
+};
+
+// The law that a case comes to its end.
+inline constexpr char kComesToAnEnd[] = "comes to an end";
+
+StormReport RunStorm(const Storm& storm, const StormOptions& options);
+
+// What to type to see a case again.
+std::string RepeatCommand(const Storm& storm, uint64_t seed, int64_t number);
+
+}  // namespace orrery

@@ -1,0 +1,212 @@
+#include "tests/storm/training_storm.h"
+
+#include <cmath>
+#include <optional>
+
+#include "base/check.h"
+#include "base/format.h"
+#include "base/units_text.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "catalog/textproto.h"
+#include "proto/enum_names.h"
+#include "run/run_scenario.h"
+#include "sim/analysis/critical_path.h"
+#include "tests/storm/draw_training.h"
+#include "tests/storm/transfer_laws.h"
+
+namespace orrery {
+namespace {
+
+// The laws of one case on one machine.
+class TrainingLaws {
+ public:
+  TrainingLaws(const ResolvedScenario& scenario, const Network& network,
+               StormSheet& sheet)
+      : scenario_(scenario), network_(network), sheet_(sheet) {
+    if (scenario.proto.network().arbitration() == pb::Network::PORT_FAIR) {
+      options_.arbitration = Arbitration::kPortFair;
+    }
+    options_.record = true;
+  }
+
+  void Check() {
+    std::optional<SimulatedRun> run = Run("fluid", options_);
+    if (!run) return;
+    sheet_.Label(run->placed.folded ? "folded" : "not folded");
+    CheckMemory(*run);
+    RunOptions all = options_;
+    all.fold = false;
+    if (run->placed.folded) {
+      std::optional<SimulatedRun> whole = Run("fluid, not folded", all);
+      if (!whole) return;
+      CheckFolding(*run, *whole);
+      run = std::move(whole);
+    }
+    CheckClosedForm();
+    CheckStepped(*run, all);
+  }
+
+ private:
+  // Every run is held against what must be true of any.
+  std::optional<SimulatedRun> Run(const char* name, const RunOptions& options) {
+    absl::StatusOr<SimulatedRun> run =
+        RunScenario(scenario_, network_, options);
+    if (!run.ok()) {
+      sheet_.Hold("a legal case runs", false,
+                  fmt::format("{}: {}", name, run.status().ToString()));
+      return std::nullopt;
+    }
+    sheet_.Hold("a legal case runs", true, "");
+    const Duration step = run->result.end.time_since_epoch();
+    const auto text = [](Duration d) { return SecondsText(ToSeconds(d)); };
+    sheet_.Hold(
+        "within bounds", run->bounds.Hold(run->result.end),
+        fmt::format("{}: {} is not within {} to {}", name, text(step),
+                    text(run->bounds.lower()), text(run->bounds.upper)));
+    sheet_.Hold("breakdown = step", run->breakdown.total() == step,
+                fmt::format("{}: {} of {}", name, text(run->breakdown.total()),
+                            text(step)));
+    if (options.record) {
+      const Duration path =
+          PathLength(CriticalPath(SpanIndex(run->placed.program, run->spans)));
+      sheet_.Hold("critical path = step", path == step,
+                  fmt::format("{}: {} of {}", name, text(path), text(step)));
+    }
+    if (const auto broken = WhyNotConserved(*run)) {
+      sheet_.Hold("bytes are conserved", false,
+                  fmt::format("{}: {}", name, *broken));
+    } else {
+      sheet_.Hold("bytes are conserved", true, "");
+    }
+    return *std::move(run);
+  }
+
+  void CheckFolding(const SimulatedRun& folded, const SimulatedRun& whole) {
+    const int64_t off = (folded.result.end - whole.result.end).count();
+    sheet_.Hold("folded = whole", off == 0,
+                fmt::format("{} folded, {} whole: {} ps apart",
+                            SecondsText(ToSeconds(folded.result.end)),
+                            SecondsText(ToSeconds(whole.result.end)), off));
+    sheet_.Hold(
+        "folded memory = whole",
+        folded.memory.peak.total == whole.memory.peak.total,
+        fmt::format("{} folded, {} whole", folded.memory.peak.total.value(),
+                    whole.memory.peak.total.value()));
+  }
+
+  void CheckClosedForm() {
+    RunOptions serial = options_;
+    serial.record = false;
+    serial.waited = DimensionSet::All();
+    serial.chip_sharing = false;
+    serial.fidelity = Fidelity::kClosedForm;
+    const std::optional<SimulatedRun> run = Run("serial", serial);
+    const auto estimate = EstimateScenario(scenario_, DimensionSet::All());
+    if (!run || !estimate.ok()) {
+      sheet_.Hold("a legal case runs", estimate.ok(),
+                  std::string(estimate.status().message()));
+      return;
+    }
+    const double step = ToSeconds(run->result.end);
+    const double off = estimate->step_s() / step - 1;
+    const TrainingPlan& plan = *scenario_.training();
+    const char* const law = plan.degrees().pipeline == 1
+                                ? "closed form, serial"
+                                : "closed form, serial, pipeline";
+    constexpr double kExact = 0.001;
+    sheet_.Hold(law, std::abs(off) <= kExact,
+                fmt::format("{} closed form, {} simulated: {:+.3f} %",
+                            SecondsText(estimate->step_s()), SecondsText(step),
+                            100 * off));
+  }
+
+  void CheckMemory(const SimulatedRun& run) {
+    const auto estimate = EstimateScenario(scenario_);
+    if (!estimate.ok()) return;
+    const auto formula = static_cast<double>(
+        (estimate->peak - scenario_.kernels.reserved_memory()).value());
+    const auto simulated = static_cast<double>(run.memory.peak.total.value());
+    const double off = formula / simulated - 1;
+    constexpr double kUneven = 0.05;
+    sheet_.Hold(
+        "memory by formula", std::abs(off) <= kUneven,
+        fmt::format("{} by formula, {} simulated: {:+.2f} %",
+                    BytesText(static_cast<int64_t>(formula)),
+                    BytesText(static_cast<int64_t>(simulated)), 100 * off));
+  }
+
+  // `fluid` is not folded: messages have no stand-ins.
+  void CheckStepped(const SimulatedRun& fluid, const RunOptions& all) {
+    // Beyond, a case would take seconds.
+    constexpr size_t kMostRanks = 16;
+    if (fluid.placed.program.ranks().size() > kMostRanks) return;
+    CheckCallsAlone(fluid, network_, sheet_);
+    RunOptions stepped = all;
+    stepped.fidelity = Fidelity::kStepped;
+    stepped.record = false;
+    const std::optional<SimulatedRun> run = Run("stepped", stepped);
+    if (!run) return;
+    sheet_.Label("stepped");
+    const double off =
+        ToSeconds(fluid.result.end) / ToSeconds(run->result.end) - 1;
+    constexpr double kContended = 0.15;
+    sheet_.Hold(
+        "stepped step", std::abs(off) <= kContended,
+        fmt::format("{} fluid, {} stepped: {:+.2f} %",
+                    SecondsText(ToSeconds(fluid.result.end)),
+                    SecondsText(ToSeconds(run->result.end)), 100 * off));
+  }
+
+  const ResolvedScenario& scenario_;
+  const Network& network_;
+  StormSheet& sheet_;
+  RunOptions options_;
+};
+
+std::string FabricName(const pb::Fabric& fabric) {
+  const auto* field = fabric.GetReflection()->GetOneofFieldDescriptor(
+      fabric, fabric.GetDescriptor()->FindOneofByName("kind"));
+  return field == nullptr ? "none" : std::string(field->name());
+}
+
+void LabelCase(const pb::Scenario& proto, StormSheet& sheet) {
+  const pb::System& system = proto.system();
+  const pb::Training& plan = proto.training();
+  sheet.Label("system " + system.name());
+  sheet.Label("scale-up " + FabricName(system.scale_up().fabric()));
+  sheet.Label("scale-out " + FabricName(system.scale_out().fabric()));
+  sheet.Label("schedule " + pb::Training::Schedule_Name(plan.schedule()));
+  sheet.Label("sharding " + pb::Training::Sharding_Name(plan.sharding()));
+  sheet.Label("recompute " + pb::Training::Recompute_Name(plan.recompute()));
+  if (plan.parallel().expert() > 1) sheet.Label("experts");
+  if (plan.parallel().context() > 1) sheet.Label("context");
+  if (plan.parallel().tensor() > 1) sheet.Label("tensor");
+}
+
+}  // namespace
+
+void CheckTraining(const ResolvedScenario& scenario, StormSheet& sheet) {
+  const auto network = Network::Make(scenario.system);
+  if (!network.ok()) {
+    sheet.Hold("a legal case runs", false, network.status().ToString());
+    return;
+  }
+  TrainingLaws(scenario, *network, sheet).Check();
+}
+
+Storm TrainingStorm() {
+  return {"training",
+          [](uint64_t seed, int64_t number) {
+            return PrintTextproto(DrawTraining(seed, number));
+          },
+          [](uint64_t seed, int64_t number, StormSheet& sheet) {
+            const pb::Scenario proto = DrawTraining(seed, number);
+            LabelCase(proto, sheet);
+            const auto scenario = MakeScenario(proto);
+            CHECK(scenario.ok()) << scenario.status().ToString();
+            CheckTraining(*scenario, sheet);
+          }};
+}
+
+}  // namespace orrery

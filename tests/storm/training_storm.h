@@ -1,0 +1,27 @@
+#pragma once
+// The storm of training cases: any model on any machine under any plan
+// (draw_training.h), held against these laws.
+//
+//   folded = whole          where ranks are folded, to the picosecond
+//   within bounds           longest path, busiest resource <= step <= one after
+//                           the other
+//   critical path = step    and the breakdown sums to the step
+//   bytes are conserved     every link carried what its calls put on it
+//   closed form, serial     without overlap and sharing: within 0.1 %; where
+//                           the formula of a schedule is an approximation,
+//                           within what schedule_law.h says of it
+//   memory by formula       peak of the closed form
+//   stepped alone           every call by itself, FLUID against STEPPED: 5 %
+//   stepped step            the whole step, with contention: 15 %
+//   comes to an end         no crash, no refusal of a legal case
+#include "run/scenario.h"
+#include "tests/storm/storm.h"
+
+namespace orrery {
+
+Storm TrainingStorm();
+
+// One case that is already there.
+void CheckTraining(const ResolvedScenario& scenario, StormSheet& sheet);
+
+}  // namespace orrery
