@@ -41,13 +41,13 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
 }
 
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              bool serial) {
+                                              bool serial, Others others) {
   return std::visit(
       Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<StepEstimate> {
                  ASSIGN_OR_RETURN(
                      StepEstimator estimator,
                      StepEstimator::Create(scenario.model, scenario.system,
-                                           scenario.kernels));
+                                           scenario.kernels, others));
                  return estimator.Estimate(plan, {.overlap = !serial});
                },
                [&](const InferencePlan&) -> absl::StatusOr<StepEstimate> {

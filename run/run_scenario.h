@@ -17,8 +17,11 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const Network& network,
                                          const RunOptions& options);
 
-// The closed form; with `serial`, of a step in which nothing overlaps.
+// The closed form; with `serial`, of a step in which nothing overlaps; among
+// other groups that do the same, or each group by itself, as a run at fidelity
+// CLOSED_FORM has it.
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              bool serial = false);
+                                              bool serial = false,
+                                              Others others = Others::kAlike);
 
 }  // namespace orrery

@@ -9,7 +9,6 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
 #include "sim/folding/folding.h"
-#include "sim/folding/network_symmetry.h"
 #include "sim/network/call_planner.h"
 #include "sim/network/network_transfers.h"
 
@@ -54,14 +53,26 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   const auto report = [&](std::string_view stage, double done) {
     if (options.progress) options.progress(stage, done);
   };
-  const std::optional<std::string> asymmetry =
-      WhyNotFold(layout, system, options.arbitration, options.fold_nearly);
+  std::optional<std::string> asymmetry =
+      WhyNotFold(layout, system, options.arbitration);
+  const bool same_work = !asymmetry;
   report("building the program", 0);
-  ASSIGN_OR_RETURN(PlacedProgram placed, lower(options.fold && !asymmetry));
-  if (placed.folded) KeepNeighbours(system, placed.groups);
+  ASSIGN_OR_RETURN(PlacedProgram placed, lower(options.fold && same_work));
   report("planning transfers", 0);
-  CallPlanner planner(network, {.fidelity = options.fidelity,
-                                .arbitration = options.arbitration});
+  const PlannerOptions planning = {.fidelity = options.fidelity,
+                                   .arbitration = options.arbitration};
+  std::string nearly;
+  if (placed.folded) {
+    ASSIGN_OR_RETURN(asymmetry,
+                     TrimReplicas(placed, system, network, planning));
+    if (asymmetry && options.fold_nearly) {
+      nearly = *std::move(asymmetry);
+      asymmetry.reset();
+    } else if (asymmetry) {
+      ASSIGN_OR_RETURN(placed, lower(/*fold=*/false));
+    }
+  }
+  CallPlanner planner(network, planning);
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner));
 
   const RankId busiest = BusiestRank(placed);
@@ -83,9 +94,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   RETURN_IF_ERROR(result.status());
 
   report("checking bounds", 0);
-  ASSIGN_OR_RETURN(
-      const Duration path,
-      LongestPathOf(placed, transfers, !asymmetry, lower, planner));
+  ASSIGN_OR_RETURN(const Duration path,
+                   LongestPathOf(placed, transfers, same_work, lower, planner));
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   SimulatedRun run{.placed = std::move(placed),
@@ -94,9 +104,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   run.breakdown = parts;
   run.busiest = busiest;
   if (options.fold) run.asymmetry = asymmetry.value_or("");
-  if (run.placed.folded) {
-    run.nearly = TrafficAsymmetry(system, layout.degrees).value_or("");
-  }
+  run.nearly = std::move(nearly);
   run.bounds = BoundsOf(run.placed, run.transfers, run.result, path);
   run.memory = MemoryPeaksOf(run.placed, run.result);
   for (const RoleWork& work : run.placed.work) {

@@ -88,7 +88,10 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   Progress progress(arguments);
   options.progress = progress.Listener();
   ASSIGN_OR_RETURN(const StepEstimate estimate,
-                   EstimateScenario(scenario, options.serial));
+                   EstimateScenario(scenario, options.serial,
+                                    options.fidelity == Fidelity::kClosedForm
+                                        ? Others::kNone
+                                        : Others::kAlike));
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   const pb::Report report = MakeReport(scenario, run, estimate, options, {});
   progress.Wipe();
