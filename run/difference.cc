@@ -82,7 +82,8 @@ absl::StatusOr<Outcome> Run(const ResolvedScenario& scenario,
   ASSIGN_OR_RETURN(with.system, System::FromProto(with.proto.system()));
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(with, setup.options));
   ASSIGN_OR_RETURN(const StepEstimate estimate,
-                   EstimateScenario(with, setup.options.waited));
+                   EstimateScenario(with, setup.options.waited,
+                                    OthersAt(setup.options.fidelity)));
   return Outcome{
       .difference_s = ToSeconds(run.result.end) - estimate.step_s(),
       .pipeline_s = ToSeconds(run.breakdown.bubble) +

@@ -43,13 +43,14 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
 }
 
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              DimensionSet waited) {
+                                              DimensionSet waited,
+                                              Others others) {
   return std::visit(
       Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<StepEstimate> {
                  ASSIGN_OR_RETURN(
                      StepEstimator estimator,
                      StepEstimator::Create(scenario.model, scenario.system,
-                                           scenario.kernels));
+                                           scenario.kernels, others));
                  RETURN_IF_ERROR(CheckTimeRange(estimator.Estimate(
                      plan, {.waited = DimensionSet::All()})));
                  return estimator.Estimate(plan, {.waited = waited});

@@ -19,8 +19,15 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options);
 
 // The closed form; `waited`: dimensions whose communication hides behind
-// nothing.
+// nothing; among other groups that do the same, or each group by itself, as a
+// run at fidelity CLOSED_FORM has it.
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              DimensionSet waited = {});
+                                              DimensionSet waited = {},
+                                              Others others = Others::kAlike);
+
+// What a run of this fidelity knows of other groups.
+inline Others OthersAt(Fidelity fidelity) {
+  return fidelity == Fidelity::kClosedForm ? Others::kNone : Others::kAlike;
+}
 
 }  // namespace orrery

@@ -11,7 +11,6 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
 #include "sim/folding/folding.h"
-#include "sim/folding/network_symmetry.h"
 #include "sim/network/call_planner.h"
 #include "sim/network/network_transfers.h"
 
@@ -23,8 +22,7 @@ namespace {
 // groups that stand for themselves alone, the slowest among those that stand
 // for all. A group of messages stands for itself only.
 absl::StatusOr<PathBounds> PathsOf(const PlacedProgram& placed,
-                                   const Transfers& transfers,
-                                   const System& system, bool symmetric,
+                                   const Transfers& transfers, bool symmetric,
                                    Lowering lower, CallPlanner& planner) {
   const auto slowest = [](const PlacedProgram& p, const Transfers& t) {
     return SlowestPath(p.program, t);
@@ -40,7 +38,6 @@ absl::StatusOr<PathBounds> PathsOf(const PlacedProgram& placed,
   if (stepped) {
     paths.slowest = slowest(placed, transfers);
   } else {
-    KeepNeighbours(system, folded.groups);
     ASSIGN_OR_RETURN(const Transfers all, PlanTransfers(folded, planner));
     paths.slowest = slowest(folded, all);
   }
@@ -82,21 +79,40 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   const auto report = [&](std::string_view stage, double done) {
     if (options.progress) options.progress(stage, done);
   };
-  const std::optional<std::string> asymmetry =
-      WhyNotFold(layout, system, options.arbitration, options.fold_nearly);
+  std::optional<std::string> asymmetry =
+      WhyNotFold(layout, system, options.arbitration);
+  const bool same_work = !asymmetry;
   report("building the program", 0);
-  const bool fold = options.fold && !asymmetry;
+  const bool fold = options.fold && same_work;
   if (forecast) {
     ASSIGN_OR_RETURN(const std::optional<RunSize> size, forecast(fold));
     if (size) RETURN_IF_ERROR(CheckRunSize(*size, options.memory));
   }
   ASSIGN_OR_RETURN(PlacedProgram placed, lower(fold));
-  const RunSize size = SizeOf(placed.program, options.record);
+  RunSize size = SizeOf(placed.program, options.record);
   RETURN_IF_ERROR(CheckRunSize(size, options.memory));
-  if (placed.folded) KeepNeighbours(system, placed.groups);
   report("planning transfers", 0);
-  CallPlanner planner(network, {.fidelity = options.fidelity,
-                                .arbitration = options.arbitration});
+  const PlannerOptions planning = {.fidelity = options.fidelity,
+                                   .arbitration = options.arbitration};
+  std::string nearly;
+  if (placed.folded) {
+    ASSIGN_OR_RETURN(asymmetry,
+                     TrimReplicas(placed, system, network, planning));
+    if (asymmetry && options.fold_nearly) {
+      nearly = *std::move(asymmetry);
+      asymmetry.reset();
+    } else if (asymmetry) {
+      if (forecast) {
+        ASSIGN_OR_RETURN(const std::optional<RunSize> whole,
+                         forecast(/*fold=*/false));
+        if (whole) RETURN_IF_ERROR(CheckRunSize(*whole, options.memory));
+      }
+      ASSIGN_OR_RETURN(placed, lower(/*fold=*/false));
+      size = SizeOf(placed.program, options.record);
+      RETURN_IF_ERROR(CheckRunSize(size, options.memory));
+    }
+  }
+  CallPlanner planner(network, planning);
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner));
 
   const RankId busiest = BusiestRank(placed);
@@ -118,8 +134,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   RETURN_IF_ERROR(result.status());
 
   report("checking bounds", 0);
-  ASSIGN_OR_RETURN(const PathBounds paths, PathsOf(placed, transfers, system,
-                                                   !asymmetry, lower, planner));
+  ASSIGN_OR_RETURN(const PathBounds paths,
+                   PathsOf(placed, transfers, same_work, lower, planner));
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   SimulatedRun run{.placed = std::move(placed),
@@ -128,9 +144,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   run.breakdown = parts;
   run.busiest = busiest;
   if (options.fold) run.asymmetry = asymmetry.value_or("");
-  if (run.placed.folded) {
-    run.nearly = TrafficAsymmetry(system, layout.degrees).value_or("");
-  }
+  run.nearly = std::move(nearly);
   run.bounds = BoundsOf(run.placed, run.transfers, paths);
   if (!run.bounds.Hold(run.result.end)) return OutsideBounds(run);
   run.memory = MemoryPeaksOf(run.placed, run.result);

@@ -26,13 +26,22 @@ double EndPointBytes(CommunicationKind kind, int p, bool in_network) {
 
 Seconds CollectiveLowerBound(CommunicationKind kind, int p, Bytes m,
                              const AlphaBeta& port, bool in_network) {
+  return CollectiveLowerBound(kind, p, m, RankPorts{port, port.bandwidth},
+                              in_network);
+}
+
+Seconds CollectiveLowerBound(CommunicationKind kind, int p, Bytes m,
+                             const RankPorts& ports, bool in_network) {
   if (p < 2) return Seconds(0);
   const bool one_step = in_network || kind == CommunicationKind::kAllToAll ||
                         kind == CommunicationKind::kPointToPoint;
   const double steps =
       one_step ? 1 : std::bit_width(static_cast<unsigned>(p - 1));
-  return std::max(steps * port.latency,
-                  port.Wire(EndPointBytes(kind, p, in_network), m));
+  const double bytes = EndPointBytes(kind, p, in_network);
+  const AlphaBeta together = {Seconds(0), ports.mean};
+  return std::max({steps * ports.narrowest.latency,
+                   ports.narrowest.Wire(std::min(bytes, 1.0), m),
+                   together.Wire(bytes, m)});
 }
 
 Seconds IslandLowerBound(CommunicationKind kind, int islands, int per_island,

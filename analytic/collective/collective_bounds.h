@@ -13,8 +13,20 @@ namespace orrery {
 // `in_network`: the switches reduce and multicast.
 double EndPointBytes(CommunicationKind kind, int p, bool in_network);
 
-// The larger of nothing-but-latency and nothing-but-bytes, `port` being what
-// all links of one rank carry together and its latency the least of a message.
+// What the links of ranks carry together, each way: of the rank that has least,
+// with the least latency of a message, and of all ranks in the mean.
+struct RankPorts {
+  AlphaBeta narrowest;
+  BytesPerSecond mean;
+};
+
+// The larger of nothing-but-latency and nothing-but-bytes. The 2 (p-1)/p of an
+// all-reduce are a mean over ranks, and hold of all ports together: a rank on
+// slow links gets by with sending its part and receiving the result, m each
+// way.
+Seconds CollectiveLowerBound(CommunicationKind kind, int p, Bytes m,
+                             const RankPorts& ports, bool in_network);
+// All ports alike.
 Seconds CollectiveLowerBound(CommunicationKind kind, int p, Bytes m,
                              const AlphaBeta& port, bool in_network);
 

@@ -30,13 +30,15 @@ void JoinAlike(CollectiveForm& form) {
   for (const WaveTerm& wave : form.waves) {
     const auto same =
         std::find_if(waves.begin(), waves.end(), [&](const WaveTerm& w) {
-          return w.island * wave.network == wave.island * w.network;
+          return w.island * wave.network == wave.island * w.network &&
+                 w.network * wave.crowded == wave.network * w.crowded;
         });
     if (same == waves.end()) {
       waves.push_back(wave);
     } else {
       same->island += wave.island;
       same->network += wave.network;
+      same->crowded += wave.crowded;
     }
   }
   form.waves = std::move(waves);
@@ -51,14 +53,17 @@ FormTime PriceForm(const CollectiveForm& form, const TierPrice& island,
                     std::max(tier.message, tier.route + term.hops * tier.hop);
   }
   const auto size = static_cast<double>(bytes.value());
-  const auto wire = [&](const WaveTerm& wave) {
-    return Seconds(size * std::max(wave.island * island.second_per_byte,
-                                   wave.network * network.second_per_byte));
+  const auto wire = [&](double WaveTerm::*load) {
+    const auto of = [&](const WaveTerm& wave) {
+      return Seconds(size * std::max(wave.island * island.second_per_byte,
+                                     wave.*load * network.second_per_byte));
+    };
+    Seconds sum{};
+    for (const WaveTerm& wave : form.waves) sum += of(wave);
+    return form.streams ? sum / pieces + of(form.all) * (1 - 1 / pieces) : sum;
   };
-  for (const WaveTerm& wave : form.waves) time.wire += wire(wave);
-  if (form.streams) {
-    time.wire = time.wire / pieces + wire(form.all) * (1 - 1 / pieces);
-  }
+  time.wire = wire(&WaveTerm::network);
+  time.crowded = wire(&WaveTerm::crowded);
   return time;
 }
 

@@ -28,10 +28,12 @@ struct MessageTerm {
   double messages = 0;
 };
 
-// Bytes on the busiest port of each tier per byte of the call.
+// Bytes on the busiest port of each tier per byte of the call; of the network
+// also the same if all groups like this one are on it at once.
 struct WaveTerm {
   double island = 0;
   double network = 0;
+  double crowded = 0;
 };
 
 struct CollectiveForm {
@@ -70,6 +72,8 @@ struct TierPrice {
 struct FormTime {
   Seconds latency{};
   Seconds wire{};
+  // Of all groups like this one at once.
+  Seconds crowded{};
   Seconds total() const { return latency + wire; }
 };
 

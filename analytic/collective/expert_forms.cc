@@ -66,6 +66,7 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
     in[nic] += (n - kept.members) * share;
     loads.network = std::max({loads.network, out[nic], in[nic]});
   }
+  loads.crowded = loads.network;
   form.AddWave(group.crosses()
                    ? MessageTerm{Tier::kScaleOut, group.most_network_hops(), 1}
                    : MessageTerm{Tier::kScaleUp, 1, 1},
@@ -101,6 +102,7 @@ CollectiveForm ByIslandForm(const GroupNetwork& group,
     }
   }
   loads.network *= group.most_on_nic();
+  loads.crowded = loads.network;
   FormBuilder form(group, CollectiveAlgorithm::kHierarchical,
                    ProtocolUse::kPointToPoint);
   form.AddWave({Tier::kScaleOut, group.most_network_hops(), 1}, loads);

@@ -68,7 +68,8 @@ FormBuilder::FormBuilder(const GroupNetwork& group,
       island_ports_ = 2 * static_cast<size_t>(ports.chips) * ports.sides.size();
       break;
   }
-  const size_t all = island_ports_ + 2 * static_cast<size_t>(group.nic_count());
+  first_leaf_ = island_ports_ + 2 * static_cast<size_t>(group.nic_count());
+  const size_t all = first_leaf_ + 2 * static_cast<size_t>(group.leaf_count());
   wave_load_.resize(all);
   all_load_.resize(all);
 }
@@ -123,6 +124,39 @@ int FormBuilder::Walk(int from, int to, double share) {
   return hops;
 }
 
+void FormBuilder::Cross(int from, int to, double share) {
+  AddLoad(island_ports_ + 2 * static_cast<size_t>(group_.nic(from)), share);
+  AddLoad(island_ports_ + 2 * static_cast<size_t>(group_.nic(to)) + 1, share);
+  if (group_.leaf_count() == 0) return;
+  // All NICs of a chip together are one port: a leaf has the part of one.
+  const int nics = group_.ports().nics_per_chip;
+  for (int i = 0; i < nics; ++i) {
+    const int out = group_.leaf(from, i);
+    const int in = group_.leaf(to, i);
+    if (out == in) continue;
+    AddLoad(first_leaf_ + 2 * static_cast<size_t>(out), share / nics);
+    AddLoad(first_leaf_ + 2 * static_cast<size_t>(in) + 1, share / nics);
+  }
+}
+
+void FormBuilder::Raise(size_t port, double load, WaveTerm& most) const {
+  if (port < island_ports_) {
+    most.island = std::max(most.island, load);
+    return;
+  }
+  double crowded = load;
+  if (port >= first_leaf_) {
+    const auto leaf = static_cast<int>((port - first_leaf_) / 2);
+    // In the bytes of a chip's NICs that would take as long.
+    load *= group_.ports().nics_per_chip / group_.leaf_up();
+    // Of transfers between two, those of the same island run at the same time.
+    crowded = load * (group_.ranks() == 2 ? group_.island_crowd(leaf)
+                                          : group_.leaf_crowd(leaf));
+  }
+  most.network = std::max(most.network, load);
+  most.crowded = std::max(most.crowded, crowded);
+}
+
 void FormBuilder::Send(int from, int to, double share) {
   CHECK_GT(repeat_, 0);
   const MachinePorts& ports = group_.ports();
@@ -130,8 +164,7 @@ void FormBuilder::Send(int from, int to, double share) {
   const int a = group_.chip(from);
   const int b = group_.chip(to);
   if (ports.IslandOf(a) != ports.IslandOf(b)) {
-    AddLoad(island_ports_ + 2 * static_cast<size_t>(group_.nic(from)), load);
-    AddLoad(island_ports_ + 2 * static_cast<size_t>(group_.nic(to)) + 1, load);
+    Cross(from, to, load);
     Count(Tier::kScaleOut, ports.NetworkHops(a, b));
     return;
   }
@@ -189,7 +222,9 @@ void FormBuilder::SendToAll(double share) {
   const MachinePorts& ports = group_.ports();
   const int mates = group_.most_on_island() - 1;
   if (group_.crosses()) {
-    known_.network = group_.most_pairs_on_nic() * share;
+    const double nic = group_.most_pairs_on_nic();
+    known_.network = std::max(nic, group_.most_pairs_on_leaf()) * share;
+    known_.crowded = std::max(nic, group_.most_pairs_crowded()) * share;
     Count(Tier::kScaleOut, group_.most_network_hops());
   }
   if (mates == 0) return;
@@ -242,14 +277,14 @@ void FormBuilder::EndWave() {
   EndRound();
   WaveTerm wave = known_;
   for (const size_t port : touched_) {
-    double& most = port < island_ports_ ? wave.island : wave.network;
-    most = std::max(most, wave_load_[port]);
+    Raise(port, wave_load_[port], wave);
     all_load_[port] += wave_load_[port];
     wave_load_[port] = 0;
   }
   touched_.clear();
   form_.all.island += known_.island;
   form_.all.network += known_.network;
+  form_.all.crowded += known_.crowded;
   known_ = {};
   form_.waves.push_back(wave);
   for (const MessageTerm& term : longest_round_) form_.messages.push_back(term);
@@ -263,18 +298,18 @@ void FormBuilder::AddWave(const MessageTerm& messages, const WaveTerm& loads) {
   form_.waves.push_back(loads);
   form_.all.island += loads.island;
   form_.all.network += loads.network;
+  form_.all.crowded += loads.crowded;
 }
 
 CollectiveForm FormBuilder::Build() && {
   EndWave();
-  double island = 0;
-  double network = 0;
+  WaveTerm most;
   for (size_t port = 0; port < all_load_.size(); ++port) {
-    double& most = port < island_ports_ ? island : network;
-    most = std::max(most, all_load_[port]);
+    if (all_load_[port] > 0) Raise(port, all_load_[port], most);
   }
-  form_.all.island += island;
-  form_.all.network += network;
+  form_.all.island += most.island;
+  form_.all.network += most.network;
+  form_.all.crowded += most.crowded;
   JoinAlike(form_);
   return std::move(form_);
 }

@@ -8,7 +8,8 @@
 //   return std::move(form).Build();
 //
 // A message loads the ports of its two ends, the link between them, the links
-// of its route on a grid, or the NICs of its ends; cost: its hops.
+// of its route on a grid, or the NICs of its ends and the cables up from and
+// down to their leaves; cost: its hops.
 #include <vector>
 
 #include "analytic/collective/collective_form.h"
@@ -44,13 +45,18 @@ class FormBuilder {
   void AddLoad(size_t port, double share);
   // Puts a message on its route over the grid and returns the hops.
   int Walk(int from, int to, double share);
+  void Cross(int from, int to, double share);
+  // Adds what a port carries to the busiest of its tier.
+  void Raise(size_t port, double load, WaveTerm& most) const;
   void Count(Tier tier, int hops);
   void SendToAllOfBox(double share);
 
   const GroupNetwork& group_;
   CollectiveForm form_;
-  // By port: those of the islands, then those of NICs, out and in.
+  // By port: those of the islands, then those of NICs, out and in, then cables
+  // of leaves, up and down.
   size_t island_ports_ = 0;
+  size_t first_leaf_ = 0;
   std::vector<double> wave_load_;
   std::vector<double> all_load_;
   std::vector<size_t> touched_;

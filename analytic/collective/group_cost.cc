@@ -45,8 +45,9 @@ std::vector<int> KeyOf(absl::Span<const int> chips) {
 
 }  // namespace
 
-GroupCost::GroupCost(const System& system)
+GroupCost::GroupCost(const System& system, Others others)
     : system_(system),
+      others_(others),
       ports_(std::make_unique<const MachinePorts>(PortsOf(system))) {
   if (const auto& up = system.scale_up()) {
     rates_[0] = ports_->wiring == IslandWiring::kPorts
@@ -56,7 +57,9 @@ GroupCost::GroupCost(const System& system)
   if (const auto& out = system.scale_out()) {
     const int nics_per_chip =
         std::max(1, out->nics_per_node / system.chips_per_node());
-    rates_[1] = out->nic_bandwidth * nics_per_chip;
+    // A NIC sends no faster than the fabric takes it.
+    rates_[1] = std::min(out->nic_bandwidth, EndpointBandwidth(out->fabric)) *
+                nics_per_chip;
   }
   for (size_t tier = 0; tier < kTiers; ++tier) {
     for (size_t use = 0; use < kProtocolUses; ++use) {
@@ -128,7 +131,12 @@ TierPrice GroupCost::Priced(Tier tier, const Protocol& protocol) const {
 
 Seconds GroupCost::Time(const CollectiveForm& form, Kind kind, Bytes bytes,
                         const GroupSpan& span) const {
-  Seconds best(std::numeric_limits<double>::infinity());
+  return Chosen(PriceOf(form, kind, bytes, span));
+}
+
+GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
+                                    Bytes bytes, const GroupSpan& span) const {
+  Price best = {Seconds(std::numeric_limits<double>::infinity()), {}};
   const auto consider = [&](const Protocol* inner, const Protocol* outer) {
     TierPrice island, network;
     Duration base{}, fill{};
@@ -141,10 +149,12 @@ Seconds GroupCost::Time(const CollectiveForm& form, Kind kind, Bytes bytes,
     add(Tier::kScaleUp, inner, island);
     add(Tier::kScaleOut, outer, network);
     const FormTime time = PriceForm(form, island, network, bytes, kPieces);
-    best = std::min(
-        best, Seconds(ToSeconds(base) +
-                      2 * std::sqrt(ToSeconds(fill) * time.wire.count())) +
-                  time.total());
+    const Seconds alone =
+        Seconds(ToSeconds(base) +
+                2 * std::sqrt(ToSeconds(fill) * time.wire.count())) +
+        time.total();
+    if (alone >= best.alone) return;
+    best = {alone, alone - time.wire + time.crowded};
   };
   const bool up = form.uses_island();
   const bool out = form.uses_network();
@@ -164,8 +174,10 @@ Seconds GroupCost::Time(const CollectiveForm& form, Kind kind, Bytes bytes,
   }
   if (const auto& local = system_.collectives().local_bandwidth;
       local && kind != Kind::kPointToPoint) {
-    best += Seconds(static_cast<double>(bytes.value()) / span.ranks /
-                    local->value());
+    const Seconds copy(static_cast<double>(bytes.value()) / span.ranks /
+                       local->value());
+    best.alone += copy;
+    best.among_others += copy;
   }
   return best;
 }
@@ -175,13 +187,14 @@ Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) {
   Group& group = *groups_[static_cast<size_t>(span.number)];
   std::vector<CollectiveForm>& forms = group.forms[static_cast<size_t>(kind)];
   if (forms.empty()) forms = Forms(kind, group.network);
-  Seconds best(std::numeric_limits<double>::infinity());
+  Price best = {Seconds(std::numeric_limits<double>::infinity()), {}};
   for (const CollectiveForm& form : forms) {
-    best = std::min(best, Time(form, kind, bytes, span));
+    const Price price = PriceOf(form, kind, bytes, span);
+    if (price.alone < best.alone) best = price;
   }
-  CHECK(std::isfinite(best.count()))
+  CHECK(std::isfinite(best.alone.count()))
       << "no closed form for " << NameOf(kind) << " over " << span.ranks;
-  return best;
+  return Chosen(best);
 }
 
 CollectiveForm GroupCost::ExpertForm(const GroupSpan& span,

@@ -3,7 +3,9 @@
 //
 // The cheapest of the forms of collective_forms.h, priced with the machine's
 // ports and the library's calibration, for the algorithms and protocols that
-// the library has. Nothing else is on the links.
+// the library has. It is chosen by what it costs with nothing else on the
+// links; its price is that, or that of all groups like it at once (Others), who
+// share the cables between leaves and spines of a tapered fabric.
 //
 //   GroupCost cost(system);
 //   const GroupSpan span = cost.Span({0, 1, 2, 3, 4, 5, 6, 7});
@@ -34,10 +36,13 @@ struct GroupSpan {
   friend bool operator==(const GroupSpan&, const GroupSpan&) = default;
 };
 
+// Whether groups like the one asked for do the same at the same time.
+enum class Others : uint8_t { kNone, kAlike };
+
 class GroupCost {
  public:
   // The system must outlive the cost.
-  explicit GroupCost(const System& system);
+  explicit GroupCost(const System& system, Others others = Others::kNone);
 
   // The group of these chips, in the order of its ranks. Requires: at least
   // one, none twice.
@@ -68,8 +73,19 @@ class GroupCost {
     return protocols_[static_cast<size_t>(tier)][static_cast<size_t>(use)];
   }
   TierPrice Priced(Tier tier, const Protocol& protocol) const;
+  // By itself, and among others.
+  struct Price {
+    Seconds alone{};
+    Seconds among_others{};
+  };
+  Price PriceOf(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
+                const GroupSpan& span) const;
+  Seconds Chosen(const Price& price) const {
+    return others_ == Others::kNone ? price.alone : price.among_others;
+  }
 
   const System& system_;
+  Others others_;
   std::unique_ptr<const MachinePorts> ports_;
   // Of a chip's port or link, and of the NICs at one place.
   std::array<BytesPerSecond, kTiers> rates_;

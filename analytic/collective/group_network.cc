@@ -1,6 +1,7 @@
 #include "analytic/collective/group_network.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
 
@@ -13,6 +14,10 @@ GroupNetwork::GroupNetwork(const MachinePorts& ports, std::vector<int> chips)
   CHECK(!chips_.empty());
   FindIslands();
   if (crosses()) FindNics();
+  constexpr int kSameLeaf = 2;
+  if (ports.clos && ports.clos->up > 0 && most_network_hops_ > kSameLeaf) {
+    FindLeaves();
+  }
   if (!crosses() && ports.wiring == IslandWiring::kGrid) FindBox();
 }
 
@@ -57,6 +62,65 @@ void GroupNetwork::FindNics() {
   most_on_nic_ = *std::max_element(on_nic.begin(), on_nic.end());
   most_pairs_on_nic_ =
       *std::max_element(pairs_on_nic.begin(), pairs_on_nic.end());
+}
+
+void GroupNetwork::FindLeaves() {
+  const int per_chip = ports_->nics_per_chip;
+  absl::flat_hash_map<int, int> number;  // of leaves, in the group
+  std::vector<int> nics;                 // of the group, on each leaf
+  std::vector<int> near;                 // of its islands
+  // Members by leaf and island.
+  absl::flat_hash_map<std::pair<int, int>, int> together;
+  absl::flat_hash_map<int, int> on_leaf, on_island;
+  absl::flat_hash_set<int> seen;
+  const auto nic_of = [&](size_t rank, int i) {
+    return ports_->NicOf(chips_[rank]) + i;
+  };
+  for (size_t rank = 0; rank < chips_.size(); ++rank) {
+    const int island = ports_->IslandOf(chips_[rank]);
+    ++on_island[island];
+    for (int i = 0; i < per_chip; ++i) {
+      const int nic = nic_of(rank, i);
+      const int leaf = ports_->LeafOf(nic);
+      const auto [found, is_new] =
+          number.try_emplace(leaf, static_cast<int>(number.size()));
+      if (is_new) {
+        nics.push_back(0);
+        near.push_back(0);
+        leaf_crowds_.push_back(ports_->NicsOn(leaf));
+      }
+      leaves_.push_back(found->second);
+      ++on_leaf[found->second];
+      const auto place = static_cast<size_t>(found->second);
+      if (seen.insert(nic).second) ++nics[place];
+      if (++together[{found->second, island}] > 1) continue;
+      // All NICs of the island that are on the leaf.
+      for (int other = 0; other < ports_->nics; ++other) {
+        if (ports_->LeafOf(island * ports_->nics + other) == leaf) {
+          ++near[place];
+        }
+      }
+    }
+  }
+  std::vector<double> pairs(nics.size(), 0);
+  for (size_t rank = 0; rank < chips_.size(); ++rank) {
+    const int island = ports_->IslandOf(chips_[rank]);
+    for (int i = 0; i < per_chip; ++i) {
+      const int leaf = leaves_[rank * static_cast<size_t>(per_chip) +
+                               static_cast<size_t>(i)];
+      const double stay =
+          on_island[island] + on_leaf[leaf] - together[std::pair(leaf, island)];
+      pairs[static_cast<size_t>(leaf)] += ranks() - stay;
+    }
+  }
+  for (size_t leaf = 0; leaf < nics.size(); ++leaf) {
+    leaf_crowds_[leaf] /= nics[leaf];
+    island_crowds_.push_back(static_cast<double>(near[leaf]) / nics[leaf]);
+    const double most = pairs[leaf] / leaf_up();
+    most_pairs_on_leaf_ = std::max(most_pairs_on_leaf_, most);
+    most_pairs_crowded_ =
+        std::max(most_pairs_crowded_, most * leaf_crowds_[leaf]);
+  }
 }
 
 void GroupNetwork::FindBox() {

@@ -40,6 +40,27 @@ class GroupNetwork {
   // The longest route between members of different islands.
   int most_network_hops() const { return most_network_hops_; }
 
+  // Leaves of a tree with something above them, if the group crosses one:
+  // `leaf` of NIC i of a rank's own NICs, among those of the group; how many
+  // NICs send up to the pace of one (`leaf_up`); and how many do so for one of
+  // the group's own if every chip of the machine does what the group does, or
+  // every one of the same islands.
+  int leaf_count() const { return static_cast<int>(leaf_crowds_.size()); }
+  int leaf(int rank, int nic) const {
+    return leaves_[static_cast<size_t>(rank * ports_->nics_per_chip + nic)];
+  }
+  double leaf_up() const { return ports_->clos->up; }
+  double leaf_crowd(int leaf) const {
+    return leaf_crowds_[static_cast<size_t>(leaf)];
+  }
+  double island_crowd(int leaf) const {
+    return island_crowds_[static_cast<size_t>(leaf)];
+  }
+  // The most pairs of members that have to pass the cables up from a leaf in an
+  // exchange of everyone with everyone, over `leaf_up`; and of all groups.
+  double most_pairs_on_leaf() const { return most_pairs_on_leaf_; }
+  double most_pairs_crowded() const { return most_pairs_crowded_; }
+
   // The coordinates of the members along each side of the grid, if the group
   // is on one and holds every combination of them; else empty.
   const std::vector<std::vector<int>>& box() const { return box_; }
@@ -49,6 +70,7 @@ class GroupNetwork {
  private:
   void FindIslands();
   void FindNics();
+  void FindLeaves();
   void FindBox();
 
   const MachinePorts* ports_;
@@ -61,6 +83,11 @@ class GroupNetwork {
   int most_on_nic_ = 1;
   int most_pairs_on_nic_ = 0;
   int most_network_hops_ = 0;
+  std::vector<int> leaves_;
+  std::vector<double> leaf_crowds_;
+  std::vector<double> island_crowds_;
+  double most_pairs_on_leaf_ = 0;
+  double most_pairs_crowded_ = 0;
   std::vector<std::vector<int>> box_;
   std::vector<int> rings_;
 };

@@ -13,9 +13,11 @@ int CeilDivide(int a, int b) { return (a + b - 1) / b; }
 // A leaf has radix o/(1+o) ports down, a pod radix/2 leaves.
 ClosPorts Clos(int tiers, int radix, double taper) {
   const int up = static_cast<int>(std::lround(radix / (1 + taper)));
-  return {.tiers = tiers,
-          .leaf_nics = tiers == 1 ? radix : radix - up,
-          .leaves_per_pod = tiers == 2 ? radix : radix / 2};
+  ClosPorts clos = {.tiers = tiers,
+                    .leaf_nics = tiers == 1 ? radix : radix - up,
+                    .leaves_per_pod = tiers == 2 ? radix : radix / 2};
+  if (tiers > 1) clos.up = up;
+  return clos;
 }
 
 // Short rails share a leaf where one each would be more leaves than fit.
@@ -55,6 +57,7 @@ void AddIsland(const ScaleUp& scale_up, MachinePorts& ports) {
 
 void AddNetwork(const ScaleOut& scale_out, int nodes, MachinePorts& ports) {
   ports.nics = scale_out.nics_per_node;
+  ports.nics_per_chip = std::max(1, ports.nics / ports.island_chips);
   std::visit(Overload{[&](const FatTreeFabric& f) {
                         ports.clos = Clos(f.tiers, f.radix, f.taper);
                         ports.network_reduces = f.reduces;
@@ -65,6 +68,11 @@ void AddNetwork(const ScaleOut& scale_out, int nodes, MachinePorts& ports) {
                       },
                       [](const auto&) {}},
              scale_out.fabric.kind);
+  // Cables of the fabric may be wider than what a NIC sends.
+  const double cable = scale_out.fabric.link.bandwidth.value();
+  if (ports.clos) {
+    ports.clos->up *= cable / std::min(cable, scale_out.nic_bandwidth.value());
+  }
 }
 
 // Those of a node, or all where the fabric of the island spans the nodes.
@@ -76,18 +84,30 @@ int IslandChips(const System& system) {
 
 }  // namespace
 
+int MachinePorts::LeafOf(int nic) const {
+  if (!clos->rails) return nic / clos->leaf_nics;
+  const int leaves = CeilDivide(nics, clos->rails_per_leaf);
+  return nic / nics / clos->leaf_nics * leaves +
+         nic % nics / clos->rails_per_leaf;
+}
+
+int MachinePorts::NicsOn(int leaf) const {
+  const int islands = chips / island_chips;
+  if (!clos->rails) {
+    return std::min(clos->leaf_nics, islands * nics - leaf * clos->leaf_nics);
+  }
+  const int leaves = CeilDivide(nics, clos->rails_per_leaf);
+  const int first_island = leaf / leaves * clos->leaf_nics;
+  const int first_rail = leaf % leaves * clos->rails_per_leaf;
+  return std::min(clos->leaf_nics, islands - first_island) *
+         std::min(clos->rails_per_leaf, nics - first_rail);
+}
+
 int MachinePorts::NetworkHops(int from, int to) const {
   constexpr int kSameLeaf = 2;
   if (!clos) return kSameLeaf;
-  const auto leaf = [&](int chip) {
-    const int nic = NicOf(chip);
-    if (!clos->rails) return nic / clos->leaf_nics;
-    const int leaves = CeilDivide(nics, clos->rails_per_leaf);
-    return nic / nics / clos->leaf_nics * leaves +
-           nic % nics / clos->rails_per_leaf;
-  };
-  const int a = leaf(from);
-  const int b = leaf(to);
+  const int a = LeafOf(NicOf(from));
+  const int b = LeafOf(NicOf(to));
   if (a == b) return kSameLeaf;
   return a / clos->leaves_per_pod == b / clos->leaves_per_pod ? 4 : 6;
 }

@@ -4,8 +4,11 @@
 //
 // Island wirings are ports on a switch that never blocks, a link between every
 // two chips, and grids, routed one side after the other, the shorter way
-// around. Any other fabric inside an island counts as ports, and a fabric
-// between islands never blocks: only the NICs of its ends are busy.
+// around. Any other fabric inside an island counts as ports. Between islands
+// the NICs of both ends are busy, and in a tree of switches what leaves a leaf
+// shares its cables up: with a taper o:1, f_out o m b for an exchange of which
+// f_out leaves the leaf, if everyone on it takes part. Any other fabric between
+// islands never blocks.
 #include <optional>
 #include <vector>
 
@@ -24,6 +27,8 @@ struct ClosPorts {
   // Rails: NIC i of every node has leaves of its own, of so many rails each.
   bool rails = false;
   int rails_per_leaf = 1;
+  // What a leaf can send up, in NICs; 0: there is nothing above it.
+  double up = 0;
 };
 
 struct MachinePorts {
@@ -37,6 +42,8 @@ struct MachinePorts {
   bool twisted = false;
   // Per island; none where islands are not joined.
   int nics = 0;
+  // Of a chip: several share one, or one has several.
+  int nics_per_chip = 1;
   std::optional<ClosPorts> clos = std::nullopt;
   // Whether switches add up what they forward.
   bool island_reduces = false;
@@ -47,6 +54,9 @@ struct MachinePorts {
   int NicOf(int chip) const {
     return IslandOf(chip) * nics + chip % island_chips * nics / island_chips;
   }
+  // Of a Clos: the leaf of a NIC, and how many NICs are on it.
+  int LeafOf(int nic) const;
+  int NicsOn(int leaf) const;
   // Links between the NICs of two chips of different islands.
   int NetworkHops(int from, int to) const;
 };

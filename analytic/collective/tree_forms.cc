@@ -140,7 +140,8 @@ CollectiveForm ReductionTreeForm(const GroupNetwork& group) {
   }
   if (g > 1) AddRingsInside(form, p, g);
   form.AddWave({Tier::kScaleOut, 1, 2.0 * depth},
-               {.network = static_cast<double>(group.most_on_nic()) / g});
+               {.network = static_cast<double>(group.most_on_nic()) / g,
+                .crowded = static_cast<double>(group.most_on_nic()) / g});
   if (g > 1) AddRingsInside(form, p, g);
   CollectiveForm made =
       g > 1 ? std::move(form).BuildStreaming() : std::move(form).Build();

@@ -11,10 +11,11 @@ constexpr size_t kMostRemembered = size_t{1} << 20;
 }  // namespace
 
 absl::StatusOr<PriceList> PriceList::Create(const System& system,
-                                            const Kernels& kernels) {
+                                            const Kernels& kernels,
+                                            Others others) {
   ASSIGN_OR_RETURN(KernelTimer timer,
                    KernelTimer::Create(system.chip(), kernels));
-  return PriceList(system, std::move(timer));
+  return PriceList(system, std::move(timer), others);
 }
 
 PriceList::KernelPrice PriceList::Kernel(const Op& op) {

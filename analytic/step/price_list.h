@@ -33,7 +33,8 @@ class PriceList {
 
   // The system must outlive the list.
   static absl::StatusOr<PriceList> Create(const System& system,
-                                          const Kernels& kernels);
+                                          const Kernels& kernels,
+                                          Others others);
 
   KernelPrice Kernel(const Op& op);
   // The group of these chips, for calls; see GroupCost::Span.
@@ -47,8 +48,8 @@ class PriceList {
  private:
   using CallKey = std::tuple<CommunicationKind, int64_t, int>;
 
-  PriceList(const System& system, KernelTimer timer)
-      : kernels_(std::move(timer)), groups_(system) {}
+  PriceList(const System& system, KernelTimer timer, Others others)
+      : kernels_(std::move(timer)), groups_(system, others) {}
 
   OpTimeCache kernels_;
   GroupCost groups_;

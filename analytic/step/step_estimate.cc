@@ -289,8 +289,10 @@ class PlanEstimate {
 
 absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
                                                     const System& system,
-                                                    const Kernels& kernels) {
-  ASSIGN_OR_RETURN(PriceList prices, PriceList::Create(system, kernels));
+                                                    const Kernels& kernels,
+                                                    Others others) {
+  ASSIGN_OR_RETURN(PriceList prices,
+                   PriceList::Create(system, kernels, others));
   return StepEstimator(model, system, kernels.reserved_memory(),
                        std::move(prices));
 }

@@ -56,10 +56,13 @@ struct StepEstimate {
 
 class StepEstimator {
  public:
-  // Model and system must outlive the estimator.
+  // Model and system must outlive the estimator. `others`: groups that do the
+  // same share what is between leaves and spines, or each has it to itself, as
+  // at fidelity CLOSED_FORM.
   static absl::StatusOr<StepEstimator> Create(const Model& model,
                                               const System& system,
-                                              const Kernels& kernels);
+                                              const Kernels& kernels,
+                                              Others others = Others::kAlike);
 
   StepEstimate Estimate(const TrainingPlan& plan,
                         const EstimateOptions& options = {});

@@ -5,6 +5,7 @@
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -77,15 +78,22 @@ absl::StatusOr<int> ParseCount(const Arguments& arguments,
   return count;
 }
 
-// What one chip can send, and the least a message takes to arrive.
-AlphaBeta PortOf(const Graph& graph, VertexId chip) {
-  double bandwidth = 0;
+// What chips can send, and the least a message takes to arrive.
+RankPorts PortsOf(const Graph& graph, absl::Span<const VertexId> chips) {
+  double narrowest = std::numeric_limits<double>::infinity();
+  double sum = 0;
   Duration latency = Duration::max();
-  for (LinkId id : graph.leaving(chip)) {
-    bandwidth += graph.link(id).bandwidth.value();
-    latency = std::min(latency, graph.link(id).latency);
+  for (VertexId chip : chips) {
+    double bandwidth = 0;
+    for (LinkId id : graph.leaving(chip)) {
+      bandwidth += graph.link(id).bandwidth.value();
+      latency = std::min(latency, graph.link(id).latency);
+    }
+    narrowest = std::min(narrowest, bandwidth);
+    sum += bandwidth;
   }
-  return {Seconds(ToSeconds(latency)), BytesPerSecond(bandwidth)};
+  return {{Seconds(ToSeconds(latency)), BytesPerSecond(narrowest)},
+          BytesPerSecond(sum / static_cast<double>(chips.size()))};
 }
 
 // What the members on an island can send out of it, the best of the islands.
@@ -230,7 +238,7 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
       system.nodes() > 1) {
     call.chips[1] = static_cast<VertexId>(system.chips_per_node());
   }
-  const AlphaBeta port = PortOf(network.graph(), call.chips[0]);
+  const RankPorts ports = PortsOf(network.graph(), call.chips);
   const IslandEdge edge = EdgeOf(network.graph(), call.chips);
   ASSIGN_OR_RETURN(
       CollectiveTrace trace,
@@ -253,11 +261,11 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     const Seconds bound =
         experts ? ExpertLowerBound(experts->traffic, size, edge.islands,
                                    edge.islands > 1 ? edge.per_island : ranks,
-                                   edge.out, port.bandwidth)
-                : std::max(
-                      CollectiveLowerBound(kind, ranks, size, port, in_network),
-                      IslandLowerBound(kind, edge.islands, edge.per_island,
-                                       size, edge.out, in_network));
+                                   edge.out, ports.mean)
+                : std::max(CollectiveLowerBound(kind, ranks, size, ports,
+                                                in_network),
+                           IslandLowerBound(kind, edge.islands, edge.per_island,
+                                            size, edge.out, in_network));
     lines.push_back({size, ToSeconds(end), bound.count(),
                      std::string(NameOf(planned.algorithm)), planned.protocol});
   }

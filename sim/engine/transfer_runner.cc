@@ -95,6 +95,7 @@ void TransferRunner<Queue>::Move(uint32_t id, Time now) {
     sharing_.Start(static_cast<ActivityId>(id), now,
                    {.amount = step.work,
                     .rate_cap = step.rate_cap,
+                    .penalty = step.penalty,
                     .uses = step.uses,
                     .ports = step.ports});
   } else {

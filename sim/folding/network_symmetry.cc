@@ -29,19 +29,4 @@ std::optional<std::string> NetworkAsymmetry(const System& system,
   return std::nullopt;
 }
 
-std::optional<std::string> TrafficAsymmetry(const System& system,
-                                            const Degrees& degrees) {
-  const auto& up = system.scale_up();
-  if (up && up->spans_nodes &&
-      !std::holds_alternative<SwitchFabric>(up->fabric.kind)) {
-    return "groups may meet different traffic in a network of chips";
-  }
-  const auto& out = system.scale_out();
-  if (out && out->nics_per_node < system.chips_per_node() &&
-      degrees.order != Degrees().order) {
-    return "groups may meet different traffic on NICs that chips share";
-  }
-  return std::nullopt;
-}
-
 }  // namespace orrery

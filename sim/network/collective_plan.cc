@@ -49,8 +49,12 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
         return sum;
       };
       std::vector<ResourceUse> uses;
+      std::vector<FlowLoad> flows;
       for (const ResourceLoad& load : loads.loads(phase)) {
         uses.push_back({load.resource, weight(load.shares)});
+        flows.push_back({load.resource,
+                         load.shares.scale_up + load.shares.scale_out,
+                         load.shares.flows});
       }
       std::vector<PortUse> ports;
       for (const PortLoad& load : loads.port_loads(phase)) {
@@ -59,12 +63,14 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
       stage.latency = AddTimes(stage.latency, routed.Latency(phase, protocols));
       stage.uses = Sum(stage.uses, uses);
       stage.ports = Sum(stage.ports, ports);
+      stage.flows = Sum(stage.flows, flows);
     }
   }
   for (Stage& stage : stages_) {
     stage.wire = WireOf(stage.uses);
     segment_uses_ = Sum(segment_uses_, stage.uses);
     segment_ports_ = Sum(segment_ports_, stage.ports);
+    segment_flows_ = Sum(segment_flows_, stage.flows);
   }
   segment_wire_ = WireOf(segment_uses_);
 }
@@ -76,6 +82,22 @@ double CollectivePlan::WireOf(absl::Span<const ResourceUse> uses) const {
         longest, use.weight * work() / resources_->capacities()[use.resource]);
   }
   return longest;
+}
+
+double CollectivePlan::ShareOfAFlow(absl::Span<const ResourceUse> uses,
+                                    absl::Span<const FlowLoad> flows) const {
+  constexpr double kEquallyBusy = 1 - 1e-9;
+  double busiest = 0;
+  double share = 1;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const double busy =
+        uses[i].weight / resources_->capacities()[uses[i].resource];
+    if (busy < busiest * kEquallyBusy) continue;
+    const double mean = flows[i].share / flows[i].flows;
+    share = busy * kEquallyBusy > busiest ? mean : std::max(share, mean);
+    busiest = std::max(busiest, busy);
+  }
+  return share;
 }
 
 double CollectivePlan::WireTime() const {
@@ -94,10 +116,12 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
   const int32_t segments = routed_->schedule().segments;
   PlanSteps plan;
   if (segments > 1) {
-    TransferStep all = {.latency = AddTimes(overhead.base, overhead.alongside),
-                        .work = work(),
-                        .uses = Scaled(segment_uses_, segments - 1),
-                        .ports = Scaled(segment_ports_, segments - 1)};
+    TransferStep all = {
+        .latency = AddTimes(overhead.base, overhead.alongside),
+        .work = work(),
+        .penalty = ShareOfAFlow(segment_uses_, segment_flows_) * (segments - 1),
+        .uses = Scaled(segment_uses_, segments - 1),
+        .ports = Scaled(segment_ports_, segments - 1)};
     for (const Stage& stage : stages_) {
       all.latency = AddTimes(all.latency, stage.latency);
       all.latency = AddTimes(all.latency, FromSeconds(stage.wire));
@@ -112,6 +136,7 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
                AddTimes(stage.latency,
                         FromSeconds(ToSeconds(overhead.alongside) * part)),
            .work = work(),
+           .penalty = ShareOfAFlow(stage.uses, stage.flows),
            .uses = stage.uses,
            .ports = stage.ports});
     }

@@ -12,6 +12,9 @@
 // one before. A pipelined schedule of k segments with stages of latency a_i and
 // wire time w_i per segment takes sum (a_i + w_i) + (k-1) max_l w_l, the
 // maximum over links of what one segment puts on them in all its stages.
+//
+// On a link that calls share, flows are equals (TransferStep::penalty): a fluid
+// step gets as much as its messages would one by one.
 #include <absl/status/statusor.h>
 
 #include <string>
@@ -76,14 +79,31 @@ class CollectivePlan {
                  const ProtocolPair& protocols, Bytes bytes,
                  const NetworkResources& resources);
 
+  // What flows put on a resource per byte of the call, and how many they are
+  // at a time.
+  struct FlowLoad {
+    ResourceId resource;
+    double share;
+    double flows;
+    ResourceId key() const { return resource; }
+    void operator+=(const FlowLoad& other) {
+      share += other.share;
+      flows += other.flows;
+    }
+  };
   struct Stage {
     Duration latency{};
     // Bytes on resources per byte of the call, efficiency included, for one
     // segment.
     std::vector<ResourceUse> uses;
     std::vector<PortUse> ports;
+    std::vector<FlowLoad> flows;
     double wire = 0;  // seconds, one segment
   };
+  // Share of the call's bytes that one flow on the busiest resource carries: in
+  // the mean, and of resources that are equally busy the largest.
+  double ShareOfAFlow(absl::Span<const ResourceUse> uses,
+                      absl::Span<const FlowLoad> flows) const;
   double WireOf(absl::Span<const ResourceUse> uses) const;
   double work() const { return static_cast<double>(bytes_.value()); }
 
@@ -95,6 +115,7 @@ class CollectivePlan {
   // Of all stages of a segment together.
   std::vector<ResourceUse> segment_uses_;
   std::vector<PortUse> segment_ports_;
+  std::vector<FlowLoad> segment_flows_;
   double segment_wire_ = 0;
 };
 

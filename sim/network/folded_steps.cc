@@ -14,6 +14,7 @@ PlanSteps FoldedSteps(const CollectivePlan& own,
   CHECK_EQ(alone.steps.size(), steps.steps.size());
   for (size_t i = 0; i < alone.steps.size(); ++i) {
     steps.steps[i].latency = alone.steps[i].latency;
+    steps.steps[i].penalty = alone.steps[i].penalty;
   }
   return steps;
 }

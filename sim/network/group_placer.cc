@@ -10,8 +10,9 @@ GroupPlacement GroupPlacer::Place(CommunicationKind kind,
       placement.island_switches.empty()) {
     const auto [found, is_new] = trees_.try_emplace(placement.chips);
     if (is_new) {
-      const bool spread = network_.routing() == Routing::kSpray ||
-                          network_.routing() == Routing::kAdaptive;
+      const Routing routing = network_.routing().fabric;
+      const bool spread =
+          routing == Routing::kSpray || routing == Routing::kAdaptive;
       found->second = FindReductionTree(network_.graph(), router_.segments(),
                                         placement.chips,
                                         placement.layout.island_size, spread);

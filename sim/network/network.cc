@@ -9,15 +9,36 @@
 namespace orrery {
 namespace {
 
-Routing RoutingOf(const System& system) {
-  if (system.scale_out()) return system.scale_out()->fabric.routing;
-  if (system.scale_up()) return system.scale_up()->fabric.routing;
-  return Routing::kSpray;
+// A fabric that spans the nodes is the one between chips without islands.
+MachineRouting RoutingOf(const System& system) {
+  const auto& up = system.scale_up();
+  const auto& out = system.scale_out();
+  MachineRouting routing = {Routing::kSpray, Routing::kSpray};
+  if (up) routing.island = up->fabric.routing;
+  if (out) {
+    routing.fabric = out->fabric.routing;
+  } else if (up) {
+    routing.fabric = up->fabric.routing;
+  }
+  return routing;
 }
 
+// Whether chips use the planes of their switches evenly.
 bool IslandSprays(const System& system) {
-  return system.scale_up() &&
-         std::holds_alternative<SwitchFabric>(system.scale_up()->fabric.kind);
+  if (!system.scale_up()) return false;
+  const Fabric& fabric = system.scale_up()->fabric;
+  if (!std::holds_alternative<SwitchFabric>(fabric.kind)) return false;
+  switch (fabric.routing) {
+    case Routing::kSpray:
+    case Routing::kValiant:
+    case Routing::kAdaptive:
+      return true;
+    case Routing::kMinimal:
+    case Routing::kDimensionOrdered:
+    case Routing::kEcmp:
+      break;
+  }
+  return false;
 }
 
 }  // namespace

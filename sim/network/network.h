@@ -18,6 +18,7 @@
 #include "sim/network/switch_capabilities.h"
 #include "topology/graph/graph.h"
 #include "topology/machine/system.h"
+#include "topology/routing/route.h"
 
 namespace orrery {
 
@@ -27,8 +28,7 @@ class Network {
 
   const Graph& graph() const { return *graph_; }
   const NetworkResources& resources() const { return resources_; }
-  // Of the fabric that the machine's traffic mostly crosses.
-  Routing routing() const { return routing_; }
+  MachineRouting routing() const { return routing_; }
   const SwitchCapabilities& switches() const { return switches_; }
   const CollectiveLibrary& library() const { return library_; }
 
@@ -38,7 +38,7 @@ class Network {
   // At a fixed address: routers refer to it.
   std::unique_ptr<const Graph> graph_;
   NetworkResources resources_;
-  Routing routing_;
+  MachineRouting routing_;
   SwitchCapabilities switches_;
   CollectiveLibrary library_;
 };

@@ -1,8 +1,11 @@
 #include "sim/network/network_resources.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/strings/match.h>
 
-#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
 
 #include "base/format.h"
 
@@ -11,42 +14,66 @@ namespace {
 
 constexpr ResourceId kNone = static_cast<ResourceId>(-1);
 
-// The links of one end of a chip that lead to switches of its own island, if
-// there are several and all are equal.
+bool IsPlane(const Graph& graph, const Link& link) {
+  const VertexKind from = graph.kind(link.from);
+  const VertexKind to = graph.kind(link.to);
+  return graph.island(link.from) == graph.island(link.to) &&
+         ((from == VertexKind::kChip && to == VertexKind::kSwitch) ||
+          (from == VertexKind::kSwitch && to == VertexKind::kChip));
+}
+
+// The links of one end of a chip that lead to switches of its own island.
 std::vector<LinkId> Planes(const Graph& graph, VertexId chip,
                            Direction direction) {
   std::vector<LinkId> planes;
   for (LinkId id : graph.links_at(chip, direction)) {
-    const VertexId other = graph.far_end(id, direction);
-    if (graph.kind(other) != VertexKind::kSwitch ||
-        graph.island(other) != graph.island(chip)) {
-      continue;
-    }
-    if (!planes.empty() &&
-        graph.link(id).bandwidth != graph.link(planes[0]).bandwidth) {
-      return {};
-    }
-    planes.push_back(id);
+    if (IsPlane(graph, graph.link(id))) planes.push_back(id);
   }
   return planes;
 }
 
-// Whether every chip of the machine reaches as many planes: one that lost a
-// plane makes the others' use of it uneven.
-bool AllPlanesWhole(const Graph& graph) {
-  for (LinkId id : graph.links()) {
-    if (graph.link(id).bandwidth.value() <= 0) return false;
+// The islands in which no plane is cut or slower than another: a chip that lost
+// a plane makes the others' use of it uneven. Chips without an island are as
+// one.
+class WholeIslands {
+ public:
+  explicit WholeIslands(const Graph& graph) : graph_(graph) {
+    for (LinkId id : graph.links()) {
+      const Link& link = graph.link(id);
+      if (!IsPlane(graph, link)) continue;
+      Island& island = islands_[graph.island(link.from)];
+      const double bandwidth = link.bandwidth.value();
+      if (!island.bandwidth) island.bandwidth = bandwidth;
+      if (bandwidth <= 0 || std::abs(bandwidth - *island.bandwidth) >
+                                kRounding * *island.bandwidth) {
+        island.whole = false;
+      }
+    }
   }
-  return true;
-}
+  bool Has(VertexId chip) const {
+    const auto found = islands_.find(graph_.island(chip));
+    return found != islands_.end() && found->second.whole;
+  }
+
+ private:
+  // Planes of 5 and 4 cables have the same bandwidth up to rounding.
+  static constexpr double kRounding = 1e-9;
+  struct Island {
+    std::optional<double> bandwidth;
+    bool whole = true;
+  };
+  const Graph& graph_;
+  absl::flat_hash_map<std::optional<int32_t>, Island> islands_;
+};
 
 }  // namespace
 
 NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
     : of_link_(graph.link_count(), kNone) {
-  if (bundle_planes && AllPlanesWhole(graph)) {
+  if (bundle_planes) {
+    const WholeIslands whole(graph);
     for (VertexId v : graph.vertices()) {
-      if (graph.kind(v) != VertexKind::kChip) continue;
+      if (graph.kind(v) != VertexKind::kChip || !whole.Has(v)) continue;
       for (const Direction direction :
            {Direction::kLeaving, Direction::kEntering}) {
         const std::vector<LinkId> planes = Planes(graph, v, direction);
@@ -61,8 +88,8 @@ NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
   for (LinkId id : graph.links()) {
     if (of_link_[id] != kNone) continue;
     // A cut link is on no route; its capacity only has to be positive.
-    of_link_[id] =
-        capacities_.Add(std::max(1.0, graph.link(id).bandwidth.value()));
+    const double bandwidth = graph.link(id).bandwidth.value();
+    of_link_[id] = capacities_.Add(bandwidth > 0 ? bandwidth : 1.0);
   }
 }
 

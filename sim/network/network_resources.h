@@ -4,7 +4,8 @@
 // A link is a resource, its bandwidth the capacity. Parallel links of a chip
 // that are always used evenly (the planes of an NVSwitch island under spray)
 // are one resource with their bandwidths added up: the rates are the same and
-// the engine has a fraction of the work.
+// the engine has a fraction of the work. Only in islands whose planes are all
+// whole.
 #include <string>
 
 #include "base/ids.h"

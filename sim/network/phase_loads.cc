@@ -1,5 +1,7 @@
 #include "sim/network/phase_loads.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <map>
 
@@ -10,7 +12,7 @@ namespace orrery {
 namespace {
 
 // Calls visit(message, share of the call's bytes) for all messages of a phase
-// that carry any, all repetitions of one together.
+// that carry any, all repetitions of one together: they are one flow.
 template <class Visit>
 void ForEachMessage(const Schedule& schedule, const Phase& phase, Visit visit) {
   for (const Round& round : schedule.rounds_of(phase)) {
@@ -23,6 +25,25 @@ void ForEachMessage(const Schedule& schedule, const Phase& phase, Visit visit) {
   }
 }
 
+// Sums by resource. A small schedule touches few resources of a large machine,
+// and looks them up; a large one has a place for each.
+class LoadSums {
+ public:
+  LoadSums(size_t messages, size_t resources)
+      : sparse_(messages * kUsesPerMessage < resources) {
+    if (!sparse_) dense_.resize(resources);
+  }
+  TierShares& of(ResourceId id) {
+    return sparse_ ? few_[id] : dense_[Index(id)];
+  }
+
+ private:
+  static constexpr size_t kUsesPerMessage = 16;
+  bool sparse_;
+  std::vector<TierShares> dense_;
+  absl::flat_hash_map<ResourceId, TierShares> few_;
+};
+
 }  // namespace
 
 PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
@@ -33,16 +54,18 @@ PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
 
 void PhaseLoads::AddResources(const Schedule& schedule,
                               const MessageRoutes& routes, size_t resources) {
-  std::vector<TierShares> dense(resources);
+  LoadSums sums(schedule.messages.size(), resources);
   std::vector<ResourceId> touched;
-  const auto add = [&](ResourceId id, Tier tier, double share) {
-    TierShares& shares = dense[Index(id)];
+  const auto add = [&](ResourceId id, Tier tier, double share, double flows) {
+    TierShares& shares = sums.of(id);
     if (shares.empty()) touched.push_back(id);
     shares.of(tier) += share;
+    shares.flows += flows;
   };
   // A middle has the tier of the routes that use it.
   const absl::Span<const std::vector<ResourceUse>> middles = routes.middles();
   std::vector<double> through(middles.size(), 0);
+  std::vector<double> flows(middles.size(), 0);
   std::vector<Tier> tiers(middles.size(), Tier::kScaleUp);
   std::vector<int32_t> used;
   for (const Phase& phase : schedule.phases) {
@@ -51,28 +74,32 @@ void PhaseLoads::AddResources(const Schedule& schedule,
     ForEachMessage(schedule, phase, [&](size_t message, double share) {
       const MessageRoutes::Route& route = routes.of(message);
       for (const ResourceUse& use : routes.own_uses(route)) {
-        add(use.resource, route.tier, share * use.weight);
+        add(use.resource, route.tier, share * use.weight, use.weight);
       }
       if (route.middle < 0) return;
       const auto middle = static_cast<size_t>(route.middle);
       if (through[middle] == 0) used.push_back(route.middle);
       tiers[middle] = route.tier;
       through[middle] += share;
+      flows[middle] += 1;
     });
     std::sort(used.begin(), used.end());
     for (int32_t place : used) {
       const auto middle = static_cast<size_t>(place);
       for (const ResourceUse& use : middles[middle]) {
-        add(use.resource, tiers[middle], through[middle] * use.weight);
+        add(use.resource, tiers[middle], through[middle] * use.weight,
+            flows[middle] * use.weight);
       }
       through[middle] = 0;
+      flows[middle] = 0;
     }
     std::sort(touched.begin(), touched.end());
     std::vector<ResourceLoad>& loads = loads_.emplace_back();
     loads.reserve(touched.size());
     for (ResourceId id : touched) {
-      loads.push_back({id, dense[Index(id)]});
-      dense[Index(id)] = {};
+      TierShares& shares = sums.of(id);
+      loads.push_back({id, shares});
+      shares = {};
     }
   }
 }

@@ -15,10 +15,11 @@
 namespace orrery {
 
 // A load of one segment of a phase: the call's bytes times this, per tier,
-// before any protocol's efficiency.
+// before any protocol's efficiency; and how many messages carry it at a time.
 struct TierShares {
   double scale_up = 0;
   double scale_out = 0;
+  double flows = 0;
   double& of(Tier tier) {
     return tier == Tier::kScaleUp ? scale_up : scale_out;
   }
@@ -26,6 +27,7 @@ struct TierShares {
   TierShares& operator+=(const TierShares& other) {
     scale_up += other.scale_up;
     scale_out += other.scale_out;
+    flows += other.flows;
     return *this;
   }
 };

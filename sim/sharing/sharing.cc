@@ -48,6 +48,8 @@ void Sharing::Start(ActivityId id, Time now, const Work& work) {
   activity.moved = 0;
   activity.rate = 0;
   activity.full_rate = work.rate_cap;
+  activity.penalty =
+      arbitration_ == Arbitration::kFlowFair ? work.penalty : 1.0;
   activity.uses = work.uses;
   activity.ports = work.ports;
   activity.updated = now;
@@ -191,7 +193,7 @@ void Sharing::SolveComponent(Time now) {
   }
   for (const ActivityId id : component_) {
     const Activity& activity = activities_[id];
-    problem_.AddActivity(activity.full_rate);
+    problem_.AddActivity(activity.full_rate, activity.penalty);
     for (const ResourceUse& use : activity.uses) {
       const Resource& resource = resources_[use.resource];
       if (resource.CanLimit()) problem_.AddUse(resource.place, use.weight);

@@ -44,6 +44,8 @@ class Sharing {
   struct Work {
     double amount = 0;
     double rate_cap = kNoRateCap;
+    // Inverse priority where flows are equals; ports have none.
+    double penalty = 1;
     absl::Span<const ResourceUse> uses = {};  // must outlive the activity
     absl::Span<const PortUse> ports = {};     // likewise
   };
@@ -89,6 +91,7 @@ class Sharing {
     double moved = 0;  // rate integrated up to `updated`
     double rate = 0;
     double full_rate = 0;  // with everything to itself
+    double penalty = 1;
     absl::Span<const ResourceUse> uses;
     absl::Span<const PortUse> ports;
     Time updated{};

@@ -13,6 +13,7 @@ void CheckStep(const TransferStep& step) {
   CHECK(step.latency >= Duration(0)) << step.latency.count();
   CHECK(step.work >= 0 && std::isfinite(step.work)) << step.work;
   CHECK(step.rate_cap > 0) << step.rate_cap;
+  CHECK(step.penalty > 0 && std::isfinite(step.penalty)) << step.penalty;
   CHECK(step.work == 0 || !step.uses.empty() || std::isfinite(step.rate_cap))
       << "work without a resource or a rate cap would take no time";
   for (const ResourceUse& use : step.uses) {
@@ -55,6 +56,7 @@ PlanId TransferPlans::Add(absl::Span<const TransferStep> steps,
     steps_.push_back({.latency = step.latency,
                       .work = step.work,
                       .rate_cap = step.rate_cap,
+                      .penalty = step.penalty,
                       .uses_begin = static_cast<int64_t>(uses_.size()),
                       .ports_begin = static_cast<int64_t>(ports_.size()),
                       .successors_begin = 0,
@@ -92,6 +94,7 @@ TransferPlans::Step TransferPlans::step(PlanId plan, int32_t place) const {
   return {.latency = stored.latency,
           .work = stored.work,
           .rate_cap = stored.rate_cap,
+          .penalty = stored.penalty,
           .uses = absl::MakeConstSpan(uses_.data() + stored.uses_begin,
                                       static_cast<size_t>(stored.uses_count)),
           .ports = absl::MakeConstSpan(ports_.data() + stored.ports_begin,

@@ -61,13 +61,20 @@ struct PortUse {
   friend bool operator==(const PortUse&, const PortUse&) = default;
 };
 
-// Requires: latency >= 0; work >= 0 and finite; rate_cap > 0; weights > 0 and
+// `penalty` is an inverse priority: rate times penalty is what grows alike
+// (fair_share.h). Of a step that stands for flows side by side it is what one
+// of them carries per unit of work, so that flows are equals, whatever call
+// they belong to and however its bytes are counted.
+//
+// Requires: latency >= 0; work >= 0 and finite; rate_cap > 0; penalty > 0 and
+// finite; weights > 0 and
 // finite; a step with work has a use or a rate cap; ports, if given, are in the
 // order of resources and ports and add up to the uses.
 struct TransferStep {
   Duration latency{0};
   double work = 0;
   double rate_cap = kNoRateCap;
+  double penalty = 1;
   std::vector<ResourceUse> uses = {};
   // By which ports the uses come in; matters under Arbitration::kPortFair
   // only. Empty: every use starts where it is.
@@ -87,6 +94,7 @@ class TransferPlans {
     Duration latency;
     double work;
     double rate_cap;
+    double penalty;
     absl::Span<const ResourceUse> uses;
     absl::Span<const PortUse> ports;
     absl::Span<const int32_t> successors;  // places within the plan
@@ -117,6 +125,7 @@ class TransferPlans {
     Duration latency;
     double work;
     double rate_cap;
+    double penalty;
     int64_t uses_begin;
     int64_t ports_begin;
     int64_t successors_begin;

@@ -102,7 +102,8 @@ class TrainingLaws {
     serial.chip_sharing = false;
     serial.fidelity = Fidelity::kClosedForm;
     const std::optional<SimulatedRun> run = Run("serial", serial);
-    const auto estimate = EstimateScenario(scenario_, DimensionSet::All());
+    const auto estimate = EstimateScenario(scenario_, DimensionSet::All(),
+                                           OthersAt(serial.fidelity));
     if (!run || !estimate.ok()) {
       sheet_.Hold("a legal case runs", estimate.ok(),
                   std::string(estimate.status().message()));

@@ -14,24 +14,26 @@ using Leaves = std::vector<std::vector<VertexId>>;
 
 size_t CeilDivide(size_t a, size_t b) { return (a + b - 1) / b; }
 
-// Deals `cables` from every lower switch over the upper ones: evenly where they
-// divide, and shifted from switch to switch where they do not, so that the
-// upper switches fill evenly.
+// The fewest upper switches, at least `needed`, over which `cables` can be
+// dealt evenly. With an uneven deal two lower switches would have their second
+// cables on different upper ones, and no routing could use them all between
+// these two.
+size_t EvenlyDealt(size_t cables, size_t needed) {
+  size_t upper = needed;
+  while (cables % upper != 0) ++upper;
+  return upper;
+}
+
+// As many cables from every lower switch to every upper one. Requires:
+// `upper.size()` divides `cables`.
 void Deal(GraphBuilder& builder, absl::Span<const VertexId> lower,
           absl::Span<const VertexId> upper, size_t cables,
           const LinkSpec& link) {
-  std::vector<int32_t> count(upper.size());
-  for (size_t l = 0; l < lower.size(); ++l) {
-    std::fill(count.begin(), count.end(), 0);
-    for (size_t c = 0; c < cables; ++c) {
-      ++count[(l * cables + c) % upper.size()];
-    }
-    for (size_t u = 0; u < upper.size(); ++u) {
-      if (count[u] == 0) continue;
-      LinkSpec spec = link;
-      spec.cables = count[u] * link.cables;
-      builder.AddDuplex(lower[l], upper[u], spec);
-    }
+  CHECK_EQ(cables % upper.size(), 0u);
+  LinkSpec spec = link;
+  spec.cables = static_cast<int32_t>(cables / upper.size()) * link.cables;
+  for (VertexId l : lower) {
+    for (VertexId u : upper) builder.AddDuplex(l, u, spec);
   }
 }
 
@@ -47,7 +49,8 @@ absl::Status AddTiers(GraphBuilder& builder, const Leaves& leaves,
   }
   if (shape.tiers == 1 || leaves.size() == 1) return absl::OkStatus();
   if (shape.tiers == 2) {
-    const size_t spines = CeilDivide(leaves.size() * up, radix);
+    const size_t spines =
+        EvenlyDealt(up, CeilDivide(leaves.size() * up, radix));
     Deal(builder, leaf,
          builder.AddVertices(VertexKind::kSwitch, static_cast<int32_t>(spines)),
          up, link);
@@ -66,7 +69,8 @@ absl::Status AddTiers(GraphBuilder& builder, const Leaves& leaves,
     for (size_t j = 0; j < up; ++j) plane[j].push_back(aggregation[j]);
   }
   if (pods == 1) return absl::OkStatus();
-  const size_t cores = CeilDivide(pods * (radix / 2), radix);
+  const size_t cores =
+      EvenlyDealt(radix / 2, CeilDivide(pods * (radix / 2), radix));
   for (size_t j = 0; j < up; ++j) {
     Deal(builder, plane[j],
          builder.AddVertices(VertexKind::kSwitch, static_cast<int32_t>(cores)),

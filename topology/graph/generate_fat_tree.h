@@ -4,9 +4,13 @@
 // A leaf of radix k tapered o:1 has d = k o/(1+o) ports down and u = k/(1+o)
 // up. Two tiers: every leaf reaches every spine. Three tiers: k/2 leaves and u
 // aggregation switches make a pod, aggregation switch j of every pod reaches
-// core group j. Only as many pods, spines and cores are built as the end points
-// need, each with all its ports used evenly; with every port used these are the
-// k-ary trees of Al-Fares et al., SIGCOMM 2008.
+// core group j. Only as many pods are built as the end points need, and the
+// fewest spines and cores with room for all cables over which every switch
+// below can deal its own evenly: 3 scalable units of 8 leaves with 32 cables up
+// get 16 spines, not 12, as in NVIDIA's DGX SuperPOD reference architecture.
+// With every port used these are the k-ary trees of Al-Fares et al., SIGCOMM
+// 2008. A tree without taper carries any permutation of its end points at full
+// rate if traffic is sprayed.
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/mix_bits.h"
 #include "base/status.h"
@@ -72,12 +73,21 @@ Duration MeanLatency(const Graph& graph, absl::Span<const LinkShare> links) {
   return FromSeconds(latency);
 }
 
-Router::Router(const Graph& graph, Routing routing)
+Router::Router(const Graph& graph, MachineRouting routing)
     : graph_(graph),
       routing_(routing),
       paths_(graph),
       segments_(graph),
-      chips_(Chips(graph)) {}
+      chips_(Chips(graph)) {
+  for (VertexId chip : chips_) {
+    const std::optional<int32_t> island = graph.island(chip);
+    if (!island) continue;
+    const auto place = static_cast<size_t>(*island);
+    if (island_chips_.size() <= place) island_chips_.resize(place + 1);
+    if (island_chips_[place].empty()) ++islands_;
+    island_chips_[place].push_back(chip);
+  }
+}
 
 Route Router::Finish(std::vector<LinkShare> links) const {
   const Duration latency = MeanLatency(graph_, links);
@@ -106,28 +116,72 @@ std::vector<LinkShare> Router::OnePath(absl::Span<const LinkShare> all,
   return path;
 }
 
+std::optional<VertexId> Router::Intermediate(VertexId from, VertexId to,
+                                             uint64_t flow) const {
+  const bool inside = InOneIsland(from, to);
+  const std::vector<VertexId>& chips =
+      inside ? island_chips_[static_cast<size_t>(*graph_.island(from))]
+             : chips_;
+  if (chips.size() <= 2) return std::nullopt;
+  // Between islands an end's own island is no detour.
+  const bool elsewhere = !inside && graph_.island(from) && graph_.island(to);
+  if (elsewhere && islands_ <= 2) return std::nullopt;
+  uint64_t hash = HashOf(from, to, flow, 0);
+  while (true) {
+    hash = Mix(hash);
+    const VertexId by = chips[hash % chips.size()];
+    if (by == from || by == to) continue;
+    if (elsewhere && (graph_.island(by) == graph_.island(from) ||
+                      graph_.island(by) == graph_.island(to))) {
+      continue;
+    }
+    return by;
+  }
+}
+
+absl::StatusOr<std::vector<LinkShare>> Router::Detour(VertexId from,
+                                                      VertexId by, VertexId to,
+                                                      uint64_t flow) {
+  ASSIGN_OR_RETURN(Route route, FindWith(Routing::kSpray, from, by, flow));
+  ASSIGN_OR_RETURN(const Route second, FindWith(Routing::kSpray, by, to, flow));
+  std::vector<LinkShare>& links = route.links;
+  links.insert(links.end(), second.links.begin(), second.links.end());
+  if (graph_.forwards(by)) return std::move(links);
+  // Traffic turns at the switch that the intermediate hangs on, and goes down
+  // neither to the chip nor to its NICs.
+  const auto is_below = [&](VertexId v) {
+    if (v == by) return true;
+    if (graph_.kind(v) != VertexKind::kNic) return false;
+    const absl::Span<const LinkId> leaving = graph_.leaving(v);
+    return std::any_of(leaving.begin(), leaving.end(),
+                       [&](LinkId id) { return graph_.link(id).to == by; });
+  };
+  std::erase_if(links, [&](const LinkShare& l) {
+    const Link& link = graph_.link(l.link);
+    return is_below(link.from) || is_below(link.to);
+  });
+  // What comes to each place on the way must go on from it.
+  constexpr double kRounding = 1e-9;
+  absl::flat_hash_map<VertexId, double> left;
+  left[from] = 1;
+  left[to] = -1;
+  for (const LinkShare& l : links) {
+    left[graph_.link(l.link).from] -= l.share;
+    left[graph_.link(l.link).to] += l.share;
+  }
+  for (const auto& [vertex, share] : left) {
+    if (std::abs(share) > kRounding) return std::vector<LinkShare>();
+  }
+  return std::move(links);
+}
+
 absl::StatusOr<Route> Router::Valiant(VertexId from, VertexId to,
                                       uint64_t flow) {
-  if (chips_.size() <= 2) return FindWith(Routing::kSpray, from, to, flow);
-  uint64_t hash = HashOf(from, to, flow, 0);
-  VertexId by = from;
-  while (by == from || by == to) {
-    hash = Mix(hash);
-    by = chips_[hash % chips_.size()];
+  if (const std::optional<VertexId> by = Intermediate(from, to, flow)) {
+    ASSIGN_OR_RETURN(std::vector<LinkShare> links, Detour(from, *by, to, flow));
+    if (!links.empty()) return Finish(Merged(std::move(links)));
   }
-  // The intermediate stop may be a chip that does not forward for others.
-  ASSIGN_OR_RETURN(Route first, FindWith(Routing::kSpray, from, by, flow));
-  ASSIGN_OR_RETURN(const Route second, FindWith(Routing::kSpray, by, to, flow));
-  // A turn at the intermediate's own switch does not descend to the chip.
-  first.links.insert(first.links.end(), second.links.begin(),
-                     second.links.end());
-  if (!graph_.forwards(by)) {
-    std::erase_if(first.links, [&](const LinkShare& l) {
-      const Link& link = graph_.link(l.link);
-      return link.from == by || link.to == by;
-    });
-  }
-  return Finish(Merged(std::move(first.links)));
+  return FindWith(Routing::kSpray, from, to, flow);
 }
 
 absl::StatusOr<Route> Router::FindWith(Routing routing, VertexId from,
@@ -157,34 +211,53 @@ absl::StatusOr<Route> Router::FindWith(Routing routing, VertexId from,
 }
 
 absl::StatusOr<Route> Router::Find(VertexId from, VertexId to, uint64_t flow) {
-  return FindWith(routing_, from, to, flow);
+  return FindWith(RoutingOf(from, to), from, to, flow);
 }
 
-absl::StatusOr<std::vector<Route>> Router::FindAll(
-    absl::Span<const Demand> demands) {
-  const bool adaptive = routing_ == Routing::kAdaptive;
-  std::vector<Route> routes;
+absl::Status Router::Adapt(absl::Span<const Demand> demands,
+                           absl::Span<const size_t> places,
+                           std::vector<Route>& routes) {
+  if (places.size() < 2) return absl::OkStatus();
+  std::vector<Demand> own;
+  std::vector<Route> direct;
   std::vector<Route> detours;
-  routes.reserve(demands.size());
-  for (const Demand& d : demands) {
-    ASSIGN_OR_RETURN(Route route, FindWith(routing_, d.from, d.to, d.flow));
-    routes.push_back(std::move(route));
-    if (!adaptive) continue;
+  for (size_t place : places) {
+    const Demand& d = demands[place];
     ASSIGN_OR_RETURN(Route detour, Valiant(d.from, d.to, d.flow));
     detours.push_back(std::move(detour));
+    direct.push_back(std::move(routes[place]));
+    own.push_back(d);
   }
-  if (!adaptive || demands.size() < 2) return routes;
-  const double minimal = AdaptiveSplit(graph_, demands, routes, detours);
-  for (size_t i = 0; i < routes.size(); ++i) {
+  const double minimal = AdaptiveSplit(graph_, own, direct, detours);
+  for (size_t i = 0; i < places.size(); ++i) {
     std::vector<LinkShare> links;
-    for (const LinkShare& l : routes[i].links) {
+    for (const LinkShare& l : direct[i].links) {
       links.push_back({l.link, l.share * minimal});
     }
     for (const LinkShare& l : detours[i].links) {
       links.push_back({l.link, l.share * (1 - minimal)});
     }
-    routes[i] = Finish(Merged(std::move(links)));
+    routes[places[i]] = Finish(Merged(std::move(links)));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Route>> Router::FindAll(
+    absl::Span<const Demand> demands) {
+  std::vector<Route> routes;
+  routes.reserve(demands.size());
+  std::vector<size_t> inside;  // of islands, and adaptive
+  std::vector<size_t> between;
+  for (const Demand& d : demands) {
+    const Routing routing = RoutingOf(d.from, d.to);
+    ASSIGN_OR_RETURN(Route route, FindWith(routing, d.from, d.to, d.flow));
+    if (routing == Routing::kAdaptive) {
+      (InOneIsland(d.from, d.to) ? inside : between).push_back(routes.size());
+    }
+    routes.push_back(std::move(route));
+  }
+  RETURN_IF_ERROR(Adapt(demands, inside, routes));
+  RETURN_IF_ERROR(Adapt(demands, between, routes));
   return routes;
 }
 
@@ -228,24 +301,34 @@ bool CanSplit(const Graph& graph, const Demand& d, const SharedSegment& out,
 
 absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
   RouteSet set;
-  set.routes.reserve(demands.size());
-  if (routing_ != Routing::kSpray) {
-    ASSIGN_OR_RETURN(std::vector<Route> routes, FindAll(demands));
-    for (Route& route : routes) {
-      set.routes.push_back(
-          {0, 0, static_cast<int32_t>(set.middles.size()), route.latency});
-      set.middles.push_back(std::move(route.links));
+  set.routes.resize(demands.size());
+  std::vector<size_t> sprayed;
+  std::vector<size_t> others;
+  std::vector<Demand> other_demands;
+  for (size_t i = 0; i < demands.size(); ++i) {
+    const Demand& d = demands[i];
+    if (RoutingOf(d.from, d.to) == Routing::kSpray) {
+      sprayed.push_back(i);
+    } else {
+      others.push_back(i);
+      other_demands.push_back(d);
     }
-    return set;
+  }
+  ASSIGN_OR_RETURN(std::vector<Route> routes, FindAll(other_demands));
+  for (size_t i = 0; i < others.size(); ++i) {
+    set.routes[others[i]] = {0, 0, static_cast<int32_t>(set.middles.size()),
+                             routes[i].latency};
+    set.middles.push_back(std::move(routes[i].links));
   }
   absl::flat_hash_map<std::pair<VertexId, VertexId>, int32_t> known;
-  std::vector<Duration> latencies;  // of each middle
+  std::vector<Duration> latencies(set.middles.size());  // of each middle
   const auto add_middle = [&](absl::Span<const LinkShare> links) {
     set.middles.emplace_back(links.begin(), links.end());
     latencies.push_back(MeanLatency(graph_, links));
     return static_cast<int32_t>(set.middles.size()) - 1;
   };
-  for (const Demand& d : demands) {
+  for (const size_t place : sprayed) {
+    const Demand& d = demands[place];
     const SharedSegment& out = segments_.Leaving(d.from);
     const SharedSegment& in = segments_.Entering(d.to);
     RouteSet::Entry route = {static_cast<int32_t>(set.own.size()), 0, -1};
@@ -276,7 +359,7 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
       route.latency =
           AddTimes(route.latency, latencies[static_cast<size_t>(route.middle)]);
     }
-    set.routes.push_back(route);
+    set.routes[place] = route;
   }
   return set;
 }

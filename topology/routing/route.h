@@ -9,21 +9,28 @@
 //   kDimensionOrdered  grids: one dimension after the other, the shorter way
 //                      around, half each way on a tie; elsewhere, and where a
 //                      fault is in the way, minimal
-//   kSpray             all shortest paths, each with the same share
-//   kEcmp              one shortest path per flow, next hop by a fixed hash of
+//   kSpray             all shortest paths, each by its cables
+//   (shortest_paths.h) kEcmp              one shortest path per flow, next hop
+//   by a fixed hash of
 //                      the pair, the flow and the place
-//   kValiant           by way of an intermediate chip, fixed by the same hash
-//                      (Valiant, 1982), both legs sprayed
+//   kValiant           by way of the switch or router of an intermediate chip,
+//                      fixed by the same hash (Valiant, 1982), both legs
+//                      sprayed; minimal where there is nowhere to turn
 //   kAdaptive          of every flow the same share sprayed minimally, the rest
 //                      Valiant; the split that minimises the largest load over
 //                      a set of demands (UGAL in a fluid model). A single flow
 //                      has nothing to avoid and is sprayed
+//
+// Each fabric routes by its own rule: between chips of one island the island's,
+// by way of its own chips; between islands that of the fabric between them, by
+// way of other islands.
 //
 // A pair that faults have cut off is an error that names it. A router keeps
 // scratch space and what it has found: one object, one thread.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
+#include <optional>
 #include <string_view>
 
 #include "topology/graph/graph.h"
@@ -34,6 +41,13 @@
 namespace orrery {
 
 std::string_view RoutingName(Routing routing);
+
+// How traffic is routed inside islands, and between them or where there are
+// none.
+struct MachineRouting {
+  Routing island;
+  Routing fabric;
+};
 
 struct Route {
   // No link twice.
@@ -74,7 +88,10 @@ struct RouteSet {
 class Router {
  public:
   // `graph` must outlive the router.
-  Router(const Graph& graph, Routing routing);
+  Router(const Graph& graph, MachineRouting routing);
+  // The same everywhere.
+  Router(const Graph& graph, Routing routing)
+      : Router(graph, MachineRouting{routing, routing}) {}
 
   const Graph& graph() const { return graph_; }
 
@@ -91,18 +108,38 @@ class Router {
   SharedSegments& segments() { return segments_; }
 
  private:
+  bool InOneIsland(VertexId from, VertexId to) const {
+    return graph_.island(from) && graph_.island(from) == graph_.island(to);
+  }
+  Routing RoutingOf(VertexId from, VertexId to) const {
+    return InOneIsland(from, to) ? routing_.island : routing_.fabric;
+  }
   absl::StatusOr<Route> FindWith(Routing routing, VertexId from, VertexId to,
                                  uint64_t flow);
   absl::StatusOr<Route> Valiant(VertexId from, VertexId to, uint64_t flow);
+  // A chip to go by, or nothing if there is none.
+  std::optional<VertexId> Intermediate(VertexId from, VertexId to,
+                                       uint64_t flow) const;
+  // Sprayed from one to the other by way of `by`; empty if there is no place to
+  // turn before a chip that does not forward.
+  absl::StatusOr<std::vector<LinkShare>> Detour(VertexId from, VertexId by,
+                                                VertexId to, uint64_t flow);
+  // Shares every flow of one fabric between its minimal route and a detour.
+  absl::Status Adapt(absl::Span<const Demand> demands,
+                     absl::Span<const size_t> places,
+                     std::vector<Route>& routes);
   std::vector<LinkShare> OnePath(absl::Span<const LinkShare> all, VertexId from,
                                  VertexId to, bool hashed, uint64_t flow);
   Route Finish(std::vector<LinkShare> links) const;
 
   const Graph& graph_;
-  Routing routing_;
+  MachineRouting routing_;
   ShortestPaths paths_;
   SharedSegments segments_;
   std::vector<VertexId> chips_;
+  // Chips of each island, and how many islands have any.
+  std::vector<std::vector<VertexId>> island_chips_;
+  int islands_ = 0;
 };
 
 }  // namespace orrery

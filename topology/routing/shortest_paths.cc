@@ -1,10 +1,35 @@
 #include "topology/routing/shortest_paths.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
+#include <cmath>
 
 namespace orrery {
+namespace {
 
-ShortestPaths::ShortestPaths(const Graph& graph) : graph_(graph) {
+// Links whose bandwidths differ by less are meant to be equal.
+constexpr double kRounding = 1e-9;
+
+bool Differ(double a, double b) {
+  return std::abs(a - b) > kRounding * std::max(a, b);
+}
+
+bool BandwidthsDiffer(const Graph& graph) {
+  absl::flat_hash_map<LinkClassId, double> first;
+  for (LinkId id : graph.links()) {
+    const double bandwidth = graph.link(id).bandwidth.value();
+    const auto [found, is_new] =
+        first.try_emplace(graph.link(id).link_class, bandwidth);
+    if (Differ(found->second, bandwidth)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ShortestPaths::ShortestPaths(const Graph& graph)
+    : graph_(graph), bandwidths_differ_(BandwidthsDiffer(graph)) {
   for (Side* side : {&forward_, &backward_}) {
     side->stamp.assign(graph.vertex_count(), 0);
     side->depth.assign(graph.vertex_count(), 0);
@@ -120,7 +145,74 @@ void ShortestPaths::Collect() {
     }
   };
   spread(forward_, true);
+  forward_links_ = result_.size();
   spread(backward_, false);
+}
+
+// The sum over all paths of the least bandwidth on each, link by link: layer
+// after layer of bandwidth, the paths whose links all reach up to it.
+void ShortestPaths::WeighByBandwidth(VertexId from, VertexId to) {
+  const size_t count = result_.size();
+  // Distance of each link's start, which is also the order of the links.
+  std::vector<size_t> levels(count);
+  const int32_t length =
+      forward_.depth[Index(meeting_[0])] + backward_.depth[Index(meeting_[0])];
+  std::vector<double> narrowest;
+  std::vector<double> widest;
+  const auto bandwidth = [&](size_t i) {
+    return graph_.link(result_[i].link).bandwidth.value();
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const Link& link = graph_.link(result_[i].link);
+    levels[i] = static_cast<size_t>(
+        i < forward_links_ ? forward_.depth[Index(link.from)]
+                           : length - backward_.depth[Index(link.from)]);
+    if (levels[i] >= widest.size()) {
+      narrowest.push_back(bandwidth(i));
+      widest.push_back(bandwidth(i));
+    }
+    narrowest[levels[i]] = std::min(narrowest[levels[i]], bandwidth(i));
+    widest[levels[i]] = std::max(widest[levels[i]], bandwidth(i));
+  }
+  // Links of a level where all are equal set no limit.
+  const auto limits = [&](size_t i) {
+    return Differ(narrowest[levels[i]], widest[levels[i]]);
+  };
+  std::vector<double> layers;
+  for (size_t i = 0; i < count; ++i) {
+    if (limits(i)) layers.push_back(bandwidth(i));
+  }
+  if (layers.empty()) return;
+  std::sort(layers.begin(), layers.end());
+  layers.erase(std::unique(layers.begin(), layers.end(),
+                           [](double a, double b) { return !Differ(a, b); }),
+               layers.end());
+  std::vector<double> shares(count, 0);
+  double total = 0;
+  double below = 0;
+  for (const double layer : layers) {
+    const auto reaches = [&](size_t i) {
+      return !limits(i) || bandwidth(i) >= layer * (1 - kRounding);
+    };
+    absl::flat_hash_map<VertexId, double> before = {{from, 1}};
+    absl::flat_hash_map<VertexId, double> after = {{to, 1}};
+    for (size_t i = 0; i < count; ++i) {
+      const Link& link = graph_.link(result_[i].link);
+      if (reaches(i)) before[link.to] += before[link.from];
+    }
+    for (size_t i = count; i-- > 0;) {
+      const Link& link = graph_.link(result_[i].link);
+      if (reaches(i)) after[link.from] += after[link.to];
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const Link& link = graph_.link(result_[i].link);
+      if (!reaches(i)) continue;
+      shares[i] += (layer - below) * before[link.from] * after[link.to];
+    }
+    total += (layer - below) * before[to];
+    below = layer;
+  }
+  for (size_t i = 0; i < count; ++i) result_[i].share = shares[i] / total;
 }
 
 absl::Span<const LinkShare> ShortestPaths::Between(VertexId from, VertexId to) {
@@ -133,7 +225,10 @@ absl::Span<const LinkShare> ShortestPaths::Between(VertexId from, VertexId to) {
     domain.groups = {graph_.group(from), graph_.group(to)};
   }
   const bool narrowed = domain.island || domain.groups;
-  if ((narrowed && Search(from, to, domain)) || Search(from, to, {})) Collect();
+  if ((narrowed && Search(from, to, domain)) || Search(from, to, {})) {
+    Collect();
+    if (bandwidths_differ_) WeighByBandwidth(from, to);
+  }
   return result_;
 }
 

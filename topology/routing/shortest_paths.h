@@ -1,6 +1,11 @@
 #pragma once
 // ShortestPaths: all shortest paths between two vertices as one set of links.
 //
+// Equal paths have equal shares. Where links side by side, as far from the
+// start as each other, differ in bandwidth (cables that do not divide, a slow
+// link), a path weighs the least bandwidth of such links on it: wide cables get
+// more, and a slow link less.
+//
 // Searches from both ends at once, level by level, so that the work depends on
 // the distance and not on the size of the machine. Only vertices that forward
 // are passed through; two vertices of one island are connected inside it, and
@@ -29,8 +34,8 @@ class ShortestPaths {
   explicit ShortestPaths(const Graph& graph);
 
   // Every link on a shortest path from `from` to `to`, in order of its distance
-  // from `from`, with the share of the shortest paths that use it. Empty when
-  // there is no path. Valid until the next call. Requires: from != to.
+  // from `from`, with the share of the traffic that uses it. Empty when there
+  // is no path. Valid until the next call. Requires: from != to.
   absl::Span<const LinkShare> Between(VertexId from, VertexId to);
 
  private:
@@ -56,14 +61,19 @@ class ShortestPaths {
   }
   bool Search(VertexId from, VertexId to, const Domain& domain);
   void Collect();
+  // Shares by bandwidth, if links side by side differ in it.
+  void WeighByBandwidth(VertexId from, VertexId to);
 
   const Graph& graph_;
+  // Some link of a class is wider than another.
+  bool bandwidths_differ_ = false;
   int32_t search_ = 0;
   Side forward_;
   Side backward_;
   std::vector<VertexId> meeting_;
   std::vector<double> flow_;
   std::vector<LinkShare> result_;
+  size_t forward_links_ = 0;  // of `result_`, found by the forward search
 };
 
 }  // namespace orrery

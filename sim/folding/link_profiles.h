@@ -1,0 +1,70 @@
+#pragma once
+// LinkProfiles: how every row (a step of a call, with its replicas) loads every
+// resource, and whether all replicas of a row meet the same.
+//
+// See replica_loads.h for the words and folding.h for the argument.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "sim/sharing/transfer_plan.h"
+
+namespace orrery {
+
+enum class KeptReplicas : uint8_t;
+
+class LinkProfiles {
+ public:
+  // `capacities` must outlive it.
+  explicit LinkProfiles(const IdVector<ResourceId, double>& capacities)
+      : capacities_(capacities) {}
+
+  // Rows of one call with so many replicas; the first of them.
+  int32_t AddRows(size_t count, size_t replicas);
+  // Replica `replica` of `row` uses a resource; nobody else of the row may have
+  // this number.
+  void Add(ResourceId resource, int32_t row, int32_t replica, double weight,
+           KeptReplicas nearness) {
+    uses_.push_back({resource, row, replica, nearness, weight});
+  }
+  size_t size() const { return uses_.size(); }
+  size_t rows() const { return replicas_.size(); }
+
+  // A row of which some replica does not meet a profile that another one meets
+  // and that no other profile covers; nothing if there is none.
+  std::optional<int32_t> FindUnevenRow();
+  // The fewest replicas with which every profile that no other covers is on
+  // some resource. Requires: FindUnevenRow has said nothing.
+  KeptReplicas Needed() const { return needed_; }
+
+ private:
+  struct Use {
+    ResourceId resource;
+    int32_t row;
+    int32_t replica;
+    KeptReplicas nearness;
+    double weight;
+  };
+  struct Load {
+    int32_t row;
+    double load;  // over the capacity
+  };
+  struct Profile {
+    std::vector<Load> loads;
+    KeptReplicas needed;  // by the resource that needs the fewest
+    bool covered = false;
+  };
+  static bool Covers(const Profile& a, const Profile& b);
+  void FindProfiles();
+  void FindCovered();
+
+  const IdVector<ResourceId, double>& capacities_;
+  std::vector<int32_t> replicas_;  // by row
+  std::vector<Use> uses_;
+  std::vector<Profile> profiles_;
+  IdVector<ResourceId, int32_t> profile_of_;
+  KeptReplicas needed_{};
+};
+
+}  // namespace orrery

@@ -1,0 +1,208 @@
+#include "sim/folding/replica_loads.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "base/status.h"
+#include "sim/folding/island_resources.h"
+#include "sim/folding/link_profiles.h"
+
+namespace orrery {
+namespace {
+
+std::vector<VertexId> ToChips(const std::vector<int>& ranks) {
+  std::vector<VertexId> chips;
+  for (int rank : ranks) chips.push_back(static_cast<VertexId>(rank));
+  return chips;
+}
+
+// Steps alike but for the resources they use.
+bool AlikeButForLinks(const PlannedCall& a, const PlannedCall& b) {
+  if (a.algorithm != b.algorithm || a.protocol != b.protocol ||
+      a.plan.steps.size() != b.plan.steps.size() ||
+      a.plan.orders.size() != b.plan.orders.size()) {
+    return false;
+  }
+  // What a flow carries is a mean over sums, equal up to rounding.
+  constexpr double kRounding = 1e-12;
+  for (size_t i = 0; i < a.plan.steps.size(); ++i) {
+    const TransferStep& x = a.plan.steps[i];
+    const TransferStep& y = b.plan.steps[i];
+    if (x.latency != y.latency || x.work != y.work ||
+        std::abs(x.penalty - y.penalty) > kRounding * x.penalty) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Comparison {
+ public:
+  Comparison(const PlacedProgram& placed, const System& system,
+             const Network& network, PlannerOptions options)
+      : placed_(placed),
+        system_(system),
+        network_(network),
+        options_(std::move(options)),
+        islands_(network),
+        profiles_(network.resources().capacities()),
+        ports_only_(NeverBlocks(system, network.graph())) {
+    if (ports_only_) MarkPorts();
+  }
+
+  absl::StatusOr<FoldingVerdict> Run() {
+    const Program& program = placed_.program;
+    using Key = std::tuple<GroupId, CommunicationKind, CallShape, int64_t>;
+    absl::flat_hash_set<Key> seen;
+    for (const Call& call : program.calls()) {
+      const Communication& what = call.what;
+      if (!seen.insert({call.group, what.kind, what.shape, what.bytes.value()})
+               .second) {
+        continue;
+      }
+      ASSIGN_OR_RETURN(const bool alike, AddCall(call));
+      const std::string& family =
+          program.name(program.groups()[call.group].family);
+      if (!alike) {
+        return FoldingVerdict{fmt::format(
+            "{} groups are not joined alike by the network", family)};
+      }
+      if (profiles_.size() > kMostUses) {
+        return FoldingVerdict{
+            "there are too many messages to compare what groups meet"};
+      }
+      names_.resize(profiles_.rows(), family);
+    }
+    const std::optional<int32_t> uneven = profiles_.FindUnevenRow();
+    if (uneven) {
+      return FoldingVerdict{
+          fmt::format("{} groups meet different traffic on their links",
+                      names_[static_cast<size_t>(*uneven)])};
+    }
+    return FoldingVerdict{std::nullopt, profiles_.Needed()};
+  }
+
+ private:
+  // 32 bytes each.
+  static constexpr size_t kMostUses = 8'000'000;
+
+  // Links that a chip or a NIC ends at.
+  void MarkPorts() {
+    const Graph& graph = network_.graph();
+    is_port_.resize(network_.resources().capacities().size());
+    for (LinkId id : graph.links()) {
+      const Link& link = graph.link(id);
+      is_port_[network_.resources().of(id)] =
+          graph.kind(link.from) != VertexKind::kSwitch ||
+          graph.kind(link.to) != VertexKind::kSwitch ||
+          graph.island(link.from).has_value();
+    }
+  }
+
+  KeptReplicas Nearness(const PlacedGroup& group,
+                        const std::vector<int>& members) {
+    const int node = system_.chips_per_node();
+    nodes_.assign(static_cast<size_t>(system_.nodes()), false);
+    for (int chip : group.members)
+      nodes_[static_cast<size_t>(chip / node)] = true;
+    const bool near = std::any_of(
+        members.begin(), members.end(),
+        [&](int chip) { return nodes_[static_cast<size_t>(chip / node)]; });
+    return near ? KeptReplicas::kNeighbours : KeptReplicas::kAll;
+  }
+
+  // Plans every replica of the call, and adds its uses; false if one is planned
+  // otherwise than the first.
+  absl::StatusOr<bool> AddCall(const Call& call) {
+    const PlacedGroup& group = placed_.groups[call.group];
+    if (group.members.size() < 2) return true;
+    // Of its own, so that the schedules of replicas are not kept.
+    CallPlanner planner(network_, options_);
+    std::optional<PlannedCall> first;
+    // Groups inside an island by their places in it.
+    absl::flat_hash_map<std::vector<int32_t>, std::pair<int32_t, PlannedCall>>
+        shapes;
+    int32_t first_row = 0;
+    for (size_t r = 0; r < group.replicas.size(); ++r) {
+      const std::vector<int>& members = group.replicas[r];
+      const KeptReplicas nearness =
+          r == 0 ? KeptReplicas::kNone : Nearness(group, members);
+      const std::optional<int32_t> island = islands_.IslandOf(members);
+      const std::vector<int32_t> places =
+          island ? islands_.PlacesOf(members) : std::vector<int32_t>();
+      const auto known = shapes.find(places);
+      if (island && known != shapes.end()) {
+        AddUses(known->second.second, first_row, static_cast<int32_t>(r),
+                nearness, std::pair(known->second.first, *island));
+        continue;
+      }
+      ASSIGN_OR_RETURN(
+          PlannedCall planned,
+          planner.Plan(
+              {.kind = call.what.kind,
+               .bytes = call.what.bytes,
+               .chips = ToChips(members),
+               .shape = call.what.shape,
+               .traffic = placed_.traffic ? &*placed_.traffic : nullptr}));
+      if (!first) {
+        first = planned;
+        first_row =
+            profiles_.AddRows(planned.plan.steps.size(), group.replicas.size());
+      } else if (!AlikeButForLinks(*first, planned)) {
+        return false;
+      }
+      AddUses(planned, first_row, static_cast<int32_t>(r), nearness,
+              std::nullopt);
+      if (island && islands_.Holds(planned.plan)) {
+        shapes.emplace(places, std::pair(*island, std::move(planned)));
+      }
+    }
+    return true;
+  }
+
+  // `moved`: uses are those of the same group in another island.
+  void AddUses(const PlannedCall& planned, int32_t first_row, int32_t replica,
+               KeptReplicas nearness,
+               std::optional<std::pair<int32_t, int32_t>> moved) {
+    for (size_t s = 0; s < planned.plan.steps.size(); ++s) {
+      const int32_t row = first_row + static_cast<int32_t>(s);
+      for (const ResourceUse& use : planned.plan.steps[s].uses) {
+        if (ports_only_ && !is_port_[use.resource]) continue;
+        const ResourceId resource =
+            moved ? islands_.Moved(use.resource, moved->first, moved->second)
+                  : use.resource;
+        profiles_.Add(resource, row, replica, use.weight, nearness);
+      }
+    }
+  }
+
+  const PlacedProgram& placed_;
+  const System& system_;
+  const Network& network_;
+  PlannerOptions options_;
+  IslandResources islands_;
+  LinkProfiles profiles_;
+  bool ports_only_;
+  IdVector<ResourceId, char> is_port_;
+  std::vector<bool> nodes_;
+  std::vector<std::string> names_;  // families, by row
+};
+
+}  // namespace
+
+absl::StatusOr<FoldingVerdict> CompareReplicas(const PlacedProgram& placed,
+                                               const System& system,
+                                               const Network& network,
+                                               const PlannerOptions& options) {
+  return Comparison(placed, system, network, options).Run();
+}
+
+}  // namespace orrery

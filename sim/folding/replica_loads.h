@@ -1,0 +1,51 @@
+#pragma once
+// ReplicaLoads: what all replicas of all folded groups put on the links, and
+// whether one of them may stand for all.
+//
+// Every replica of every call is planned and routed by itself. A step of a plan
+// is a row k; a resource (a link) has a profile: of every row the load that all
+// replicas together put on it, over its capacity. The argument is in folding.h;
+// what is looked for here is:
+//
+//   1. Every replica of a call is planned alike: the same algorithm and
+//      protocol, the same work, latencies and priority step by step.
+//   2. Of the profiles, those count that no other covers (is nowhere less).
+//      Every replica of a row meets every such profile that has the row.
+//   3. How many replicas have to be kept so that all these profiles exist: none
+//      but the simulated groups, those that share a node with them, or all.
+//
+// Cost: O(uses of all replicas), groups inside an island by their shape only;
+// links between switches are left out where the fabric below can fill them
+// (NeverBlocks), since ports cover them.
+#include <absl/status/statusor.h>
+
+#include <optional>
+#include <string>
+
+#include "sim/network/call_planner.h"
+#include "topology/machine/system.h"
+#include "workload/program/placed_program.h"
+
+namespace orrery {
+
+// Which replicas of a folded group its plans must carry.
+enum class KeptReplicas : uint8_t { kNone, kNeighbours, kAll };
+
+struct FoldingVerdict {
+  // Why some replica differs; unset: one may stand for all.
+  std::optional<std::string> difference;
+  KeptReplicas kept = KeptReplicas::kAll;
+};
+
+// Requires: `placed` is folded; `options` do not arbitrate by port.
+absl::StatusOr<FoldingVerdict> CompareReplicas(const PlacedProgram& placed,
+                                               const System& system,
+                                               const Network& network,
+                                               const PlannerOptions& options);
+
+// Whether the fabric between nodes carries whatever its NICs send and receive,
+// however they are paired: a tree of switches, all links whole and sprayed
+// over, in which every switch has as much bandwidth up as comes from below.
+bool NeverBlocks(const System& system, const Graph& graph);
+
+}  // namespace orrery

@@ -1,0 +1,148 @@
+// Folded runs equal unfolded ones to the picosecond on random machines: trees
+// whose counts do not divide, tapers, shared NICs, direct networks, fabrics of
+// other kinds; or folding is refused.
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/random.h"
+#include "catalog/resolve.h"
+#include "run/training_run.h"
+#include "tests/catalog/presets.h"
+#include "tests/effort.h"
+#include "tests/workload/plan/plans.h"
+
+namespace orrery {
+namespace {
+
+constexpr char kThinDense[] =
+    "name: 'thin' layers: 4 hidden: 2048 mlp { width: 6144 } "
+    "attention { heads: 16 kv_heads: 8 head_dimension: 128 }";
+constexpr char kThinExperts[] =
+    "name: 'thin experts' layers: 4 hidden: 2048 mlp { width: 6144 } "
+    "attention { heads: 16 kv_heads: 8 head_dimension: 128 } "
+    "moe { experts: 16 experts_per_token: 2 expert_width: 2048 "
+    "activation: SWIGLU }";
+
+struct Machine {
+  const char* preset;
+  int chips_per_node;
+  bool tree;  // scale-out can be given another fabric
+};
+constexpr Machine kMachines[] = {
+    {"dgx_h100_ib400", 8, true}, {"dgx_h100_ib400", 8, true},
+    {"a100_opa100x4", 8, true},  {"azure_nd_a100_v4", 8, true},
+    {"mi300x_8x400", 8, true},   {"tpu_v5e_pod", 4, false},
+    {"tpu_v5p_pod", 4, false},
+};
+
+template <class T>
+const T& Pick(Rng& rng, const std::vector<T>& items) {
+  return items[rng.Below(items.size())];
+}
+
+std::string RandomFabric(Rng& rng, int nics) {
+  const int radix = Pick<int>(rng, {8, 12, 16, 32, 64});
+  const double taper = Pick<double>(rng, {1, 1, 1, 1.5, 2, 3});
+  std::vector<std::string> fabrics = {
+      fmt::format("fat_tree {{ radix: {} taper: {} }}", radix, taper),
+      fmt::format("fat_tree {{ radix: {} taper: {} }}", radix, taper),
+      fmt::format("rail_optimized {{ radix: {} taper: {} }}", radix, taper),
+      fmt::format("rail_only {{ radix: {} }}", radix),
+      "dragonfly { hosts_per_router: 4 routers_per_group: 4 "
+      "globals_per_router: 2 }",
+      "switch { planes: 2 links_per_endpoint: 2 }",
+      fmt::format("hyperx {{ shape: {} shape: 2 hosts_per_router: 2 }}",
+                  nics / 4)};
+  return Pick(rng, fabrics);
+}
+
+struct Case {
+  TrainingCase made;
+  std::string description;
+};
+
+// Nothing if the machine cannot be built or does not take the plan.
+std::optional<Case> RandomCase(uint64_t seed) {
+  Rng rng(seed, "folding machines");
+  const Machine& machine = kMachines[rng.Below(std::size(kMachines))];
+  const int nodes = static_cast<int>(rng.Between(2, 8));
+  std::vector<std::string> overrides = {fmt::format("system.nodes={}", nodes)};
+  if (machine.tree && rng.Below(4) > 0) {
+    const int nics =
+        nodes * (machine.preset[0] == 'a' && machine.preset[1] == '1' ? 4 : 8);
+    overrides.push_back(fmt::format(
+        "system.scale_out.fabric={{ link {{ name: \"L\" bandwidth: \"25 GB/s\" "
+        "latency: \"{} us\" }} {} routing: SPRAY }}",
+        Pick<int>(rng, {0, 1, 9}), RandomFabric(rng, nics)));
+  }
+  const int chips = nodes * machine.chips_per_node;
+  const bool experts = rng.Below(3) == 0;
+  const int tensor = Pick<int>(rng, {1, 2, 4, 8});
+  const int pipeline = Pick<int>(rng, {1, 1, 2, 4});
+  const int context = Pick<int>(rng, {1, 1, 2});
+  if (chips % (tensor * pipeline * context) != 0) return std::nullopt;
+  const int data = chips / (tensor * pipeline * context);
+  const int expert = experts ? Pick<int>(rng, {1, 2, 4, 8}) : 1;
+  const std::string plan = fmt::format(
+      "parallel {{ tensor: {} pipeline: {} context: {} expert: {} "
+      "sequence_parallel: {} }} global_batch: {} sharding: ZERO_{} "
+      "sequence: 2048",
+      tensor, pipeline, context, expert, tensor > 1 ? "true" : "false",
+      data * pipeline, rng.Below(4));
+  Case result{
+      .made = {MakeModel(kSmallDense, experts ? kThinExperts : kThinDense),
+               MakeCase("").system, MakeCase("").plan},
+      .description = fmt::format("seed {}: {} [{}] {}", seed, machine.preset,
+                                 fmt::join(overrides, ", "), plan)};
+  auto proto = ResolveSystem(Catalog(), machine.preset, overrides);
+  if (!proto.ok()) return std::nullopt;
+  auto system = System::FromProto(*proto);
+  if (!system.ok()) return std::nullopt;
+  pb::Training training, over;
+  CHECK(
+      google::protobuf::TextFormat::ParseFromString(kCaseTraining, &training));
+  CHECK(google::protobuf::TextFormat::ParseFromString(plan, &over));
+  training.MergeFrom(over);
+  training.mutable_parallel()->set_data(data);
+  auto made = TrainingPlan::FromProto(training, result.made.model, *system);
+  if (!made.ok()) return std::nullopt;
+  result.made.system = *std::move(system);
+  result.made.plan = *std::move(made);
+  return result;
+}
+
+absl::StatusOr<SimulatedRun> RunCase(const TrainingCase& c,
+                                     const Network& network, bool fold) {
+  const Kernels kernels = PresetKernels(c.system.chip().name());
+  return RunTraining({c.model, c.system, kernels, network}, c.plan,
+                     {.fold = fold, .detail = false});
+}
+
+TEST(FoldingMachines, FoldedEqualsUnfoldedOrIsRefused) {
+  int folded = 0;
+  int refused = 0;
+  for (int seed = 0; seed < Rounds(240); ++seed) {
+    const std::optional<Case> c = RandomCase(static_cast<uint64_t>(seed));
+    if (!c) continue;
+    SCOPED_TRACE(c->description);
+    const auto network = Network::Make(c->made.system);
+    if (!network.ok()) continue;
+    const auto one = RunCase(c->made, *network, true);
+    ASSERT_TRUE(one.ok()) << one.status().ToString();
+    if (!one->placed.folded) {
+      ++refused;
+      EXPECT_NE(one->asymmetry, "");
+      continue;
+    }
+    ++folded;
+    const auto all = RunCase(c->made, *network, false);
+    ASSERT_TRUE(all.ok()) << all.status().ToString();
+    EXPECT_EQ(one->result.end, all->result.end);
+  }
+  std::printf("%d folded, %d refused\n", folded, refused);
+  // Refusing everything would be no test.
+  EXPECT_GT(folded, refused / 4);
+}
+
+}  // namespace
+}  // namespace orrery
