@@ -307,7 +307,7 @@ StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
-  return PlanEstimate(*model_, *system_, plan, /*overlap=*/true, prices_)
+  return PlanEstimate(*model_, *system_, plan, /*waited=*/{}, prices_)
       .KernelFloor();
 }
 
