@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Unfolded",
                          {"simulate", "quickstart", "--fold=off", "--set",
                           "training.global_batch=8192"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 // The first is refused for what it would take, the others by the plan's rules.
 TEST(Memory, IsNotTakenBeforeARefusal) {
