@@ -45,7 +45,7 @@ absl::Status MergePreset(
     const std::string name = part->preset();
     absl::StatusOr<Part> base = (catalog.*find)(name);
     if (!base.ok()) {
-      return Annotate(base.status(), fmt::format("{}.preset", field));
+      return Annotate(base.status(), field);
     }
     const bool is_preset = catalog.HasAny(name);
     if (!is_preset) part->clear_preset();
@@ -54,7 +54,7 @@ absl::Status MergePreset(
     if (is_preset) break;
     if (files == kMostFiles) {
       return absl::InvalidArgumentError(fmt::format(
-          "{}.preset: '{}' names a file that names a file, and so on: more "
+          "{}: '{}' names a file that names a file, and so on: more "
           "than {} of them",
           field, name, kMostFiles));
     }
@@ -69,9 +69,11 @@ absl::Status MergeChipPresets(const Catalog& catalog, absl::string_view field,
 }
 
 absl::Status MergeSystemPresets(const Catalog& catalog, pb::System* system) {
-  RETURN_IF_ERROR(MergePreset(system, "system", &Catalog::System, catalog));
+  RETURN_IF_ERROR(
+      MergePreset(system, "system.preset", &Catalog::System, catalog));
   if (!system->has_chip()) return absl::OkStatus();
-  return MergeChipPresets(catalog, "system.chip", system->mutable_chip());
+  return MergeChipPresets(catalog, "system.chip.preset",
+                          system->mutable_chip());
 }
 
 // What a chip of one's own says of its kernels.
@@ -88,7 +90,7 @@ absl::Status MergeKernels(const Catalog& catalog, pb::Scenario* scenario) {
   if (kernels->has_preset()) {
     const bool says_so = kernels->has_matrix_efficiency();
     RETURN_IF_ERROR(
-        MergePreset(kernels, "kernels", &Catalog::Kernels, catalog));
+        MergePreset(kernels, "kernels.preset", &Catalog::Kernels, catalog));
     if (!says_so) ApplyChipEfficiency(scenario->system().chip(), kernels);
     return absl::OkStatus();
   }
@@ -193,8 +195,8 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
     }
   }
   RETURN_IF_ERROR(CheckParts(scenario, origin));
-  absl::Status merged =
-      MergePreset(scenario.mutable_model(), "model", &Catalog::Model, catalog);
+  absl::Status merged = MergePreset(scenario.mutable_model(), "model.preset",
+                                    &Catalog::Model, catalog);
   if (merged.ok()) {
     merged = MergeSystemPresets(catalog, scenario.mutable_system());
   }
@@ -300,10 +302,11 @@ absl::StatusOr<pb::Kernels> ResolveKernels(const Catalog& catalog,
                                            const pb::Chip& chip,
                                            absl::string_view name) {
   if (name.empty() && !chip.has_default_kernels()) {
+    const std::string hint = SuggestLike(catalog, chip);
     return absl::InvalidArgumentError(fmt::format(
         "chip '{}' has no default_kernels; name a kernels preset ('orrery list "
-        "kernels' shows them)",
-        chip.name()));
+        "kernels' shows them){}{}",
+        chip.name(), hint.empty() ? "" : "; or, ", hint));
   }
   pb::Kernels kernels;
   kernels.set_preset(name.empty() ? chip.default_kernels() : std::string(name));

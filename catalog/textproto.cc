@@ -149,26 +149,53 @@ std::string FieldBefore(absl::string_view text, size_t at) {
   return std::string(text.substr(at, end - at));
 }
 
-// The text with the word at the error written as the schema writes it, if that
-// is an enum's name in another form; nothing if it is not.
-std::optional<std::string> WithEnumName(absl::string_view text,
-                                        const FirstError& error,
-                                        const gp::Descriptor& root) {
-  size_t begin = OffsetOf(text, error.line(), error.column());
-  size_t end = begin;
-  // The tokenizer may stop within "1F1B".
-  while (begin > 0 && IsWord(text[begin - 1])) --begin;
-  while (end < text.size() && IsWord(text[end])) ++end;
-  if (begin == end) return std::nullopt;
-  const absl::string_view word = text.substr(begin, end - begin);
-  absl::flat_hash_set<std::string> names;
-  for (const gp::FieldDescriptor* field :
-       FindFields(root, FieldBefore(text, begin))) {
-    const auto* value = FindEnumValue(*field->enum_type(), word);
-    if (value != nullptr) names.insert(value->name());
+// The word that the parser did not know, and the field it is the value of.
+struct UnknownWord {
+  size_t begin = 0;
+  size_t end = 0;
+  std::string field;
+};
+
+// Nothing if the error is another one.
+std::optional<UnknownWord> FindUnknownWord(absl::string_view text,
+                                           const FirstError& error) {
+  const size_t at = OffsetOf(text, error.line(), error.column());
+  UnknownWord word;
+  if (absl::StrContains(error.message(), "Unknown enumeration value")) {
+    // The parser has gone on to what comes after it.
+    const std::string value = Quoted(error.message(), 0);
+    word.begin = text.substr(0, at).rfind(value);
+    if (value.empty() || word.begin == absl::string_view::npos) {
+      return std::nullopt;
+    }
+    word.end = word.begin + value.size();
+    word.field = Quoted(error.message(), 1);
+    return word;
   }
-  if (names.size() != 1 || *names.begin() == word) return std::nullopt;
-  return absl::StrCat(text.substr(0, begin), *names.begin(), text.substr(end));
+  // The tokenizer stops within "1F1B".
+  word.begin = word.end = at;
+  while (word.begin > 0 && IsWord(text[word.begin - 1])) --word.begin;
+  while (word.end < text.size() && IsWord(text[word.end])) ++word.end;
+  if (word.begin == word.end) return std::nullopt;
+  word.field = FieldBefore(text, word.begin);
+  return word;
+}
+
+// The text with that word as the schema writes it, if it is an enum's name in
+// another form.
+std::optional<std::string> WithEnumName(absl::string_view text,
+                                        const UnknownWord& word,
+                                        const gp::Descriptor& root) {
+  const absl::string_view value =
+      text.substr(word.begin, word.end - word.begin);
+  absl::flat_hash_set<std::string> names;
+  for (const gp::FieldDescriptor* field : FindFields(root, word.field)) {
+    const auto* found = FindEnumValue(*field->enum_type(), value);
+    if (found != nullptr) names.insert(found->name());
+  }
+  if (names.size() != 1 || *names.begin() == value) return std::nullopt;
+  return absl::StrCat(text.substr(0, word.begin), *names.begin(),
+                      text.substr(word.end));
 }
 
 absl::Status WhatIsWrong(const FirstError& error, absl::string_view origin,
@@ -238,8 +265,9 @@ absl::Status ParseTextproto(absl::string_view text, absl::string_view origin,
     gp::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
     message->Clear();
     if (parser.Parse(&input, message)) return absl::OkStatus();
-    std::optional<std::string> other =
-        WithEnumName(text, error, *message->GetDescriptor());
+    const std::optional<UnknownWord> word = FindUnknownWord(text, error);
+    std::optional<std::string> other;
+    if (word) other = WithEnumName(text, *word, *message->GetDescriptor());
     if (!other || rewritten == kMostEnums) {
       return WhatIsWrong(error, origin, *message->GetDescriptor());
     }

@@ -60,11 +60,11 @@ absl::Status CheckRunSize(const RunSize& size, Bytes budget) {
     helps.insert(helps.begin(), "no trace and no explanation of all ranks");
   }
   return absl::ResourceExhaustedError(fmt::format(
-      "the step has {:.3g} tasks and would take about {} and {:.0f} min "
+      "the step has {:.3g} tasks and would take about {} and {} "
       "(program {}, bounds {}, recorded spans {}), more than the {} it may "
       "take; what would help: {}, or --memory",
       static_cast<double>(size.rank_tasks), ToBinaryText(size.total(), 3),
-      size.seconds() / 60, ToBinaryText(size.program(), 3),
+      ToText(FromSeconds(size.seconds()), 2), ToBinaryText(size.program(), 3),
       ToBinaryText(size.path(), 3), ToBinaryText(size.spans(), 3),
       ToBinaryText(budget, 3), fmt::join(helps, ", ")));
 }

@@ -189,6 +189,11 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         fmt::format("no measured kernel of chip '{}' in the table", name));
   }
+  const auto write = arguments.Get("write");
+  if (write) {
+    ASSIGN_OR_RETURN(const std::string preset, ReadFile(*write));
+    RETURN_IF_ERROR(CheckIsPresetOf(preset, *write, protos.kernels));
+  }
   std::vector<FitConstant> candidates;
   for (const Fitted& fitted : kFitted) {
     const std::optional<double> value = Current(protos, fitted.path);
@@ -228,15 +233,14 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
         "# doubt: {}\n",
         DoubtText(doubt, ValueText(doubt.value, UnitOf(doubt.constant))));
   }
-  if (const auto file = arguments.Get("write")) {
-    ASSIGN_OR_RETURN(const std::string preset, ReadFile(*file));
-    RETURN_IF_ERROR(CheckIsPresetOf(preset, *file, protos.kernels));
+  if (write) {
+    ASSIGN_OR_RETURN(const std::string preset, ReadFile(*write));
     std::erase_if(changes, [](const Override& change) {
       return !OfKernels(change.path);
     });
     ASSIGN_OR_RETURN(const std::string changed,
                      WithConstants(preset, changes, ids));
-    RETURN_IF_ERROR(WriteFile(*file, changed));
+    RETURN_IF_ERROR(WriteFile(*write, changed));
   }
   const auto json = arguments.Get("json");
   if (json) {

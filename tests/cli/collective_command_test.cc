@@ -61,7 +61,7 @@ TEST(CollectiveCommand, WrongWordsAreRefusedWithTheRightOnes) {
   EXPECT_THAT(Refusal({"--algorithm", "rang"}), HasSubstr("'ring'?"));
   EXPECT_THAT(Refusal({"--algorithm", "pxn", "--op", "all_to_all"}),
               HasSubstr("needs several islands"));
-  EXPECT_THAT(Refusal({"--fidelity", "fluid"}), HasSubstr("STEPPED"));
+  EXPECT_THAT(Refusal({"--fidelity", "fluffy"}), HasSubstr("STEPPED"));
   EXPECT_THAT(Refusal({"--arbitration", "fair"}), HasSubstr("PORT_FAIR"));
   EXPECT_THAT(Refusal({"--algorithm", "sharp", "--nodes", "4"}),
               HasSubstr("`reduces` of the fabric"));

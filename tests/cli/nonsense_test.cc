@@ -206,8 +206,8 @@ TEST(Nonsense, AScenarioWithoutANameHasItsFilesName) {
   const std::string file = TestFile("mine.textproto");
   Write(file,
         "model { preset: \"llama3_8b\" } system { preset: \"dgx_h100_ib400\" "
-        "nodes: 1 } training { global_batch: 8 sequence: 4096 parallel { "
-        "tensor: 8 } }");
+        "nodes: 1 } training { global_batch: 8 sequence: 4096 precision: bf16 "
+        "parallel { tensor: 8 } }");
   const ProgramResult result = RunOrrery({"estimate", file});
   EXPECT_NE(result.exit_code, 2) << result.err;
   EXPECT_THAT(result.out, HasSubstr("mine"));

@@ -28,7 +28,10 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr char kContents[] = "\nnot really a trace, but begins as one does";
+// One packet: its tag, its length, and so many bytes.
+constexpr char kContents[] =
+    "\n\x28"
+    "not really a trace, but framed as one is";
 
 // `orrery view` running in the background on a port of its own.
 class Viewer {

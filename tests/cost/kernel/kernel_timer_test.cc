@@ -5,9 +5,11 @@
 
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/random.h"
+#include "catalog/catalog.h"
 #include "cost/kernel/roofline.h"
 #include "proto/chip.pb.h"
 #include "tests/cost/kernel/chips.h"
@@ -268,6 +270,36 @@ TEST(OpTimeCache, RemembersWhatTheTimerSaid) {
     }
   }
   EXPECT_EQ(cache.size(), ops.size());
+}
+
+// A rate that is stated at 2 GHz is half of it at 1 GHz, whatever the clock of
+// the other rates.
+TEST(KernelChip, ScalesARateFromTheClockItIsStatedAt) {
+  pb::Chip proto = *Catalog().Chip("h100_sxm");
+  proto.set_vector_rate("60 TFLOP/s");
+  proto.set_vector_clock("2 GHz");
+  proto.clear_peak();
+  for (const auto& [dtype, rate, clock] :
+       {std::tuple{pb::FP32, "50 TFLOP/s", "2 GHz"},
+        std::tuple{pb::BF16, "900 TFLOP/s", ""}}) {
+    pb::Rate& peak = *proto.add_peak();
+    peak.set_dtype(dtype);
+    peak.set_rate(rate);
+    if (*clock != '\0') peak.set_clock(clock);
+  }
+  proto.set_clock("1.8 GHz");
+  const absl::StatusOr<Chip> chip = Chip::FromProto(proto);
+  ASSERT_OK(chip.status());
+  const Kernels kernels = PresetKernels("h100_sxm");
+  ASSERT_OK_AND_ASSIGN(
+      const KernelChip at_1_ghz,
+      KernelChip::Create(*chip, kernels, {.clock = Hertz(1e9)}));
+  EXPECT_DOUBLE_EQ(at_1_ghz.vector_rate, 30e12);
+  const double share = kernels.constants().matrix_efficiency;
+  EXPECT_NEAR(at_1_ghz.UnitRate(DType::kFp32) * at_1_ghz.units, 25e12 * share,
+              1e3);
+  EXPECT_NEAR(at_1_ghz.UnitRate(DType::kBf16) * at_1_ghz.units, 500e12 * share,
+              1e3);
 }
 
 }  // namespace

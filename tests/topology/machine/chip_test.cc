@@ -35,6 +35,21 @@ TEST(Chip, QuantitiesAreParsedIntoTypes) {
   EXPECT_FALSE(chip.die().has_value());
 }
 
+TEST(Chip, ARateMayBeStatedAtAClockOfItsOwn) {
+  pb::Chip proto = TestChip();
+  ASSERT_OK_AND_ASSIGN(const Chip plain, Chip::FromProto(proto));
+  EXPECT_EQ(plain.vector_clock(), plain.clock());
+  EXPECT_EQ(plain.peak_clock(DType::kBf16), plain.clock());
+  EXPECT_EQ(plain.highest_clock(), plain.clock());
+  proto.set_clock("1.8 GHz");
+  proto.set_vector_clock("2 GHz");
+  proto.mutable_peak(0)->set_clock("1.5 GHz");
+  ASSERT_OK_AND_ASSIGN(const Chip chip, Chip::FromProto(proto));
+  EXPECT_EQ(chip.vector_clock(), Hertz(2e9));
+  EXPECT_EQ(chip.peak_clock(FromProto(proto.peak(0).dtype())), Hertz(1.5e9));
+  EXPECT_EQ(chip.highest_clock(), Hertz(2e9));
+}
+
 // 100 units x 256 KiB = 25600 KiB; the L2 is there once.
 TEST(Chip, APerUnitCacheIsCountedOncePerUnit) {
   ASSERT_OK_AND_ASSIGN(const Chip chip, Chip::FromProto(TestChip()));
