@@ -7,13 +7,19 @@
 
 namespace orrery {
 
-const GroupSpan& GroupSpans::of(GroupFamily family) {
+const GroupSpan& GroupSpans::of(GroupFamily family, std::optional<int> stage) {
   std::optional<GroupSpan>& span = known_[static_cast<size_t>(family)];
-  if (span) return *span;
-  if (placement_.Size(family) == 1) return span.emplace();
-  const std::vector<int> members = placement_.Members(family, 0);
-  if (mapped_ || MayDiffer(members)) return span.emplace(Slowest(family));
-  return span.emplace(SpanOf(members));
+  bool& differ = differ_[static_cast<size_t>(family)];
+  if (!span) {
+    if (placement_.Size(family) == 1) return span.emplace();
+    const std::vector<int> members = placement_.Members(family, 0);
+    differ = mapped_ || MayDiffer(members);
+    span = differ ? Slowest(family, std::nullopt) : SpanOf(members);
+  }
+  if (!differ || !stage) return *span;
+  const auto [it, added] = of_stage_.try_emplace({family, *stage});
+  if (added) it->second = Slowest(family, stage);
+  return it->second;
 }
 
 GroupSpan GroupSpans::SpanOf(std::vector<int> members) const {
@@ -34,13 +40,15 @@ bool GroupSpans::MayDiffer(absl::Span<const int> members) const {
          (stride < chips_per_node_ && chips_per_node_ % stride != 0);
 }
 
-GroupSpan GroupSpans::Slowest(GroupFamily family) const {
+GroupSpan GroupSpans::Slowest(GroupFamily family,
+                              std::optional<int> stage) const {
   // Large enough for bandwidth to count, and latency still.
   constexpr Bytes kProbe(16'000'000);
   GroupSpan slowest;
   double most = -1;
   for (int rank = 0; rank < placement_.ranks(); ++rank) {
-    if (placement_.Leader(family, rank) != rank) continue;
+    if (stage && placement_.CoordinatesOf(rank).pipeline != *stage) continue;
+    if (!stage && placement_.Leader(family, rank) != rank) continue;
     const GroupSpan span = SpanOf(placement_.Members(family, rank));
     const double time =
         prices_.Call(CommunicationKind::kAllGather, kProbe, span);
@@ -69,7 +77,8 @@ class DataEstimate {
  private:
   bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
   double Time(GroupFamily family, CommunicationKind kind, Bytes bytes) const {
-    return q_.prices.Call(kind, std::max(Bytes(1), bytes), q_.spans.of(family));
+    return q_.prices.Call(kind, std::max(Bytes(1), bytes),
+                          q_.spans.of(family, q_.pipeline_rank));
   }
 
   // Within the ranks that share one copy of the state, and between copies.

@@ -1,5 +1,8 @@
 #pragma once
 // Gradient reduction, optimizer and parameter gathering of a step, on paper.
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -24,20 +27,29 @@ class GroupSpans {
         prices_(prices) {}
 
   // Of rank 0's group, or, where groups lie on nodes in different ways, of the
-  // one that is slowest: all wait for it in the end. Found once.
-  const GroupSpan& of(GroupFamily family);
+  // slowest: all wait for it in the end. Of one stage, if it is said which.
+  // Found once.
+  const GroupSpan& of(GroupFamily family,
+                      std::optional<int> stage = std::nullopt);
+  // Whether groups of a family that was asked for lie in different ways.
+  bool any_differ() const {
+    return std::find(differ_.begin(), differ_.end(), true) != differ_.end();
+  }
 
  private:
   GroupSpan SpanOf(std::vector<int> members) const;
   // Whether groups like this one may cross nodes in other places.
   bool MayDiffer(absl::Span<const int> members) const;
-  GroupSpan Slowest(GroupFamily family) const;
+  GroupSpan Slowest(GroupFamily family, std::optional<int> stage) const;
 
   const Placement& placement_;
   int chips_per_node_;
   bool mapped_;
   PriceList& prices_;
   std::array<std::optional<GroupSpan>, kGroupFamilies> known_;
+  // Where groups differ, by family and stage.
+  std::array<bool, kGroupFamilies> differ_{};
+  absl::flat_hash_map<std::pair<GroupFamily, int>, GroupSpan> of_stage_;
 };
 
 struct DataQuestion {
@@ -45,6 +57,7 @@ struct DataQuestion {
   const TrainingPlan& plan;
   const Placement& placement;
   GroupSpans& spans;
+  int pipeline_rank = 0;
   PriceList& prices;
   // Parameters of the rank's units, piece by piece, in the order in which
   // gradients come.

@@ -127,8 +127,10 @@ double PiecesInFlight(const TrainingPlan& plan, int rank, int piece) {
     case PipelineSchedule::kOneForwardOneBackward:
       return std::min(m, p - rank);
     case PipelineSchedule::kInterleaved: {
+      // Forward passes go piece by piece, p micro-batches at a time.
       const int all = std::min(m * v, 2 * (p - rank - 1) + (v - 1) * p + 1);
-      return static_cast<double>(all) / v;
+      const int rest = all % (p * v);
+      return all / (p * v) * p + std::clamp(rest - piece * p, 0, p);
     }
     case PipelineSchedule::kZeroBubbleH1:
     case PipelineSchedule::kZeroBubbleV:

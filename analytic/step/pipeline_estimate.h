@@ -36,7 +36,7 @@ double BackwardLead(const TrainingPlan& plan, absl::Span<const RankTime> ranks,
                     int rank, double hop);
 
 // Micro-batches whose activations of `piece` the rank holds when it holds most
-// in all. Where the papers count pieces of all kinds together, the mean.
+// pieces in all.
 double PiecesInFlight(const TrainingPlan& plan, int rank, int piece);
 
 // Of the pieces of a rank, how many have gradients that are summed on the rank

@@ -109,6 +109,16 @@ class PlanEstimate {
       reduction = std::max({0.0, reduction, first.reduction_s});
       rest = std::max(rest, first.gathering_s + first.optimizer_s);
     }
+    if (spans_.any_differ()) {
+      // Whichever rank has the slowest groups.
+      for (int rank = 1; rank < ranks; ++rank) {
+        const DataTimes other = DataOf(rank, works[static_cast<size_t>(rank)]);
+        reduction =
+            std::max(reduction,
+                     other.reduction_s - BackwardLead(plan_, times, rank, hop));
+        rest = std::max(rest, other.gathering_s + other.optimizer_s);
+      }
+    }
     out.data_s = reduction + data.ends_s + rest - data.optimizer_s;
     out.optimizer_s = data.optimizer_s;
     out.peak = Peak();
@@ -137,6 +147,7 @@ class PlanEstimate {
                          .plan = plan_,
                          .placement = placement_,
                          .spans = spans_,
+                         .pipeline_rank = rank,
                          .prices = prices_,
                          .pieces = ParametersInBackwardOrder(rank),
                          .rounds = layout_.bidirectional() ? m / 2 : m,
@@ -244,15 +255,19 @@ class PlanEstimate {
     Bytes peak;
     for (int rank = 0; rank < layout_.ranks(); ++rank) {
       RankParameters held, largest;
+      // What a unit computes again comes when the units after it are done.
       Bytes again;
       double activations = 0;
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
         const double in_flight = PiecesInFlight(plan_, rank, piece);
-        for (const int id : Units(rank, piece)) {
-          const PlanUnits::Unit& unit = units_[id];
+        const absl::Span<const int> ids = Units(rank, piece);
+        Bytes done;
+        for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+          const PlanUnits::Unit& unit = units_[*id];
           held += unit.parameters;
           activations += in_flight * static_cast<double>(unit.kept.value());
-          again = std::max(again, unit.recomputed);
+          if (in_flight > 0) again = std::max(again, unit.recomputed - done);
+          done += unit.kept;
           if (unit.parameters.total() > largest.total()) {
             largest = unit.parameters;
           }

@@ -82,7 +82,7 @@ std::string CheckText(const pb::Report& report) {
   text += DifferenceText(report) + "\n";
   text += fmt::format(
       "bounds: {} (longest path) and {} (busiest chip or link) <= {} <= {} "
-      "(worst sharing)\n",
+      "(worst sharing, or all in turn)\n",
       SecondsText(report.bounds().critical_path_s()),
       SecondsText(report.bounds().busiest_resource_s()), SecondsText(step),
       SecondsText(report.bounds().upper_s()));

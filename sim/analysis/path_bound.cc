@@ -1,6 +1,7 @@
 #include "sim/analysis/path_bound.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -260,6 +261,42 @@ std::optional<double> MostSlowness(const Role& role, size_t streams) {
   return std::max(1.0, with_kernels / left);
 }
 
+bool HasKernels(const Role& role, StreamId stream) {
+  for (TaskId t = role.stream_begin(stream); t != role.stream_end(stream);
+       t = static_cast<TaskId>(static_cast<int32_t>(t) + 1)) {
+    if (role.task(t).kind == TaskKind::kKernel) return true;
+  }
+  return false;
+}
+
+// The most that kernels lose to calls while these run, on all ranks together; a
+// path is on one of them at a time. Nothing if kernels share a chip.
+std::optional<Duration> MostLost(const Program& program,
+                                 const IdVector<CallId, Duration>& calls) {
+  double slowness = 1;
+  for (const Role& role : program.roles()) {
+    slowness = std::max(slowness, SpinningSlowness(role));
+    int with_kernels = 0;
+    for (const StreamId stream : program.streams().ids()) {
+      with_kernels += HasKernels(role, stream) ? 1 : 0;
+    }
+    if (with_kernels > 1) return std::nullopt;
+  }
+  double lost = 0;
+  for (const RankId rank : program.ranks().ids()) {
+    const Role& role = program.role_of(rank);
+    for (const RoleSlot& slot : role.slots()) {
+      for (const TaskId task : slot.sequence) {
+        const ChipShare& share = role.communication(role.task(task)).share;
+        lost += std::max(share.compute, share.memory) *
+                ToSeconds(calls[program.call_of(rank, role.task(task))]);
+      }
+    }
+  }
+  if (lost * slowness >= kMaxSeconds / 2) return std::nullopt;
+  return FromSeconds(lost * slowness);
+}
+
 // The longest path through the steps of a plan, each as long as `time` says.
 template <class TimeOf>
 Duration LongestChain(const Transfers& transfers, PlanId plan, TimeOf time) {
@@ -288,6 +325,20 @@ Duration LongestChain(const Transfers& transfers, PlanId plan, TimeOf time) {
 }
 
 }  // namespace
+
+double SpinningSlowness(const Role& role) {
+  std::map<StreamId, double> shares;
+  for (const RoleSlot& slot : role.slots()) {
+    if (slot.side != RoleSlot::Side::kMember) continue;
+    for (const Communication& call : slot.calls) {
+      double& share = shares[slot.stream];
+      share = std::max(share, call.share.compute);
+    }
+  }
+  double sum = 0;
+  for (const auto& [stream, share] : shares) sum += share;
+  return 1 / (1 - std::min(sum, kMostSpinning));
+}
 
 Duration ShortestTime(const Transfers& transfers, PlanId plan) {
   return LongestChain(transfers, plan, [&](const TransferPlans::Step& step) {
@@ -336,13 +387,23 @@ std::optional<Duration> SlowestPath(const Program& program,
     times.calls.Add(LongestChain(transfers, transfers.plan_of_call[id], worst));
   }
   if (!in_range) return std::nullopt;
+  const std::optional<Duration> lost = MostLost(program, times.calls);
+  std::optional<Duration> slowest;
+  if (lost) {
+    for (const Role& role : program.roles()) {
+      times.slowness.Add(SpinningSlowness(role));
+    }
+    slowest = PathRun(program, times).Run() + *lost;
+  }
+  times.slowness = {};
   for (const Role& role : program.roles()) {
     const std::optional<double> slowness =
         MostSlowness(role, program.streams().size());
-    if (!slowness) return std::nullopt;
+    if (!slowness) return slowest;
     times.slowness.Add(*slowness);
   }
-  return PathRun(program, std::move(times)).Run();
+  const Duration at_worst = PathRun(program, std::move(times)).Run();
+  return slowest ? std::min(*slowest, at_worst) : at_worst;
 }
 
 }  // namespace orrery

@@ -27,11 +27,16 @@ Duration SerialTime(const Transfers& transfers, PlanId plan);
 // Requires: the program does not stall.
 Duration LongestPath(const Program& program, const Transfers& transfers);
 
+// By how much collectives that only wait can slow down the kernels of a role.
+double SpinningSlowness(const Role& role);
+
 // The same with the worst sharing. Of a resource, a step of a call gets at
 // least what is fair among all calls that can be under way at once, one per
-// stream of a rank; a kernel gets what the communication of all other streams
-// of its rank leaves of the chip. Nothing if that may be nothing, or if links
-// are not shared flow by flow.
+// stream of a rank. A kernel has what the communication of all other streams of
+// its rank leaves of the chip: at every moment, which bounds its rate; and in
+// all, no more is taken from kernels than calls hold for as long as they run,
+// which bounds what the path loses. The smaller of the two. Nothing if neither
+// is known, or if links are not shared flow by flow.
 std::optional<Duration> SlowestPath(const Program& program,
                                     const Transfers& transfers);
 

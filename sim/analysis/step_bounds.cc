@@ -21,11 +21,15 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
   bounds.critical_path =
       FromSeconds(ToSeconds(paths.longest) * (1 - kRounding));
   // Everything one after the other: the kernels of every role, which its ranks
-  // run at the same time, and every call of every group, which may share a link
-  // with any other.
-  for (const RoleWork& work : placed.work) {
+  // run at the same time, beside collectives that wait; and every call of every
+  // group, which may share a link with any other.
+  for (const RoleId id : placed.work.ids()) {
+    const RoleWork& work = placed.work[id];
     bounds.busiest = std::max(bounds.busiest, work.total());
-    bounds.upper = AddTimes(bounds.upper, work.total());
+    bounds.upper =
+        AddTimes(bounds.upper,
+                 FromSeconds(ToSeconds(work.total()) *
+                             SpinningSlowness(program.roles()[id])));
   }
   IdVector<CallId, Duration> solo;
   IdVector<CallId, int64_t> times(program.calls().size(), 0);

@@ -28,11 +28,12 @@ ChipShare ChipSharing<Queue>::Held(const RankState& chip, RankId rank) const {
     held.compute += share.compute;
     held.memory += share.memory;
   });
+  double spinning = 0;
   ForEachStream(chip.spinning, [&](StreamId stream) {
     const TaskId task = state_.streams[state_.IndexOf(rank, stream)].next;
-    held.compute +=
-        chip.role->communication(chip.role->task(task)).share.compute;
+    spinning += chip.role->communication(chip.role->task(task)).share.compute;
   });
+  held.compute += std::min(spinning, kMostSpinning);
   return held;
 }
 

@@ -15,9 +15,10 @@
 //
 // A collective that waits for its partners holds its compute units as well: its
 // kernel has been launched, and spins. It moves nothing, so it takes no
-// bandwidth. A transfer between two stages holds nothing while it waits: a
-// receive is posted early here, where programs post it when nothing else is
-// left to do.
+// bandwidth; and all that wait hold half of the chip at most, so that they
+// never stop what they wait for. A transfer between two stages holds nothing
+// while it waits: a receive is posted early here, where programs post it when
+// nothing else is left to do.
 //
 // A kernel that starts on an idle chip never comes here: the engine schedules
 // its end at once. Only when something starts or ends beside it is the chip
@@ -30,6 +31,9 @@
 #include "sim/sharing/fair_share.h"
 
 namespace orrery {
+
+// Of a chip's compute units, what collectives that wait hold at most.
+inline constexpr double kMostSpinning = 0.5;
 
 // Defined for the queues of event_queue.h.
 template <EventQueue Queue>

@@ -63,16 +63,134 @@ inline constexpr const char* kFieldScenarios[] = {
            shape: [2, 2] hosts_per_router: 2 links: [1, 1] } } } }
        training { global_batch: 16 micro_batch: 1 sequence: 1024
          parallel { } sharding: ZERO_0 precision: BF16 })",
+    // Fabrics whose shape matters to traffic of all with all, and a library
+    // that
+    // uses what switches can do.
+    R"(name: "tree"
+       model { preset: "mixtral_8x7b" layers: 2 }
+       system { preset: "mi300x_8x400" nodes: 8 chips_per_node: 4
+         scale_out { nics_per_node: 4 fabric {
+           fat_tree { tiers: 3 radix: 10 taper: 1 } } } }
+       training { global_batch: 32 micro_batch: 1 sequence: 1024
+         parallel { expert: 8 order: [TENSOR, CONTEXT, DATA, EXPERT, PIPELINE] } sharding: ZERO_0 precision: BF16 })",
+    R"(name: "tree_that_reduces"
+       model { preset: "mixtral_8x7b" layers: 2 }
+       system { preset: "mi300x_8x400" nodes: 8 chips_per_node: 4
+         scale_up { fabric { switch { planes: 1 links_per_endpoint: 4 } } }
+         scale_out { nics_per_node: 4 fabric {
+           fat_tree { tiers: 3 radix: 10 taper: 1 } } } }
+       training { global_batch: 32 micro_batch: 1 sequence: 1024
+         parallel { expert: 8 order: [TENSOR, CONTEXT, DATA, EXPERT, PIPELINE] } sharding: ZERO_0 precision: BF16 })",
+    R"(name: "rails"
+       model { preset: "mixtral_8x7b" layers: 2 }
+       system { preset: "mi300x_8x400" nodes: 32 chips_per_node: 1
+         scale_out { nics_per_node: 1 fabric {
+           rail_optimized { tiers: 3 radix: 10 taper: 1 } } } }
+       training { global_batch: 32 micro_batch: 1 sequence: 1024
+         parallel { expert: 8 } sharding: ZERO_0 precision: BF16 })",
+    R"(name: "rails_crossed"
+       model { preset: "mixtral_8x7b" layers: 2 }
+       system { preset: "mi300x_8x400" nodes: 8 chips_per_node: 4
+         scale_out { nics_per_node: 4 fabric {
+           rail_optimized { tiers: 3 radix: 6 taper: 1 } } } }
+       training { global_batch: 32 micro_batch: 1 sequence: 1024
+         parallel { expert: 8 order: [TENSOR, CONTEXT, DATA, EXPERT, PIPELINE] }
+         sharding: ZERO_0 precision: BF16 })",
+    R"(name: "rails_that_reduce"
+       model { preset: "mixtral_8x7b" layers: 2 }
+       system { preset: "mi300x_8x400" nodes: 8 chips_per_node: 4
+         scale_up { fabric { switch { planes: 1 links_per_endpoint: 4 } } }
+         scale_out { nics_per_node: 4 fabric {
+           rail_optimized { tiers: 3 radix: 8 taper: 1 } } } }
+       training { global_batch: 32 micro_batch: 1 sequence: 1024
+         parallel { expert: 8 } sharding: ZERO_0 precision: BF16 })",
+    R"(name: "planes"
+       model { preset: "llama3_8b" layers: 2 }
+       system { preset: "mi300x_8x400" nodes: 1
+         scale_up { fabric { switch { planes: 2 links_per_endpoint: 4 }
+           routing: SPRAY } } }
+       training { global_batch: 4 micro_batch: 1 sequence: 1024
+         parallel { tensor: 8 } precision: BF16 })",
+    R"(name: "groups"
+       model { preset: "mixtral_8x7b" layers: 2 }
+       system { preset: "mi300x_8x400" nodes: 16 chips_per_node: 2
+         scale_out { nics_per_node: 2 fabric { dragonfly { hosts_per_router: 2
+           routers_per_group: 4 globals_per_router: 2 groups: 5 } } } }
+       training { global_batch: 32 micro_batch: 1 sequence: 1024
+         parallel { expert: 8 order: [TENSOR, CONTEXT, DATA, EXPERT, PIPELINE] }
+         sharding: ZERO_0 precision: BF16 })",
 };
 
+// Of these another legal value gives the same step.
 struct DescriptiveField {
   const char* name;
   const char* why;
 };
 inline constexpr DescriptiveField kDescriptiveFields[] = {
+    // For people.
     {"Scenario.name", "a title"},
     {"Scenario.description", "for people"},
-    {"Scenario.source", "for people"},
+    {"Scenario.source", "for people; estimates become warnings"},
+    {"Model.name", "a name"},
+    {"Model.description", "for people"},
+    {"Model.parameter_note", "for people"},
+    {"Model.source", "for people"},
+    {"System.name", "a name"},
+    {"System.description", "for people"},
+    {"System.source", "for people"},
+    {"Chip.name", "a name; kernels made for another chip are warned of"},
+    {"Chip.description", "for people"},
+    {"Chip.vendor", "for people"},
+    {"Chip.year", "for people"},
+    {"Chip.memory_kind", "for people, until prices are asked for"},
+    {"Chip.source", "for people"},
+    {"Kernels.description", "for people"},
+    {"Kernels.source", "for people; estimates become warnings"},
+    {"CollectiveCalibration.library", "a name"},
+    {"CollectiveCalibration.source", "for people; estimates become warnings"},
+    {"CacheLevel.name", "a name"},
+    {"LinkClass.name", "a name"},
+    {"Host.cpu", "a name"},
+    // Done with when a scenario is resolved.
+    {"Model.preset", "merged before"},
+    {"System.preset", "merged before"},
+    {"Chip.preset", "merged before"},
+    {"Kernels.preset", "merged before"},
+    {"Chip.default_kernels", "merged before"},
+    // What the authors say, for tests of parameter counts.
+    {"Model.published_parameters", "tests/catalog/models_test.cc"},
+    {"Model.published_unit", "tests/catalog/models_test.cc"},
+    {"Model.published_active_parameters", "tests/catalog/models_test.cc"},
+    {"Model.published_active_unit", "tests/catalog/models_test.cc"},
+    {"Model.published_active_without_embedding",
+     "tests/catalog/models_test.cc"},
+    // Of kernels, but not of those in a step.
+    {"Chip.burst_clock", "of kernels timed one at a time (validate kernels)"},
+    {"Chip.memory_latency", "of the chip's description"},
+    {"CacheLevel.per_unit", "of caches that the kernel model does not look at"},
+    {"Rate.dtype", "names an entry; its rate acts"},
+    {"Kernels.fitted_row", "of error tables (validate kernels)"},
+    {"Kernels.taken_over", "of the wording of a warning"},
+    {"Kernels.graph_launch", "of inference"},
+    {"MeasuredProducts.dtype",
+     "acts on shapes in the table, as those of "
+     "tests/cost/kernel/measured_products_test.cc"},
+    {"MeasuredProducts.columns", "the same"},
+    {"MeasuredProducts.reduction", "the same"},
+    {"Point.rows", "the same"},
+    {"Point.time", "the same"},
+    // Of money, power and what is outside of a step.
+    {"Chip.power", "of energy"},
+    {"Chip.die", "of silicon"},
+    {"Chip.port", "of the chip's description; fabrics have the links"},
+    {"LinkClass.price_id", "of prices"},
+    {"Switch.planes", "of cables and prices: planes are used evenly"},
+    {"Host.cpus_per_node", "of prices"},
+    {"Host.memory", "of prices"},
+    {"Host.chip_bandwidth", "of what is kept in the host, which no plan does"},
+    {"Host.power", "of energy"},
+    {"Training.run_tokens", "of a whole run"},
+    {"Scenario.seed", "nothing in a step is random so far"},
 };
 
 }  // namespace orrery

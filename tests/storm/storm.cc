@@ -54,16 +54,15 @@ struct Share {
     if (options.seconds > 0 && Clock::now() >= deadline) break;
     Write(file, Line({"begin", fmt::format("{}", share.next)}));
     alarm(kHangs_s);
-    StormSheet sheet;
+    StormSheet sheet([&](const std::string& label) {
+      Write(file, Line({"label", label}));
+    });
     storm.run(options.seed, share.next, sheet);
     alarm(0);
     std::string text;
     for (const StormSheet::Verdict& verdict : sheet.verdicts()) {
       text += Line({verdict.holds ? "held" : "broken", verdict.law,
                     verdict.holds ? "" : verdict.what});
-    }
-    for (const std::string& label : sheet.labels()) {
-      text += Line({"label", label});
     }
     Write(file, text + Line({"end"}));
   }
@@ -107,9 +106,9 @@ class Worker {
     ++report.broken[kComesToAnEnd];
     report.failures.push_back(
         {share_.next, kComesToAnEnd,
-         WIFSIGNALED(status)
-             ? fmt::format("signal {}", WTERMSIG(status))
-             : fmt::format("exit code {}", WEXITSTATUS(status))});
+         WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                             : fmt::format("exit code {}", WEXITSTATUS(status)),
+         labels_});
     share_.next += share_.stride;
     if (share_.next < share_.end) Start();
   }
@@ -135,13 +134,15 @@ class Worker {
     const std::string& what = fields[0];
     if (what == "begin") {
       CHECK(absl::SimpleAtoi(fields[1], &share_.next));
+      labels_.clear();
     } else if (what == "held") {
       ++report.held[fields[1]];
     } else if (what == "broken") {
       ++report.broken[fields[1]];
-      report.failures.push_back({share_.next, fields[1], fields[2]});
+      report.failures.push_back({share_.next, fields[1], fields[2], labels_});
     } else if (what == "label") {
       ++report.examples[fields[1]];
+      labels_.push_back(fields[1]);
     } else if (what == "end") {
       ++report.cases;
       ++report.held[kComesToAnEnd];
@@ -158,6 +159,7 @@ class Worker {
   int file_ = -1;
   bool finished_ = false;
   std::string pending_;
+  std::vector<std::string> labels_;  // of the case that runs
 };
 
 }  // namespace

@@ -25,8 +25,14 @@ namespace orrery {
 // What one case has to show.
 class StormSheet {
  public:
+  // `listener`, if given, is told of every label at once.
+  explicit StormSheet(std::function<void(const std::string&)> listener = {})
+      : listener_(std::move(listener)) {}
+
   // What the case is an example of.
-  void Label(std::string label) { labels_.push_back(std::move(label)); }
+  void Label(const std::string& label) {
+    if (listener_) listener_(label);
+  }
   // Holds the case against a law; says what broke it, if it does not hold.
   void Hold(const std::string& law, bool holds, const std::string& what);
 
@@ -35,11 +41,10 @@ class StormSheet {
     bool holds;
     std::string what;
   };
-  const std::vector<std::string>& labels() const { return labels_; }
   const std::vector<Verdict>& verdicts() const { return verdicts_; }
 
  private:
-  std::vector<std::string> labels_;
+  std::function<void(const std::string&)> listener_;
   std::vector<Verdict> verdicts_;
 };
 
@@ -63,6 +68,7 @@ struct StormFailure {
   int64_t number = 0;
   std::string law;
   std::string what;
+  std::vector<std::string> labels;  // of the case
 };
 
 struct StormReport {

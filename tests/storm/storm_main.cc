@@ -1,6 +1,7 @@
 // A storm by hand: many cases for as long as one likes, or one case again. See
 // scripts/storm.
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_join.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,7 +19,8 @@ namespace {
 
 constexpr char kUsage[] =
     "storm [--storm NAME] [--seed S] [--minutes N | --cases N] [--first N]\n"
-    "      [--workers N]        many cases\n"
+    "      [--workers N] [--print]\n"
+    "                           many cases, with known failures if asked for\n"
     "storm [--storm NAME] --seed S --case N [--print]\n"
     "                           one again, with its scenario if asked for\n";
 
@@ -86,14 +88,19 @@ int RunMany(const Storm& storm, const Wish& wish) {
   const StormReport report = RunStorm(storm, wish.options);
   int64_t unknown = 0;
   for (const StormFailure& failure : report.failures) {
-    const bool known = IsKnown(failure);
+    const bool known = FindKnown(failure) != nullptr;
     unknown += known ? 0 : 1;
-    fmt::print("{}: {}\n  {}{}\n", failure.law, failure.what,
-               known ? "known; " : "",
+    if (known && !wish.print) continue;
+    fmt::print("{}{}: {}\n  {}\n  {}\n", known ? "known: " : "", failure.law,
+               failure.what, absl::StrJoin(failure.labels, ", "),
                RepeatCommand(storm, wish.options.seed, failure.number));
   }
-  fmt::print("\n{} cases of seed {}\n\n{:<32} {:>9} {:>9}\n", report.cases,
-             wish.options.seed, "law", "held", "broken");
+  fmt::print(
+      "\n{} cases of seed {}, {} failures of which {} are known\n\n{:<32} "
+      "{:>9} {:>9}\n",
+      report.cases, wish.options.seed, report.failures.size(),
+      static_cast<int64_t>(report.failures.size()) - unknown, "law", "held",
+      "broken");
   std::map<std::string, int64_t> laws = report.held;
   for (const auto& [law, count] : report.broken) laws.try_emplace(law, 0);
   for (const auto& [law, held] : laws) {

@@ -95,7 +95,7 @@ void CheckCallsAlone(const SimulatedRun& run, const Network& network,
     const double a = time(fluid, name);
     const double b = time(stepped, name);
     if (a < 0 || b < 0) continue;
-    sheet.Hold("stepped alone", std::abs(a / b - 1) <= kAlone,
+    sheet.Hold("stepped alone, " + name, std::abs(a / b - 1) <= kAlone,
                fmt::format("{} by {} of {} over {} chips: {} fluid, {} "
                            "stepped: {:+.2f} %",
                            NameOf(one.kind), name, BytesText(one.bytes.value()),

@@ -1,0 +1,60 @@
+#include "tests/storm/known_failures.h"
+
+#include <algorithm>
+#include <string>
+
+namespace orrery {
+namespace {
+
+constexpr KnownFailure kKnown[] = {
+    // Formulas that are approximations, and say so.
+    {"closed form, approximate pipeline", "",
+     "formulas of schedules assume equal passes: not so with uneven stages, "
+     "zero-bubble and bidirectional schedules, or state that is gathered or "
+     "reduced in every pass"},
+    {"closed form, rewired, approximate pipeline", "", "the same"},
+    {"memory by formula, approximate pipeline", "",
+     "in-flight counts of schedules assume equal pieces"},
+    {"memory by formula", "sharding ZERO_2",
+     "gradients summed on a rank come as activations go; the formula adds up"},
+    {"memory by formula", "sharding ZERO_3", "the same"},
+    // Prices of calls know the ports of chips and nodes, not what lies between.
+    {"closed form", "scale-up torus", "prices of calls on tori"},
+    {"closed form", "not folded",
+     "groups that straddle nodes in different ways count as the slowest"},
+    {"closed form, pipeline", "not folded", "the same, stage by stage"},
+    {"closed form, rewired", "",
+     "calls that block themselves in a fabric, on chips that share links or "
+     "NICs in odd numbers, routing of one path, slow links"},
+    {"closed form, rewired, pipeline", "", "the same"},
+    // Folding trusts what a fabric is called.
+    {"folded = whole", "", "fabrics that block although they are not tapered"},
+    // Routing of the whole machine applied inside islands.
+    {kComesToAnEnd, "routing VALIANT", "a call without any link"},
+    {kComesToAnEnd, "routing ADAPTIVE", "a call without any link"},
+    // One activity per phase against every message.
+    {"stepped alone, ring", "", "hops of a ring that differ"},
+    {"stepped alone, bidirectional_ring", "", "hops of a ring that differ"},
+    {"stepped alone, double_binary_tree", "", "few segments of a pipeline"},
+    {"stepped alone, hierarchical", "", "phases that stream into one another"},
+    {"stepped alone, direct", "", "latencies of paths that differ"},
+    {"stepped step", "scale-up torus", "hierarchical calls, as above"},
+};
+
+}  // namespace
+
+absl::Span<const KnownFailure> KnownFailures() { return kKnown; }
+
+const KnownFailure* FindKnown(const StormFailure& failure) {
+  for (const KnownFailure& known : kKnown) {
+    if (failure.law != known.law) continue;
+    const std::string label = known.label;
+    if (label.empty() || std::find(failure.labels.begin(), failure.labels.end(),
+                                   label) != failure.labels.end()) {
+      return &known;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace orrery
