@@ -59,12 +59,11 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   report("building the program", 0);
   ASSIGN_OR_RETURN(PlacedProgram placed, lower(options.fold && same_work));
   report("planning transfers", 0);
-  const PlannerOptions planning = {.fidelity = options.fidelity,
-                                   .arbitration = options.arbitration};
+  CallPlanner planner(network, {.fidelity = options.fidelity,
+                                .arbitration = options.arbitration});
   std::string nearly;
   if (placed.folded) {
-    ASSIGN_OR_RETURN(asymmetry,
-                     TrimReplicas(placed, system, network, planning));
+    ASSIGN_OR_RETURN(asymmetry, TrimReplicas(placed, system, planner));
     if (asymmetry && options.fold_nearly) {
       nearly = *std::move(asymmetry);
       asymmetry.reset();
@@ -72,7 +71,6 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
       ASSIGN_OR_RETURN(placed, lower(/*fold=*/false));
     }
   }
-  CallPlanner planner(network, planning);
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner));
 
   const RankId busiest = BusiestRank(placed);
