@@ -92,12 +92,11 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   RunSize size = SizeOf(placed.program, options.record);
   RETURN_IF_ERROR(CheckRunSize(size, options.memory));
   report("planning transfers", 0);
-  const PlannerOptions planning = {.fidelity = options.fidelity,
-                                   .arbitration = options.arbitration};
+  CallPlanner planner(network, {.fidelity = options.fidelity,
+                                .arbitration = options.arbitration});
   std::string nearly;
   if (placed.folded) {
-    ASSIGN_OR_RETURN(asymmetry,
-                     TrimReplicas(placed, system, network, planning));
+    ASSIGN_OR_RETURN(asymmetry, TrimReplicas(placed, system, planner));
     if (asymmetry && options.fold_nearly) {
       nearly = *std::move(asymmetry);
       asymmetry.reset();
@@ -112,7 +111,6 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
       RETURN_IF_ERROR(CheckRunSize(size, options.memory));
     }
   }
-  CallPlanner planner(network, planning);
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner));
 
   const RankId busiest = BusiestRank(placed);

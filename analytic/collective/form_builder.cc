@@ -139,23 +139,47 @@ void FormBuilder::Cross(int from, int to, double share) {
   }
 }
 
-void FormBuilder::Raise(size_t port, double load, WaveTerm& most) const {
-  if (port < island_ports_) {
-    most.island = std::max(most.island, load);
-    return;
+class FormBuilder::Busiest {
+ public:
+  Busiest(const FormBuilder& form, WaveTerm start)
+      : form_(form), group_(form.group_), most_(start) {}
+
+  void Add(size_t port, double load) {
+    if (port < form_.island_ports_) {
+      most_.island = std::max(most_.island, load);
+      return;
+    }
+    double crowded = load;
+    if (port >= form_.first_leaf_) {
+      const size_t place = port - form_.first_leaf_;
+      // In the bytes of a chip's NICs that would take as long.
+      load *= group_.ports().nics_per_chip / group_.leaf_up();
+      leaves_[place % 2] += load;
+      // Of transfers between two, those of the same island run at once.
+      crowded = group_.ranks() > 2 ? load
+                                   : load * group_.island_crowd(
+                                                static_cast<int>(place / 2));
+    }
+    most_.network = std::max(most_.network, load);
+    most_.crowded = std::max(most_.crowded, crowded);
   }
-  double crowded = load;
-  if (port >= first_leaf_) {
-    const auto leaf = static_cast<int>((port - first_leaf_) / 2);
-    // In the bytes of a chip's NICs that would take as long.
-    load *= group_.ports().nics_per_chip / group_.leaf_up();
-    // Of transfers between two, those of the same island run at the same time.
-    crowded = load * (group_.ranks() == 2 ? group_.island_crowd(leaf)
-                                          : group_.leaf_crowd(leaf));
+
+  WaveTerm Get() const {
+    WaveTerm most = most_;
+    if (group_.ranks() > 2 && group_.leaf_count() > 0) {
+      for (const double sum : leaves_) {
+        most.crowded = std::max(most.crowded, sum * group_.leaf_crowd());
+      }
+    }
+    return most;
   }
-  most.network = std::max(most.network, load);
-  most.crowded = std::max(most.crowded, crowded);
-}
+
+ private:
+  const FormBuilder& form_;
+  const GroupNetwork& group_;
+  WaveTerm most_;
+  double leaves_[2] = {};  // of all leaves, up and down
+};
 
 void FormBuilder::Send(int from, int to, double share) {
   CHECK_GT(repeat_, 0);
@@ -275,9 +299,9 @@ void FormBuilder::EndRound() {
 void FormBuilder::EndWave() {
   if (!in_wave_) return;
   EndRound();
-  WaveTerm wave = known_;
+  Busiest busiest(*this, known_);
   for (const size_t port : touched_) {
-    Raise(port, wave_load_[port], wave);
+    busiest.Add(port, wave_load_[port]);
     all_load_[port] += wave_load_[port];
     wave_load_[port] = 0;
   }
@@ -286,7 +310,7 @@ void FormBuilder::EndWave() {
   form_.all.network += known_.network;
   form_.all.crowded += known_.crowded;
   known_ = {};
-  form_.waves.push_back(wave);
+  form_.waves.push_back(busiest.Get());
   for (const MessageTerm& term : longest_round_) form_.messages.push_back(term);
   longest_round_.clear();
   in_wave_ = false;
@@ -303,10 +327,11 @@ void FormBuilder::AddWave(const MessageTerm& messages, const WaveTerm& loads) {
 
 CollectiveForm FormBuilder::Build() && {
   EndWave();
-  WaveTerm most;
+  Busiest busiest(*this, {});
   for (size_t port = 0; port < all_load_.size(); ++port) {
-    if (all_load_[port] > 0) Raise(port, all_load_[port], most);
+    if (all_load_[port] > 0) busiest.Add(port, all_load_[port]);
   }
+  const WaveTerm most = busiest.Get();
   form_.all.island += most.island;
   form_.all.network += most.network;
   form_.all.crowded += most.crowded;

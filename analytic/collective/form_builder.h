@@ -46,8 +46,8 @@ class FormBuilder {
   // Puts a message on its route over the grid and returns the hops.
   int Walk(int from, int to, double share);
   void Cross(int from, int to, double share);
-  // Adds what a port carries to the busiest of its tier.
-  void Raise(size_t port, double load, WaveTerm& most) const;
+  // Adds what ports carry to the busiest of their tiers.
+  class Busiest;
   void Count(Tier tier, int hops);
   void SendToAllOfBox(double share);
 

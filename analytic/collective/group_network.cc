@@ -73,6 +73,7 @@ void GroupNetwork::FindLeaves() {
   absl::flat_hash_map<std::pair<int, int>, int> together;
   absl::flat_hash_map<int, int> on_leaf, on_island;
   absl::flat_hash_set<int> seen;
+  int fullest = 0;
   const auto nic_of = [&](size_t rank, int i) {
     return ports_->NicOf(chips_[rank]) + i;
   };
@@ -87,7 +88,7 @@ void GroupNetwork::FindLeaves() {
       if (is_new) {
         nics.push_back(0);
         near.push_back(0);
-        leaf_crowds_.push_back(ports_->NicsOn(leaf));
+        fullest = std::max(fullest, ports_->NicsOn(leaf));
       }
       leaves_.push_back(found->second);
       ++on_leaf[found->second];
@@ -113,14 +114,16 @@ void GroupNetwork::FindLeaves() {
       pairs[static_cast<size_t>(leaf)] += ranks() - stay;
     }
   }
+  double all_pairs = 0;
   for (size_t leaf = 0; leaf < nics.size(); ++leaf) {
-    leaf_crowds_[leaf] /= nics[leaf];
     island_crowds_.push_back(static_cast<double>(near[leaf]) / nics[leaf]);
-    const double most = pairs[leaf] / leaf_up();
-    most_pairs_on_leaf_ = std::max(most_pairs_on_leaf_, most);
-    most_pairs_crowded_ =
-        std::max(most_pairs_crowded_, most * leaf_crowds_[leaf]);
+    most_pairs_on_leaf_ =
+        std::max(most_pairs_on_leaf_, pairs[leaf] / leaf_up());
+    all_pairs += pairs[leaf];
   }
+  // Groups alike fill the leaves evenly, however each of them lies.
+  leaf_crowd_ = static_cast<double>(fullest) / static_cast<double>(seen.size());
+  most_pairs_crowded_ = all_pairs * leaf_crowd_ / leaf_up();
 }
 
 void GroupNetwork::FindBox() {

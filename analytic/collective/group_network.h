@@ -42,17 +42,15 @@ class GroupNetwork {
 
   // Leaves of a tree with something above them, if the group crosses one:
   // `leaf` of NIC i of a rank's own NICs, among those of the group; how many
-  // NICs send up to the pace of one (`leaf_up`); and how many do so for one of
-  // the group's own if every chip of the machine does what the group does, or
-  // every one of the same islands.
-  int leaf_count() const { return static_cast<int>(leaf_crowds_.size()); }
+  // NICs a leaf can send up for (`leaf_up`); what all groups like it put on the
+  // fullest leaf, in the mean, for what this one puts on all of its own
+  // (`leaf_crowd`); and the same if only chips of the same islands do it.
+  int leaf_count() const { return static_cast<int>(island_crowds_.size()); }
   int leaf(int rank, int nic) const {
     return leaves_[static_cast<size_t>(rank * ports_->nics_per_chip + nic)];
   }
   double leaf_up() const { return ports_->clos->up; }
-  double leaf_crowd(int leaf) const {
-    return leaf_crowds_[static_cast<size_t>(leaf)];
-  }
+  double leaf_crowd() const { return leaf_crowd_; }
   double island_crowd(int leaf) const {
     return island_crowds_[static_cast<size_t>(leaf)];
   }
@@ -84,7 +82,7 @@ class GroupNetwork {
   int most_pairs_on_nic_ = 0;
   int most_network_hops_ = 0;
   std::vector<int> leaves_;
-  std::vector<double> leaf_crowds_;
+  double leaf_crowd_ = 0;
   std::vector<double> island_crowds_;
   double most_pairs_on_leaf_ = 0;
   double most_pairs_crowded_ = 0;

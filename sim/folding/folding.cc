@@ -37,11 +37,10 @@ std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
 }
 
 absl::StatusOr<std::optional<std::string>> TrimReplicas(
-    PlacedProgram& placed, const System& system, const Network& network,
-    const PlannerOptions& options) {
+    PlacedProgram& placed, const System& system, CallPlanner& planner) {
   CHECK(placed.folded);
   ASSIGN_OR_RETURN(FoldingVerdict verdict,
-                   CompareReplicas(placed, system, network, options));
+                   CompareReplicas(placed, system, planner));
   if (verdict.difference) return std::move(verdict.difference);
   std::vector<bool> own(static_cast<size_t>(system.nodes()));
   for (PlacedGroup& group : placed.groups) {

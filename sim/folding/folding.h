@@ -65,7 +65,6 @@ std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
 // those that its plans need not carry are dropped.
 // Requires: WhyNotFold has said nothing.
 absl::StatusOr<std::optional<std::string>> TrimReplicas(
-    PlacedProgram& placed, const System& system, const Network& network,
-    const PlannerOptions& options);
+    PlacedProgram& placed, const System& system, CallPlanner& planner);
 
 }  // namespace orrery

@@ -8,12 +8,13 @@
 #include <memory>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/format.h"
 #include "base/status.h"
-#include "sim/folding/island_resources.h"
 #include "sim/folding/link_profiles.h"
+#include "sim/folding/node_resources.h"
 
 namespace orrery {
 namespace {
@@ -44,17 +45,27 @@ bool AlikeButForLinks(const PlannedCall& a, const PlannedCall& b) {
   return true;
 }
 
+// Whether groups that lie alike on nodes of a tree, or of one switch, are
+// planned alike, as they are if the tree is even and sprayed over.
+bool LikeNodesAreAlike(const System& system) {
+  return system.scale_out() &&
+         !std::holds_alternative<FullyConnectedFabric>(
+             system.scale_out()->fabric.kind);
+}
+
 class Comparison {
  public:
   Comparison(const PlacedProgram& placed, const System& system,
-             const Network& network, PlannerOptions options)
+             CallPlanner& planner)
       : placed_(placed),
         system_(system),
-        network_(network),
-        options_(std::move(options)),
-        islands_(network),
-        profiles_(network.resources().capacities()),
-        ports_only_(NeverBlocks(system, network.graph())) {
+        network_(planner.network()),
+        planner_(planner),
+        nodes_(system, network_),
+        profiles_(network_.resources().capacities()),
+        ports_only_(NeverBlocks(system, network_.graph())),
+        by_shape_(ports_only_ && LikeNodesAreAlike(system)),
+        one_island_(!system.scale_up() || !system.scale_up()->spans_nodes) {
     if (ports_only_) MarkPorts();
   }
 
@@ -110,75 +121,89 @@ class Comparison {
   KeptReplicas Nearness(const PlacedGroup& group,
                         const std::vector<int>& members) {
     const int node = system_.chips_per_node();
-    nodes_.assign(static_cast<size_t>(system_.nodes()), false);
-    for (int chip : group.members)
-      nodes_[static_cast<size_t>(chip / node)] = true;
-    const bool near = std::any_of(
-        members.begin(), members.end(),
-        [&](int chip) { return nodes_[static_cast<size_t>(chip / node)]; });
+    own_nodes_.clear();
+    for (int chip : group.members) own_nodes_.insert(chip / node);
+    const bool near =
+        std::any_of(members.begin(), members.end(), [&](int chip) {
+          return own_nodes_.contains(chip / node);
+        });
     return near ? KeptReplicas::kNeighbours : KeptReplicas::kAll;
   }
+
+  // A planner for replicas, now and then a new one, so that their schedules are
+  // not all kept.
+  CallPlanner& Scratch() {
+    constexpr int kMostKept = 256;
+    if (scratch_ == nullptr || ++scratch_uses_ > kMostKept) {
+      scratch_ = std::make_unique<CallPlanner>(network_, planner_.options());
+      scratch_uses_ = 0;
+    }
+    return *scratch_;
+  }
+
+  // A replica that others lie like, and how it is planned.
+  struct Known {
+    std::vector<int> members;
+    PlannedCall planned;
+  };
 
   // Plans every replica of the call, and adds its uses; false if one is planned
   // otherwise than the first.
   absl::StatusOr<bool> AddCall(const Call& call) {
     const PlacedGroup& group = placed_.groups[call.group];
     if (group.members.size() < 2) return true;
-    // Of its own, so that the schedules of replicas are not kept.
-    CallPlanner planner(network_, options_);
     std::optional<PlannedCall> first;
-    // Groups inside an island by their places in it.
-    absl::flat_hash_map<std::vector<int32_t>, std::pair<int32_t, PlannedCall>>
-        shapes;
+    absl::flat_hash_map<std::vector<int32_t>, Known> shapes;
     int32_t first_row = 0;
     for (size_t r = 0; r < group.replicas.size(); ++r) {
       const std::vector<int>& members = group.replicas[r];
       const KeptReplicas nearness =
           r == 0 ? KeptReplicas::kNone : Nearness(group, members);
-      const std::optional<int32_t> island = islands_.IslandOf(members);
-      const std::vector<int32_t> places =
-          island ? islands_.PlacesOf(members) : std::vector<int32_t>();
-      const auto known = shapes.find(places);
-      if (island && known != shapes.end()) {
-        AddUses(known->second.second, first_row, static_cast<int32_t>(r),
-                nearness, std::pair(known->second.first, *island));
+      const bool has_shape =
+          by_shape_ || (one_island_ && nodes_.OnOneNode(members));
+      const std::vector<int32_t> shape =
+          has_shape ? nodes_.ShapeOf(members) : std::vector<int32_t>();
+      const auto known = shapes.find(shape);
+      if (has_shape && known != shapes.end()) {
+        AddUses(known->second.planned, first_row, static_cast<int32_t>(r),
+                nearness, nodes_.MapOf(known->second.members, members));
         continue;
       }
+      CallPlanner& planner = r == 0 ? planner_ : Scratch();
       ASSIGN_OR_RETURN(
           PlannedCall planned,
-          planner.Plan(
-              {.kind = call.what.kind,
-               .bytes = call.what.bytes,
-               .chips = ToChips(members),
-               .shape = call.what.shape,
-               .traffic = placed_.traffic ? &*placed_.traffic : nullptr}));
+          planner.Plan({.kind = call.what.kind,
+                        .bytes = call.what.bytes,
+                        .chips = ToChips(members),
+                        .shape = call.what.shape,
+                        .traffic = placed_.traffic ? &*placed_.traffic
+                                                   : nullptr}));
       if (!first) {
         first = planned;
-        first_row =
-            profiles_.AddRows(planned.plan.steps.size(), group.replicas.size());
+        first_row = profiles_.AddRows(planned.plan.steps.size(),
+                                      group.replicas.size());
       } else if (!AlikeButForLinks(*first, planned)) {
         return false;
       }
       AddUses(planned, first_row, static_cast<int32_t>(r), nearness,
               std::nullopt);
-      if (island && islands_.Holds(planned.plan)) {
-        shapes.emplace(places, std::pair(*island, std::move(planned)));
+      if (has_shape && (by_shape_ || nodes_.Holds(planned.plan))) {
+        shapes.emplace(shape, Known{members, std::move(planned)});
       }
     }
     return true;
   }
 
-  // `moved`: uses are those of the same group in another island.
+  // `moved`: the uses are those of a group that lies alike, on other nodes.
   void AddUses(const PlannedCall& planned, int32_t first_row, int32_t replica,
                KeptReplicas nearness,
-               std::optional<std::pair<int32_t, int32_t>> moved) {
+               const std::optional<NodeResources::NodeMap>& moved) {
     for (size_t s = 0; s < planned.plan.steps.size(); ++s) {
       const int32_t row = first_row + static_cast<int32_t>(s);
       for (const ResourceUse& use : planned.plan.steps[s].uses) {
         if (ports_only_ && !is_port_[use.resource]) continue;
         const ResourceId resource =
-            moved ? islands_.Moved(use.resource, moved->first, moved->second)
-                  : use.resource;
+            moved ? nodes_.Moved(use.resource, *moved) : use.resource;
         profiles_.Add(resource, row, replica, use.weight, nearness);
       }
     }
@@ -187,12 +212,16 @@ class Comparison {
   const PlacedProgram& placed_;
   const System& system_;
   const Network& network_;
-  PlannerOptions options_;
-  IslandResources islands_;
+  CallPlanner& planner_;
+  std::unique_ptr<CallPlanner> scratch_;
+  int scratch_uses_ = 0;
+  NodeResources nodes_;
   LinkProfiles profiles_;
   bool ports_only_;
+  bool by_shape_;
+  bool one_island_;  // what is inside a node stays there
   IdVector<ResourceId, char> is_port_;
-  std::vector<bool> nodes_;
+  absl::flat_hash_set<int> own_nodes_;
   std::vector<std::string> names_;  // families, by row
 };
 
@@ -200,9 +229,8 @@ class Comparison {
 
 absl::StatusOr<FoldingVerdict> CompareReplicas(const PlacedProgram& placed,
                                                const System& system,
-                                               const Network& network,
-                                               const PlannerOptions& options) {
-  return Comparison(placed, system, network, options).Run();
+                                               CallPlanner& planner) {
+  return Comparison(placed, system, planner).Run();
 }
 
 }  // namespace orrery

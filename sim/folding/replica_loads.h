@@ -14,9 +14,9 @@
 //   3. How many replicas have to be kept so that all these profiles exist: none
 //      but the simulated groups, those that share a node with them, or all.
 //
-// Cost: O(uses of all replicas), groups inside an island by their shape only;
-// links between switches are left out where the fabric below can fill them
-// (NeverBlocks), since ports cover them.
+// Cost: O(uses of all replicas). Where the fabric never blocks, ports cover the
+// links between switches, which are then left out; and groups that lie alike are
+// planned once (NodeResources).
 #include <absl/status/statusor.h>
 
 #include <optional>
@@ -37,11 +37,10 @@ struct FoldingVerdict {
   KeptReplicas kept = KeptReplicas::kAll;
 };
 
-// Requires: `placed` is folded; `options` do not arbitrate by port.
+// Requires: `placed` is folded; `planner` does not arbitrate by port.
 absl::StatusOr<FoldingVerdict> CompareReplicas(const PlacedProgram& placed,
                                                const System& system,
-                                               const Network& network,
-                                               const PlannerOptions& options);
+                                               CallPlanner& planner);
 
 // Whether the fabric between nodes carries whatever its NICs send and receive,
 // however they are paired: a tree of switches, all links whole and sprayed

@@ -106,9 +106,11 @@ TEST(UnlikeCalls, RandomPairs) {
       const auto whole = rng.Below(3);
       if (whole == 0) chips = ChipRange(static_cast<int>(rng.Below(4)), 4, 4);
       if (whole == 1) chips = ChipRange(static_cast<int>(rng.Below(3)) * 4, 8);
+      // From one island to another. Inside one, a send beside an all-to-all
+      // that crosses islands is beyond the model: message by message the parts
+      // inside are done early, as a fluid all parts go at the pace of the NICs.
       if (kind == Kind::kPointToPoint) {
-        rng.Shuffle(chips);
-        chips.resize(2);
+        chips = {VertexId(rng.Below(8)), VertexId(8 + rng.Below(8))};
       }
       const Bytes bytes = kLarge * static_cast<int64_t>(1 + rng.Below(4));
       what += fmt::format("{} of {} over {} from {}; ", NameOf(kind),

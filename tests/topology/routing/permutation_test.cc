@@ -50,11 +50,11 @@ double LongestOf(const Graph& graph, Router& router,
   return longest;
 }
 
-// Neighbours far and near, a leaf to the next, and at random.
+// A leaf to the next, one half to the other, and at random.
 std::vector<std::vector<int>> Permutations(int points, int per_leaf,
                                            uint64_t seed) {
   std::vector<std::vector<int>> result;
-  for (int shift : {1, per_leaf, points / 2}) {
+  for (int shift : {per_leaf, points / 2}) {
     std::vector<int> to(static_cast<size_t>(points));
     for (int i = 0; i < points; ++i) {
       to[static_cast<size_t>(i)] = (i + shift) % points;

@@ -1,0 +1,139 @@
+#include "sim/folding/node_resources.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace orrery {
+namespace {
+
+// The lowest vertex of a kind that a link leads to, or -1.
+int32_t LowestAt(const Graph& graph, VertexId v, VertexKind kind,
+                 bool in_island) {
+  int32_t lowest = -1;
+  for (LinkId id : graph.leaving(v)) {
+    const VertexId to = graph.link(id).to;
+    if (graph.kind(to) != kind || graph.island(to).has_value() != in_island) {
+      continue;
+    }
+    if (lowest < 0 || static_cast<int32_t>(to) < lowest) {
+      lowest = static_cast<int32_t>(to);
+    }
+  }
+  return lowest;
+}
+
+}  // namespace
+
+NodeResources::NodeResources(const System& system, const Network& network)
+    : chips_per_node_(system.chips_per_node()) {
+  const Graph& graph = network.graph();
+  const NetworkResources& resources = network.resources();
+  node_.resize(resources.capacities().size(), -1);
+  place_.resize(resources.capacities().size(), -1);
+  of_node_.resize(static_cast<size_t>(system.nodes()));
+  IdVector<VertexId, int32_t> node_of(graph.vertex_count(), -1);
+  for (VertexId v : graph.vertices()) {
+    if (graph.kind(v) == VertexKind::kChip) {
+      node_of[v] = NodeOf(static_cast<int32_t>(v));
+    } else if (graph.island(v)) {
+      node_of[v] = *graph.island(v);
+    } else if (graph.kind(v) == VertexKind::kNic) {
+      const int32_t chip =
+          LowestAt(graph, v, VertexKind::kChip,
+                   graph.island(static_cast<VertexId>(0)).has_value());
+      if (chip >= 0) node_of[v] = NodeOf(chip);
+    }
+  }
+  for (LinkId id : graph.links()) {
+    const Link& link = graph.link(id);
+    const int32_t from = node_of[link.from];
+    const int32_t to = node_of[link.to];
+    if (from < 0 && to < 0) continue;
+    if (from >= 0 && to >= 0 && from != to) continue;  // between two nodes
+    const ResourceId resource = resources.of(id);
+    if (place_[resource] >= 0) continue;
+    node_[resource] = std::max(from, to);
+    auto& own = of_node_[static_cast<size_t>(node_[resource])];
+    place_[resource] = static_cast<int32_t>(own.size());
+    own.push_back(resource);
+  }
+  for (int chip = 0; chip < system.chips(); ++chip) {
+    const int32_t nic = LowestAt(graph, static_cast<VertexId>(chip),
+                                 VertexKind::kNic, /*in_island=*/false);
+    const int32_t leaf =
+        nic < 0 ? -1
+                : LowestAt(graph, static_cast<VertexId>(nic),
+                           VertexKind::kSwitch, /*in_island=*/false);
+    leaf_.push_back(leaf);
+    pod_.push_back(leaf < 0 ? -1
+                            : LowestAt(graph, static_cast<VertexId>(leaf),
+                                       VertexKind::kSwitch,
+                                       /*in_island=*/false));
+  }
+}
+
+bool NodeResources::OnOneNode(const std::vector<int>& chips) const {
+  return std::all_of(chips.begin(), chips.end(), [&](int chip) {
+    return NodeOf(chip) == NodeOf(chips.front());
+  });
+}
+
+std::vector<int32_t> NodeResources::ShapeOf(
+    const std::vector<int>& chips) const {
+  std::vector<int32_t> shape;
+  shape.reserve(chips.size() * 5);
+  for (const int chip : chips) shape.push_back(chip % chips_per_node_);
+  if (OnOneNode(chips)) return shape;
+  // Of each member the first that shares its node, its leaf, its pod.
+  const auto add_relation = [&](auto of) {
+    absl::flat_hash_map<int32_t, int32_t> first;
+    for (size_t i = 0; i < chips.size(); ++i) {
+      shape.push_back(
+          first.try_emplace(of(chips[i]), static_cast<int32_t>(i))
+              .first->second);
+    }
+  };
+  add_relation([&](int chip) { return NodeOf(chip); });
+  add_relation([&](int chip) { return leaf_[static_cast<size_t>(chip)]; });
+  add_relation([&](int chip) { return pod_[static_cast<size_t>(chip)]; });
+  // Algorithms take members in the order of chips.
+  std::vector<int32_t> order(chips.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return chips[static_cast<size_t>(a)] < chips[static_cast<size_t>(b)];
+  });
+  shape.insert(shape.end(), order.begin(), order.end());
+  return shape;
+}
+
+bool NodeResources::Holds(const PlanSteps& plan) const {
+  for (const TransferStep& step : plan.steps) {
+    for (const ResourceUse& use : step.uses) {
+      if (!Holds(use.resource)) return false;
+    }
+  }
+  return true;
+}
+
+NodeResources::NodeMap NodeResources::MapOf(const std::vector<int>& from,
+                                            const std::vector<int>& to) const {
+  CHECK_EQ(from.size(), to.size());
+  NodeMap map;
+  for (size_t i = 0; i < from.size(); ++i) {
+    map.try_emplace(NodeOf(from[i]), NodeOf(to[i]));
+  }
+  return map;
+}
+
+ResourceId NodeResources::Moved(ResourceId resource,
+                                const NodeMap& nodes) const {
+  CHECK(Holds(resource));
+  const auto node = nodes.find(node_[resource]);
+  CHECK(node != nodes.end()) << "traffic passes a node that is none of its";
+  return of_node_[static_cast<size_t>(node->second)]
+                 [static_cast<size_t>(place_[resource])];
+}
+
+}  // namespace orrery

@@ -1,0 +1,55 @@
+#pragma once
+// NodeResources: the links of nodes, which are all built alike, so that what a
+// group does to the links of its nodes it does to those of any others that lie
+// to each other as they do.
+//
+// The links of a node are those inside its island and those that end at its
+// chips or NICs. Two groups lie alike if their members, in order, have the same
+// places in nodes, and are on the same nodes, leaves and pods of the fabric as
+// each other.
+//
+// Requires: no link of the machine is cut or slow.
+#include <absl/container/flat_hash_map.h>
+
+#include <vector>
+
+#include "sim/network/collective_plan.h"
+#include "sim/network/network.h"
+#include "topology/machine/system.h"
+
+namespace orrery {
+
+class NodeResources {
+ public:
+  // Both must outlive it.
+  NodeResources(const System& system, const Network& network);
+
+  // How a group lies; the same of groups that lie alike. Of a group on one node
+  // its places say it all.
+  std::vector<int32_t> ShapeOf(const std::vector<int>& chips) const;
+  bool OnOneNode(const std::vector<int>& chips) const;
+
+  // Whether a resource is of a node.
+  bool Holds(ResourceId resource) const { return place_[resource] >= 0; }
+  // Whether a plan uses nothing but links of nodes.
+  bool Holds(const PlanSteps& plan) const;
+
+  // Nodes of one group as those of another that lies like it.
+  using NodeMap = absl::flat_hash_map<int32_t, int32_t>;
+  NodeMap MapOf(const std::vector<int>& from, const std::vector<int>& to) const;
+  // What `resource` is in the mapped node. Requires: Holds(resource).
+  ResourceId Moved(ResourceId resource, const NodeMap& nodes) const;
+
+ private:
+  int32_t NodeOf(int chip) const { return chip / chips_per_node_; }
+
+  int32_t chips_per_node_;
+  IdVector<ResourceId, int32_t> node_;
+  IdVector<ResourceId, int32_t> place_;           // among those of its node
+  std::vector<std::vector<ResourceId>> of_node_;  // by place
+  // By chip: the leaf of its first NIC, and that leaf's lowest switch above.
+  std::vector<int32_t> leaf_;
+  std::vector<int32_t> pod_;
+};
+
+}  // namespace orrery
