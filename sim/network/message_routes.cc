@@ -130,7 +130,7 @@ Pairs PairsOf(const Schedule& schedule, const Participants& who) {
           result.pairs[static_cast<size_t>(found->second)].demand;
       if (demand < 0) continue;
       result.demands[static_cast<size_t>(demand)].bytes +=
-          schedule.ShareOf(m, round) * round.repeat;
+          schedule.TotalShareOf(m, round);
     }
   }
   return result;

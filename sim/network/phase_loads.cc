@@ -17,7 +17,7 @@ void ForEachMessage(const Schedule& schedule, const Phase& phase, Visit visit) {
     for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
       const auto message = static_cast<size_t>(i);
       const double share =
-          schedule.ShareOf(schedule.messages[message], round) * round.repeat;
+          schedule.TotalShareOf(schedule.messages[message], round);
       if (share > 0) visit(message, share);
     }
   }

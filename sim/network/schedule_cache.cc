@@ -57,7 +57,8 @@ const ScheduleCache::Entry& ScheduleCache::Find(
     CHECK(*call.traffic == *traffic_) << "a second traffic in one run";
   }
   std::unique_ptr<const Entry>& cached =
-      entries_[{call.kind, algorithm, call.shape, placement.chips}];
+      entries_[{call.kind, algorithm, call.shape, placement.layout.root,
+                placement.chips}];
   if (cached != nullptr) return *cached;
   auto entry = std::make_unique<Entry>();
   absl::StatusOr<Schedule> schedule =

@@ -52,12 +52,13 @@ class ScheduleCache {
     CommunicationKind kind;
     CollectiveAlgorithm algorithm;
     CallShape shape;
+    int32_t root;
     std::vector<VertexId> chips;  // as placed
     friend bool operator==(const Key&, const Key&) = default;
     template <class H>
     friend H AbslHashValue(H h, const Key& key) {
       return H::combine(std::move(h), key.kind, key.algorithm, key.shape,
-                        key.chips);
+                        key.root, key.chips);
     }
   };
 

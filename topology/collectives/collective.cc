@@ -64,13 +64,24 @@ void ScheduleBuilder::BeginRound(int32_t repeat, int32_t shift, int32_t base,
 
 void ScheduleBuilder::Send(int32_t source, int32_t destination,
                            absl::Span<const ChunkRange> ranges, bool reduces) {
+  CHECK(!schedule_.rounds.empty());
+  SendIn(0, schedule_.rounds.back().repeat, source, destination, ranges,
+         reduces);
+}
+
+void ScheduleBuilder::SendIn(int32_t first, int32_t times, int32_t source,
+                             int32_t destination,
+                             absl::Span<const ChunkRange> ranges,
+                             bool reduces) {
   CHECK(source != destination && !ranges.empty());
   CHECK(!schedule_.rounds.empty());
+  CHECK(first >= 0 && times >= 1 &&
+        first + times <= schedule_.rounds.back().repeat);
   const int32_t begin = static_cast<int32_t>(schedule_.ranges.size());
   schedule_.ranges.insert(schedule_.ranges.end(), ranges.begin(), ranges.end());
   schedule_.messages.push_back({source, destination, begin,
                                 static_cast<int32_t>(schedule_.ranges.size()),
-                                reduces});
+                                reduces, first, times});
   ++schedule_.rounds.back().messages_end;
 }
 
@@ -87,6 +98,9 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
   if (segments < 1) return refuse("needs at least one segment");
   if (layout.island_size > 0 && layout.ranks % layout.island_size != 0) {
     return refuse("islands are not equally filled");
+  }
+  if (layout.root < 0 || layout.root >= layout.ranks) {
+    return refuse("the root is none of them");
   }
   const ScheduleRequest request = {kind, layout, segments};
   absl::StatusOr<Schedule> schedule = [&]() -> absl::StatusOr<Schedule> {
@@ -115,6 +129,8 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
         return ChainSchedule(request);
       case CollectiveAlgorithm::kTorusBucket:
         return TorusBucketSchedule(request);
+      case CollectiveAlgorithm::kGrid:
+        return GridSchedule(request);
       case CollectiveAlgorithm::kSwing:
         return SwingSchedule(request);
       case CollectiveAlgorithm::kHierarchical:
@@ -129,6 +145,7 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
     return absl::InternalError("no such algorithm");
   }();
   if (!schedule.ok()) return refuse(std::string(schedule.status().message()));
+  schedule->root = layout.root;
   return schedule;
 }
 

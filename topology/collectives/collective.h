@@ -11,7 +11,8 @@
 // shifted, as a ring does. A participant starts its messages of a phase when
 // its own messages, sent and received, of the phases before are done; of a
 // repetition, when those of the repetition before are done; of a segment, when
-// those of the same phase of the segment before are done. A phase that
+// those of the same phase of the segment before are done. A message may take
+// part in some of the repetitions only, as at the ends of a line. A phase that
 // `streams` runs along with the phase before it, byte by byte.
 //
 // The same schedule gives all fidelities of the network model, and a test moves
@@ -22,7 +23,8 @@
 //   reduce-scatter  owner(c) has the sum of chunk c
 //   all-gather      every rank has every chunk; owner(c) had chunk c
 //   all-to-all      chunk s * ranks + d moves from rank s to rank d
-//   broadcast       every rank has every chunk of rank 0; reduce is its reverse
+//   broadcast       every rank has every chunk of the root
+//   reduce          the root has the sum of every chunk
 //   point-to-point  rank 1 has what rank 0 had; with more than two ranks, each
 //                   has what the one before it had
 #include <absl/status/statusor.h>
@@ -49,6 +51,9 @@ struct Message {
   int32_t ranges_begin;  // in Schedule::ranges
   int32_t ranges_end;
   bool reduces;
+  // The repetitions of its round that it is sent in.
+  int32_t first = 0;
+  int32_t times = 1;
 };
 
 struct Round {
@@ -74,6 +79,7 @@ struct Schedule {
   int32_t switches = 0;
   int32_t chunks = 1;
   int32_t segments = 1;
+  int32_t root = 0;  // of a broadcast or reduce
   // Bytes of one chunk as a share of the bytes of the call; one value, or one
   // per chunk where they differ.
   std::vector<double> chunk_share = {};
@@ -95,6 +101,10 @@ struct Schedule {
   // Share of the call's bytes that one sending of the message carries; the mean
   // over the repetitions of its round where chunks differ.
   double ShareOf(const Message& message, const Round& round) const;
+  // The same of all its sendings in one segment.
+  double TotalShareOf(const Message& message, const Round& round) const {
+    return ShareOf(message, round) * message.times;
+  }
 };
 
 // Writes a schedule in order: phases of rounds of messages.
@@ -112,6 +122,9 @@ class ScheduleBuilder {
   // Requires: a round has begun; source != destination; ranges are not empty.
   void Send(int32_t source, int32_t destination,
             absl::Span<const ChunkRange> ranges, bool reduces);
+  // In `times` repetitions from `first` on. Requires: the round has so many.
+  void SendIn(int32_t first, int32_t times, int32_t source, int32_t destination,
+              absl::Span<const ChunkRange> ranges, bool reduces);
 
   Schedule Build() && { return std::move(schedule_); }
 
@@ -127,10 +140,18 @@ struct GroupLayout {
   int32_t island_size = 0;
   // Sides of the grid the group fills, first side fastest; empty: none.
   std::vector<int32_t> grid = {};
+  // Which of these sides are lines with two ends; empty: all close to rings.
+  std::vector<bool> open_sides = {};
   // Switches of the fabric that reduce: of every rank, then of every switch,
   // the switch it sends to, or -1 for a root (reduction_tree.h). Empty: one
   // switch for all ranks, as far as the group is one island or none.
   std::vector<int32_t> tree_parents = {};
+  // The rank that a broadcast starts from, or a reduce ends at.
+  int32_t root = 0;
+
+  bool open(size_t side) const {
+    return side < open_sides.size() && open_sides[side];
+  }
 };
 
 // The schedule of one algorithm, or why it does not apply: to the kind, to the

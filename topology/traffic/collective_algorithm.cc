@@ -28,6 +28,8 @@ std::string_view NameOf(CollectiveAlgorithm algorithm) {
       return "chain";
     case CollectiveAlgorithm::kTorusBucket:
       return "torus_bucket";
+    case CollectiveAlgorithm::kGrid:
+      return "grid";
     case CollectiveAlgorithm::kSwing:
       return "swing";
     case CollectiveAlgorithm::kHierarchical:

@@ -21,6 +21,7 @@ enum class CollectiveAlgorithm : uint8_t {
   kScatterAllGather,
   kChain,
   kTorusBucket,
+  kGrid,  // along all sides of a torus or mesh at once, both ways
   kSwing,
   kHierarchical,
   kSwitchMulticast,  // NVLS: the switch reduces and multicasts for owners

@@ -28,7 +28,7 @@ Amounts AmountsOf(const Schedule& schedule) {
   for (const Phase& phase : schedule.phases) {
     for (const Round& round : schedule.rounds_of(phase)) {
       for (const Message& message : schedule.messages_of(round)) {
-        const double share = schedule.ShareOf(message, round) * round.repeat;
+        const double share = schedule.TotalShareOf(message, round);
         amounts.sent[static_cast<size_t>(message.source)] += share;
         amounts.received[static_cast<size_t>(message.destination)] += share;
         amounts.total += share;
