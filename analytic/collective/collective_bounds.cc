@@ -35,6 +35,29 @@ Seconds CollectiveLowerBound(CommunicationKind kind, int p, Bytes m,
                   port.Wire(EndPointBytes(kind, p, in_network), m));
 }
 
+Seconds PortsLowerBound(CommunicationKind kind, Bytes m,
+                        absl::Span<const BytesPerSecond> ports,
+                        bool in_network) {
+  const int p = static_cast<int>(ports.size());
+  if (p < 2) return Seconds(0);
+  const double mean = EndPointBytes(kind, p, in_network);
+  const double own =
+      kind == CommunicationKind::kAllReduce ? std::min(1.0, mean) : mean;
+  // Of broadcast and reduce all but one receive, or send, everything.
+  const bool rooted = kind == CommunicationKind::kBroadcast ||
+                      kind == CommunicationKind::kReduce ||
+                      kind == CommunicationKind::kPointToPoint;
+  double sum = 0;
+  double least = ports[0].value();
+  for (const BytesPerSecond port : ports) {
+    sum += port.value();
+    least = std::min(least, port.value());
+  }
+  const auto bytes = static_cast<double>(m.value());
+  return Seconds(bytes *
+                 std::max(own / least, mean * (rooted ? p - 1 : p) / sum));
+}
+
 Seconds IslandLowerBound(CommunicationKind kind, int islands, int per_island,
                          Bytes m, BytesPerSecond out, bool in_network) {
   if (islands < 2) return Seconds(0);

@@ -190,6 +190,9 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
     case Algorithm::kGrid:
       if (!shards || group.grid().empty()) break;
       return GridForm(kind, group);
+    case Algorithm::kShardRing:
+      if (!sums) break;
+      return ShardRingForm(group);
     case Algorithm::kSwing:
       if (!sums || rings.empty() ||
           !std::has_single_bit(static_cast<unsigned>(rings[0])) ||

@@ -69,6 +69,9 @@ CollectiveForm TorusBucketForm(const GroupNetwork& group);
 // reduce-scatter D floor(k/2) a + (p-1)/p m b/(2D), an all-reduce twice that;
 // lines take k-1 steps and twice the time. Requires: group.grid().
 CollectiveForm GridForm(CommunicationKind kind, const GroupNetwork& group);
+// All-reduce: shards both ways around a ring of the ranks, there and back,
+// 2 floor(p/2) a + (p-1)/p m b [C].
+CollectiveForm ShardRingForm(const GroupNetwork& group);
 // All-reduce 2 log2 p a + congestion m b/D [W]. Requires: the group fills rings
 // of one length, a power of two.
 CollectiveForm SwingForm(const GroupNetwork& group);

@@ -67,6 +67,25 @@ CollectiveForm GridForm(CommunicationKind kind, const GroupNetwork& group) {
   return std::move(form).Build();
 }
 
+CollectiveForm ShardRingForm(const GroupNetwork& group) {
+  const int p = group.ranks();
+  FormBuilder form(group, CollectiveAlgorithm::kShardRing);
+  const auto both_ways = [&](int repeat, double share) {
+    if (repeat == 0) return;
+    form.BeginWave();
+    for (const int direction : {1, p - 1}) {
+      form.BeginRound(repeat);
+      for (int r = 0; r < p; ++r) form.Send(r, (r + direction) % p, share);
+    }
+  };
+  for (int pass = 0; pass < 2; ++pass) {
+    // The shard of the opposite rank comes half from either side.
+    both_ways((p - 1) / 2, 1.0 / p);
+    if (p % 2 == 0) both_ways(1, 0.5 / p);
+  }
+  return std::move(form).Build();
+}
+
 CollectiveForm SwingForm(const GroupNetwork& group) {
   const std::vector<int> sides = group.rings();
   const size_t dimensions = sides.size();

@@ -228,6 +228,10 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     call.chips[1] = static_cast<VertexId>(system.chips_per_node());
   }
   const AlphaBeta port = PortOf(network.graph(), call.chips[0]);
+  std::vector<BytesPerSecond> ports;
+  for (const VertexId chip : call.chips) {
+    ports.push_back(PortOf(network.graph(), chip).bandwidth);
+  }
   const IslandEdge edge = EdgeOf(network.graph(), call.chips);
   ASSIGN_OR_RETURN(
       CollectiveTrace trace,
@@ -242,13 +246,15 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
                  trace.log(), options.arbitration)[0];
     trace.Add(call, planned, end);
     const Seconds bound =
-        experts ? ExpertLowerBound(experts->traffic, size, edge.islands,
-                                   edge.islands > 1 ? edge.per_island : ranks,
-                                   edge.out, port.bandwidth)
-                : std::max(
-                      CollectiveLowerBound(kind, ranks, size, port, in_network),
-                      IslandLowerBound(kind, edge.islands, edge.per_island,
-                                       size, edge.out, in_network));
+        experts
+            ? ExpertLowerBound(experts->traffic, size, edge.islands,
+                               edge.islands > 1 ? edge.per_island : ranks,
+                               edge.out, port.bandwidth)
+            : std::max({PortsLowerBound(kind, size, ports, in_network),
+                        CollectiveLowerBound(kind, ranks, Bytes(0), port,
+                                             in_network),
+                        IslandLowerBound(kind, edge.islands, edge.per_island,
+                                         size, edge.out, in_network)});
     lines.push_back({size, ToSeconds(end), bound.count(),
                      std::string(NameOf(planned.algorithm)), planned.protocol});
   }

@@ -26,13 +26,16 @@ void ForEachMessage(const Schedule& schedule, const Phase& phase, Visit visit) {
 }  // namespace
 
 PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
+                       absl::Span<const ExchangeRoutes> exchanges,
                        size_t resources) {
-  AddResources(schedule, routes, resources);
+  AddResources(schedule, routes, exchanges, resources);
   if (routes.by_port()) AddPorts(schedule, routes);
 }
 
 void PhaseLoads::AddResources(const Schedule& schedule,
-                              const MessageRoutes& routes, size_t resources) {
+                              const MessageRoutes& routes,
+                              absl::Span<const ExchangeRoutes> exchanges,
+                              size_t resources) {
   std::vector<TierShares> dense(resources);
   std::vector<ResourceId> touched;
   const auto add = [&](ResourceId id, Tier tier, double share) {
@@ -67,7 +70,16 @@ void PhaseLoads::AddResources(const Schedule& schedule,
       }
       through[middle] = 0;
     }
+    for (int32_t i = phase.rounds_begin; i < phase.rounds_end; ++i) {
+      const auto round = static_cast<size_t>(i);
+      const double share = schedule.rounds[round].exchange_share;
+      for (const ResourceLoad& load : exchanges[round].loads) {
+        add(load.resource, Tier::kScaleUp, share * load.shares.scale_up);
+        add(load.resource, Tier::kScaleOut, share * load.shares.scale_out);
+      }
+    }
     std::sort(touched.begin(), touched.end());
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     std::vector<ResourceLoad>& loads = loads_.emplace_back();
     loads.reserve(touched.size());
     for (ResourceId id : touched) {

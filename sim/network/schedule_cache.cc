@@ -23,30 +23,40 @@ ExpertTraffic InOrder(const ExpertTraffic& traffic,
   return result;
 }
 
-absl::StatusOr<Schedule> ScheduleOf(const CollectiveCall& call,
-                                    CollectiveAlgorithm algorithm,
-                                    absl::Span<const VertexId> chips,
-                                    const GroupPlacement& placement,
-                                    int32_t segments) {
-  switch (call.shape) {
-    case CallShape::kTokensToExperts:
-    case CallShape::kTokensFromExperts:
-      return ExpertSchedule(placement.layout,
-                            InOrder(*call.traffic, chips, placement.chips),
-                            call.shape);
-    case CallShape::kAroundTheRing:
-      // Of two, each sends to the other; more than two always do it so.
-      if (chips.size() == 2) {
-        return TrafficSchedule(2, {0, 1, 1, 0});
-      }
-      break;
-    case CallShape::kEven:
-      break;
-  }
-  return MakeSchedule(call.kind, algorithm, placement.layout, segments);
+}  // namespace
+
+Detail ScheduleCache::detail() const {
+  // An adaptive router looks at all messages, a port at where each comes from.
+  return options_.by_message ||
+                 options_.arbitration == Arbitration::kPortFair ||
+                 router_.routing() == Routing::kAdaptive
+             ? Detail::kMessages
+             : Detail::kAmounts;
 }
 
-}  // namespace
+absl::StatusOr<const Schedule*> ScheduleCache::ScheduleOf(
+    const CollectiveCall& call, CollectiveAlgorithm algorithm,
+    absl::Span<const VertexId> chips, const GroupPlacement& placement) {
+  if (MovesTokens(call.shape)) {
+    return &others_.emplace_back(ExpertSchedule(
+        placement.layout, InOrder(*call.traffic, chips, placement.chips),
+        call.shape));
+  }
+  // Of two, each sends to the other; more than two always do it so.
+  if (call.shape == CallShape::kAroundTheRing && chips.size() == 2) {
+    return &others_.emplace_back(TrafficSchedule(2, {0, 1, 1, 0}));
+  }
+  const GroupLayout& layout = placement.layout;
+  LayoutKey key = {call.kind,          algorithm,          layout.ranks,
+                   layout.island_size, layout.root,        layout.grid,
+                   layout.open_sides,  layout.tree_parents};
+  const auto found = by_layout_.find(key);
+  if (found != by_layout_.end()) return &found->second;
+  ASSIGN_OR_RETURN(
+      Schedule schedule,
+      MakeSchedule(call.kind, algorithm, layout, options_.segments, detail()));
+  return &by_layout_.emplace(std::move(key), std::move(schedule)).first->second;
+}
 
 const ScheduleCache::Entry& ScheduleCache::Find(
     const CollectiveCall& call, CollectiveAlgorithm algorithm,
@@ -61,13 +71,14 @@ const ScheduleCache::Entry& ScheduleCache::Find(
                 placement.chips}];
   if (cached != nullptr) return *cached;
   auto entry = std::make_unique<Entry>();
-  absl::StatusOr<Schedule> schedule =
-      ScheduleOf(call, algorithm, chips, placement, options_.segments);
+  const absl::StatusOr<const Schedule*> schedule =
+      ScheduleOf(call, algorithm, chips, placement);
   entry->status = schedule.status();
   if (schedule.ok()) {
-    entry->schedule = *std::move(schedule);
-    absl::StatusOr<RoutedSchedule> routed = RoutedSchedule::Make(
-        entry->schedule, placement, resources_, router_, options_.arbitration);
+    entry->schedule = *schedule;
+    absl::StatusOr<RoutedSchedule> routed =
+        RoutedSchedule::Make(**schedule, placement, resources_, router_,
+                             {options_.arbitration, options_.by_message});
     entry->status = routed.status();
     if (routed.ok()) entry->routed = *std::move(routed);
   }

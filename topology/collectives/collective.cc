@@ -62,6 +62,14 @@ void ScheduleBuilder::BeginRound(int32_t repeat, int32_t shift, int32_t base,
   ++schedule_.phases.back().rounds_end;
 }
 
+void ScheduleBuilder::AddExchange(int32_t modulus, double share, bool streams) {
+  CHECK_GE(modulus, 1);
+  BeginPhase(streams);
+  BeginRound();
+  schedule_.rounds.back().exchange = modulus;
+  schedule_.rounds.back().exchange_share = share;
+}
+
 void ScheduleBuilder::Send(int32_t source, int32_t destination,
                            absl::Span<const ChunkRange> ranges, bool reduces) {
   CHECK(!schedule_.rounds.empty());
@@ -88,7 +96,7 @@ void ScheduleBuilder::SendIn(int32_t first, int32_t times, int32_t source,
 absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
                                       CollectiveAlgorithm algorithm,
                                       const GroupLayout& layout,
-                                      int32_t segments) {
+                                      int32_t segments, Detail detail) {
   const auto refuse = [&](std::string_view why) {
     return absl::InvalidArgumentError(
         fmt::format("{} by {} over {} ranks: {}", NameOf(kind),
@@ -102,7 +110,7 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
   if (layout.root < 0 || layout.root >= layout.ranks) {
     return refuse("the root is none of them");
   }
-  const ScheduleRequest request = {kind, layout, segments};
+  const ScheduleRequest request = {kind, layout, segments, detail};
   absl::StatusOr<Schedule> schedule = [&]() -> absl::StatusOr<Schedule> {
     switch (algorithm) {
       case CollectiveAlgorithm::kRing:
@@ -131,6 +139,8 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
         return TorusBucketSchedule(request);
       case CollectiveAlgorithm::kGrid:
         return GridSchedule(request);
+      case CollectiveAlgorithm::kShardRing:
+        return ShardRingSchedule(request);
       case CollectiveAlgorithm::kSwing:
         return SwingSchedule(request);
       case CollectiveAlgorithm::kHierarchical:
@@ -150,11 +160,12 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
 }
 
 std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
-                                            const GroupLayout& layout) {
+                                            const GroupLayout& layout,
+                                            Detail detail) {
   std::vector<CollectiveAlgorithm> algorithms;
   for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
     const auto algorithm = static_cast<CollectiveAlgorithm>(i);
-    if (Applies(algorithm, {kind, layout, 1}).ok()) {
+    if (Applies(algorithm, {kind, layout, 1, detail}).ok()) {
       algorithms.push_back(algorithm);
     }
   }

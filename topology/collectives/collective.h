@@ -65,6 +65,10 @@ struct Round {
   int32_t shift = 0;
   int32_t chunk_base = 0;
   int32_t chunk_modulus = 1;
+  // An exchange lists no messages: ranks whose numbers are alike modulo
+  // `exchange` send each other `exchange_share` of the call's bytes. 0: none.
+  int32_t exchange = 0;
+  double exchange_share = 0;
 };
 
 struct Phase {
@@ -119,6 +123,8 @@ class ScheduleBuilder {
   // Requires: a phase has begun. `modulus` 0 stands for all chunks.
   void BeginRound(int32_t repeat = 1, int32_t shift = 0, int32_t base = 0,
                   int32_t modulus = 0);
+  // A phase of one exchange, see Round.
+  void AddExchange(int32_t modulus, double share, bool streams = false);
   // Requires: a round has begun; source != destination; ranges are not empty.
   void Send(int32_t source, int32_t destination,
             absl::Span<const ChunkRange> ranges, bool reduces);
@@ -154,15 +160,29 @@ struct GroupLayout {
   }
 };
 
+// How much of a schedule is written down.
+enum class Detail : uint8_t {
+  // Every message with its chunks.
+  kMessages,
+  // Who sends how much to whom: large exchanges stand for their messages, and
+  // messages say how many chunks they carry, but not always which.
+  kAmounts,
+};
+
 // The schedule of one algorithm, or why it does not apply: to the kind, to the
-// number of ranks, to the layout. `segments` is for the pipelined ones.
+// number of ranks, to the layout, or because more than kMostListed messages and
+// ranges of chunks would have to be written down. `segments` is for the
+// pipelined ones. Cost: nothing where it does not apply.
+inline constexpr int64_t kMostListed = 4'000'000;
 absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
                                       CollectiveAlgorithm algorithm,
                                       const GroupLayout& layout,
-                                      int32_t segments = 1);
+                                      int32_t segments = 1,
+                                      Detail detail = Detail::kMessages);
 
 // Every algorithm that MakeSchedule accepts for these, in the enum's order.
 std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
-                                            const GroupLayout& layout);
+                                            const GroupLayout& layout,
+                                            Detail detail = Detail::kMessages);
 
 }  // namespace orrery

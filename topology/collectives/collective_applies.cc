@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "topology/collectives/collective_schedules.h"
@@ -70,10 +72,11 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
                      const ScheduleRequest& request) {
   const Kind kind = request.kind;
   const GroupLayout& layout = request.layout;
-  // The blocks of an all-to-all are counted, and listed, pair by pair.
-  constexpr int32_t kMostRanksInPairs = 8192;
-  if (kind == Kind::kAllToAll && layout.ranks > kMostRanksInPairs) {
-    return No("an all-to-all lists every pair: at most 8192 ranks");
+  const int64_t size = ListedSize(algorithm, request);
+  if (size > kMostListed) {
+    return No(fmt::format(
+        "about {} messages and chunks would have to be listed, more than {}",
+        size, kMostListed));
   }
   const absl::Status wrong_kind = No("the algorithm does not do this");
   const auto only = [&](bool fits) {
@@ -89,7 +92,6 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
     case Algorithm::kDoubleBinaryTree:
       return only(kind == Kind::kAllReduce);
     case Algorithm::kDirect:
-      if (layout.ranks > kMostRanksInPairs) return No("too many pairs");
       return only(Shardwise(kind) || Rooted(kind) ||
                   OneOf(kind, {Kind::kAllToAll, Kind::kPointToPoint}));
     case Algorithm::kPairwise:
@@ -106,6 +108,8 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
     case Algorithm::kGrid:
       if (!Shardwise(kind) && !Rooted(kind)) return wrong_kind;
       return NeedsGrid(layout);
+    case Algorithm::kShardRing:
+      return only(kind == Kind::kAllReduce || Rooted(kind));
     case Algorithm::kSwing:
       if (kind != Kind::kAllReduce) return wrong_kind;
       return NeedsEqualPowersOfTwo(layout);

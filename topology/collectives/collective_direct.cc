@@ -58,9 +58,14 @@ absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request) {
     }
     return std::move(builder).Build();
   }
+  const bool exchanges = request.Exchanges(p);
   if (request.kind == Kind::kAllToAll) {
-    ScheduleBuilder builder(request.kind, p, p * p);
+    ScheduleBuilder builder(request.kind, p, exchanges ? p : p * p);
     builder.schedule().chunk_share = {1.0 / p};
+    if (exchanges) {
+      builder.AddExchange(1, 1.0 / p);
+      return std::move(builder).Build();
+    }
     builder.BeginPhase();
     builder.BeginRound();
     for (int32_t offset = 1; offset < p; ++offset) {
@@ -72,13 +77,18 @@ absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request) {
   const int32_t root = request.layout.root;
   const bool from_root = request.kind == Kind::kBroadcast;
   if (from_root) AddRooted(builder, root, /*scatters=*/true);
-  if (request.kind != Kind::kAllGather && !from_root) {
-    AddExchange(builder, p, true);
-  }
+  const auto exchange = [&](bool reduces) {
+    if (exchanges) {
+      builder.AddExchange(1, 1.0 / p);
+    } else {
+      AddExchange(builder, p, reduces);
+    }
+  };
+  if (request.kind != Kind::kAllGather && !from_root) exchange(true);
   if (request.kind == Kind::kReduce) {
     AddRooted(builder, root, /*scatters=*/false);
   } else if (request.kind != Kind::kReduceScatter) {
-    AddExchange(builder, p, false);
+    exchange(false);
   }
   return std::move(builder).Build();
 }

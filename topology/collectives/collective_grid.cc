@@ -212,17 +212,13 @@ class GridWriter {
   int32_t pieces_ = PiecesOf(layout_);
 };
 
-}  // namespace
-
-absl::StatusOr<Schedule> GridSchedule(const ScheduleRequest& request) {
-  RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kGrid, request));
-  const GroupLayout& layout = request.layout;
-  ScheduleBuilder builder(request.kind, layout.ranks,
+Schedule Write(Kind kind, const GroupLayout& layout) {
+  ScheduleBuilder builder(kind, layout.ranks,
                           static_cast<int32_t>(layout.grid.size()) *
                               layout.ranks * GridWriter::PiecesOf(layout));
   GridWriter writer(builder, layout);
   writer.NameOwners();
-  switch (request.kind) {
+  switch (kind) {
     case Kind::kAllReduce:
       writer.AddSides(Move::kReduceScatter, /*forwards=*/true);
       writer.AddSides(Move::kAllGather, /*forwards=*/false);
@@ -244,9 +240,23 @@ absl::StatusOr<Schedule> GridSchedule(const ScheduleRequest& request) {
     case Kind::kAllToAll:
     case Kind::kBarrier:
     case Kind::kPointToPoint:
-      break;  // refused above
+      break;  // refused before
   }
   return std::move(builder).Build();
+}
+
+}  // namespace
+
+absl::StatusOr<Schedule> GridSchedule(const ScheduleRequest& request) {
+  RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kGrid, request));
+  return Write(request.kind, request.layout);
+}
+
+absl::StatusOr<Schedule> ShardRingSchedule(const ScheduleRequest& request) {
+  RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kShardRing, request));
+  return Write(request.kind, {.ranks = request.layout.ranks,
+                              .grid = {request.layout.ranks},
+                              .root = request.layout.root});
 }
 
 }  // namespace orrery

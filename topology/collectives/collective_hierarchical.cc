@@ -78,7 +78,8 @@ absl::StatusOr<Schedule> PxnSchedule(const ScheduleRequest& request) {
   const int32_t p = request.layout.ranks;
   const int32_t size = request.layout.island_size;
   const int32_t islands = p / size;
-  ScheduleBuilder builder(request.kind, p, p * p);
+  const bool exchanges = request.Exchanges(islands);
+  ScheduleBuilder builder(request.kind, p, exchanges ? p : p * p);
   builder.schedule().chunk_share = {1.0 / p};
   // To the chip of one's own island on the destination's rail ...
   builder.BeginPhase();
@@ -92,6 +93,10 @@ absl::StatusOr<Schedule> PxnSchedule(const ScheduleRequest& request) {
     }
   }
   // ... and on along the rail, the whole island's blocks together.
+  if (exchanges) {
+    builder.AddExchange(size, static_cast<double>(size) / p, /*streams=*/true);
+    return std::move(builder).Build();
+  }
   builder.BeginPhase(/*streams=*/true);
   builder.BeginRound();
   for (int32_t rank = 0; rank < p; ++rank) {

@@ -13,7 +13,16 @@ struct ScheduleRequest {
   CommunicationKind kind;
   GroupLayout layout;
   int32_t segments = 1;
+  Detail detail = Detail::kMessages;
+
+  // Whether an exchange among so many ranks stands for its messages.
+  bool Exchanges(int32_t among) const;
 };
+
+// Messages and ranges of chunks that a schedule would list, not far from what
+// it does; schedule_size.cc.
+int64_t ListedSize(CollectiveAlgorithm algorithm,
+                   const ScheduleRequest& request);
 
 // What each schedule checks first: whether the algorithm applies at all.
 absl::Status Applies(CollectiveAlgorithm algorithm,
@@ -75,7 +84,10 @@ absl::StatusOr<Schedule> SwingSchedule(const ScheduleRequest& request);
 // equal sides that close, all-gather and reduce-scatter D floor(k/2) a +
 // (p-1)/p m b/(2D), all-reduce, broadcast and reduce twice that; a line of k
 // takes k-1 steps and twice the time of a ring (Jain and Sabharwal, 2010).
+// Shard ring: the same around one ring of any ranks; its all-gather and
+// reduce-scatter by themselves are the bidirectional ring's.
 absl::StatusOr<Schedule> GridSchedule(const ScheduleRequest& request);
+absl::StatusOr<Schedule> ShardRingSchedule(const ScheduleRequest& request);
 
 // collective_hierarchical.cc. All-reduce as reduce-scatter inside the islands,
 // rings along the rails, all-gather inside (BlueConnect, Cho et al., 2019);

@@ -131,7 +131,11 @@ absl::StatusOr<Schedule> SwingSchedule(const ScheduleRequest& request) {
       for (int32_t rank = 0; rank < p; ++rank) {
         const int32_t partner = swing.Partner(rank, s);
         blocks.clear();
-        swing.Reach(reduces ? partner : rank, s + 1, steps, blocks);
+        if (request.detail == Detail::kAmounts) {
+          blocks.push_back({.count = 1 << (steps - s - 1)});
+        } else {
+          swing.Reach(reduces ? partner : rank, s + 1, steps, blocks);
+        }
         builder.Send(rank, partner, blocks, reduces);
       }
     }

@@ -77,6 +77,7 @@ class Router {
   Router(const Graph& graph, Routing routing);
 
   const Graph& graph() const { return graph_; }
+  Routing routing() const { return routing_; }
 
   // The route of one flow by itself. Requires: from != to.
   absl::StatusOr<Route> Find(VertexId from, VertexId to, uint64_t flow = 0);

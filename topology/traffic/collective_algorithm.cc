@@ -30,6 +30,8 @@ std::string_view NameOf(CollectiveAlgorithm algorithm) {
       return "torus_bucket";
     case CollectiveAlgorithm::kGrid:
       return "grid";
+    case CollectiveAlgorithm::kShardRing:
+      return "shard_ring";
     case CollectiveAlgorithm::kSwing:
       return "swing";
     case CollectiveAlgorithm::kHierarchical:
