@@ -39,17 +39,11 @@ class ExchangeFinder {
       return absl::OkStatus();
     }
     if (router_.routing() == Routing::kSpray) {
+      if (OnOneIsland(chips)) return AddInside(chips);
       const std::optional<std::vector<LeafGroup>> leaves = LeavesOf(chips);
       if (leaves) return AddLeaves(*leaves, chips);
     }
-    const auto count = static_cast<int64_t>(chips.size());
-    RETURN_IF_ERROR(CheckPairs(count * (count - 1)));
-    for (const VertexId a : chips) {
-      for (const VertexId b : chips) {
-        if (a != b) RETURN_IF_ERROR(AddPair(a, b));
-      }
-    }
-    return absl::OkStatus();
+    return AddPairs(chips);
   }
 
   ExchangeRoutes Finish() && {
@@ -87,6 +81,110 @@ class ExchangeFinder {
                                                 : Tier::kScaleOut;
   }
 
+  // The links between a chip and the switches of its island, in the order of
+  // the switches; nothing if the chip has another way inside.
+  struct Ports {
+    std::vector<LinkId> links;
+    std::vector<VertexId> elsewhere;  // where its other links lead
+  };
+  Ports PortsOf(VertexId chip, Direction direction) const {
+    Ports ports;
+    for (const LinkId id : graph_.links_at(chip, direction)) {
+      const VertexId other = graph_.far_end(id, direction);
+      if (graph_.kind(other) == VertexKind::kSwitch &&
+          graph_.island(other) == graph_.island(chip)) {
+        ports.links.push_back(id);
+      } else {
+        ports.elsewhere.push_back(other);
+      }
+    }
+    std::sort(ports.links.begin(), ports.links.end(), [&](LinkId a, LinkId b) {
+      return graph_.far_end(a, direction) < graph_.far_end(b, direction);
+    });
+    return ports;
+  }
+
+  // An island whose chips hang alike on the same switches: one route tells what
+  // all are. False if it is none.
+  absl::StatusOr<bool> AddSwitched(const std::vector<VertexId>& chips) {
+    std::vector<Ports> leaving, entering;
+    absl::flat_hash_map<VertexId, VertexId> whose;
+    for (const VertexId chip : chips) {
+      leaving.push_back(PortsOf(chip, Direction::kLeaving));
+      entering.push_back(PortsOf(chip, Direction::kEntering));
+      for (const VertexId v : leaving.back().elsewhere) {
+        // Two that share a NIC could meet there.
+        if (!whose.try_emplace(v, chip).second) return false;
+      }
+      if (!Alike(leaving[0], leaving.back(), Direction::kLeaving) ||
+          !Alike(entering[0], entering.back(), Direction::kEntering)) {
+        return false;
+      }
+    }
+    ASSIGN_OR_RETURN(const Route route, router_.Find(chips[0], chips[1]));
+    const auto others = static_cast<double>(chips.size() - 1);
+    std::vector<std::pair<size_t, double>> out, in;  // places and shares
+    for (const LinkShare& l : route.links) {
+      const auto place = [&](const Ports& ports) {
+        return static_cast<size_t>(
+            std::find(ports.links.begin(), ports.links.end(), l.link) -
+            ports.links.begin());
+      };
+      const size_t leaves = place(leaving[0]);
+      const size_t enters = place(entering[1]);
+      if (leaves < leaving[0].links.size()) {
+        out.emplace_back(leaves, l.share);
+      } else if (enters < entering[1].links.size()) {
+        in.emplace_back(enters, l.share);
+      } else {
+        return false;
+      }
+    }
+    const Tier tier = TierBetween(chips[0], chips[1]);
+    for (size_t i = 0; i < chips.size(); ++i) {
+      for (const auto& [place, share] : out) {
+        AddLink(leaving[i].links[place], tier, share * others);
+      }
+      for (const auto& [place, share] : in) {
+        AddLink(entering[i].links[place], tier, share * others);
+      }
+    }
+    Note(tier, route.latency);
+    return true;
+  }
+  bool Alike(const Ports& a, const Ports& b, Direction direction) const {
+    if (a.links.empty() || a.links.size() != b.links.size()) return false;
+    for (size_t i = 0; i < a.links.size(); ++i) {
+      const Link& x = graph_.link(a.links[i]);
+      const Link& y = graph_.link(b.links[i]);
+      if (graph_.far_end(a.links[i], direction) !=
+              graph_.far_end(b.links[i], direction) ||
+          x.bandwidth != y.bandwidth || x.latency != y.latency ||
+          x.cables != y.cables) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  absl::Status AddInside(const std::vector<VertexId>& chips) {
+    if (chips.size() < 2) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool switched, AddSwitched(chips));
+    if (switched) return absl::OkStatus();
+    return AddPairs(chips);
+  }
+
+  absl::Status AddPairs(const std::vector<VertexId>& chips) {
+    const auto count = static_cast<int64_t>(chips.size());
+    RETURN_IF_ERROR(CheckPairs(count * (count - 1)));
+    for (const VertexId a : chips) {
+      for (const VertexId b : chips) {
+        if (a != b) RETURN_IF_ERROR(AddPair(a, b));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status AddPair(VertexId a, VertexId b) {
     ASSIGN_OR_RETURN(const Route route, router_.Find(a, b));
     const Tier tier = TierBetween(a, b);
@@ -106,6 +204,13 @@ class ExchangeFinder {
     }
     Note(Tier::kScaleUp, *farthest);
     return true;
+  }
+
+  bool OnOneIsland(const std::vector<VertexId>& chips) const {
+    return std::all_of(chips.begin(), chips.end(), [&](VertexId chip) {
+      return graph_.island(chip) &&
+             graph_.island(chip) == graph_.island(chips[0]);
+    });
   }
 
   // A number for the island of a chip; its own where it is on none.
@@ -160,19 +265,10 @@ class ExchangeFinder {
                          const std::vector<VertexId>& chips) {
     std::map<int64_t, std::vector<VertexId>> islands;
     for (const VertexId chip : chips) islands[IslandOf(chip)].push_back(chip);
-    int64_t inside = 0;
-    for (const auto& [island, members] : islands) {
-      const auto count = static_cast<int64_t>(members.size());
-      inside += count * (count - 1);
-    }
     const auto count = static_cast<int64_t>(leaves.size());
-    RETURN_IF_ERROR(CheckPairs(inside + count * count));
+    RETURN_IF_ERROR(CheckPairs(count * count));
     for (const auto& [island, members] : islands) {
-      for (const VertexId a : members) {
-        for (const VertexId b : members) {
-          if (a != b) RETURN_IF_ERROR(AddPair(a, b));
-        }
-      }
+      RETURN_IF_ERROR(AddInside(members));
       const auto others = static_cast<double>(chips.size() - members.size());
       if (others == 0) continue;
       const Tier tier = island >= 0 ? Tier::kScaleOut : Tier::kScaleUp;
@@ -225,18 +321,15 @@ class ExchangeFinder {
 }  // namespace
 
 absl::StatusOr<ExchangeRoutes> FindExchange(absl::Span<const VertexId> chips,
-                                            int32_t modulus,
+                                            const RankExchange& exchange,
                                             const NetworkResources& resources,
                                             Router& router) {
   ExchangeFinder finder(resources, router);
-  for (int32_t first = 0; first < modulus; ++first) {
-    std::vector<VertexId> alike;
-    for (auto i = static_cast<size_t>(first); i < chips.size();
-         i += static_cast<size_t>(modulus)) {
-      alike.push_back(chips[i]);
-    }
-    RETURN_IF_ERROR(finder.Add(alike));
+  std::map<int32_t, std::vector<VertexId>> sets;
+  for (size_t i = 0; i < chips.size(); ++i) {
+    sets[exchange.SetOf(static_cast<int32_t>(i))].push_back(chips[i]);
   }
+  for (const auto& [set, members] : sets) RETURN_IF_ERROR(finder.Add(members));
   return std::move(finder).Finish();
 }
 

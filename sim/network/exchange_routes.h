@@ -4,10 +4,11 @@
 //
 // What leaves a chip for other islands has one way to its leaf, and the ways
 // between two leaves are the same for all chips on them: sprayed traffic is
-// counted leaf by leaf. On a grid with dimension order the traffic along a line
-// is the product of those who come from each of its places and those who go to
-// each: it is counted line by line. Everything else is routed pair by pair, and
-// refused above kMostRoutedPairs.
+// counted leaf by leaf, and inside an island of switches chip by chip. On a
+// grid with dimension order the traffic along a line is the product of those
+// who come from each of its places and those who go to each: it is counted line
+// by line. Everything else is routed pair by pair, and refused above
+// kMostRoutedPairs.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
@@ -15,6 +16,7 @@
 
 #include "sim/network/network_resources.h"
 #include "sim/network/resource_load.h"
+#include "topology/collectives/collective.h"
 #include "topology/routing/route.h"
 
 namespace orrery {
@@ -32,10 +34,10 @@ struct ExchangeRoutes {
   std::vector<Slowest> slowest;
 };
 
-// Among chips whose places in `chips` are alike modulo `modulus`. Fails if a
-// pair is cut off, or pairs are too many.
+// Chip i is rank i of the exchange. Fails if a pair is cut off, or pairs are
+// too many.
 absl::StatusOr<ExchangeRoutes> FindExchange(absl::Span<const VertexId> chips,
-                                            int32_t modulus,
+                                            const RankExchange& exchange,
                                             const NetworkResources& resources,
                                             Router& router);
 

@@ -72,7 +72,8 @@ void PhaseLoads::AddResources(const Schedule& schedule,
     }
     for (int32_t i = phase.rounds_begin; i < phase.rounds_end; ++i) {
       const auto round = static_cast<size_t>(i);
-      const double share = schedule.rounds[round].exchange_share;
+      if (!schedule.rounds[round].exchange) continue;
+      const double share = schedule.rounds[round].exchange->share;
       for (const ResourceLoad& load : exchanges[round].loads) {
         add(load.resource, Tier::kScaleUp, share * load.shares.scale_up);
         add(load.resource, Tier::kScaleOut, share * load.shares.scale_out);

@@ -33,9 +33,10 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
       const MessageRoutes::Route& route = routes.of(static_cast<size_t>(m));
       count(route.tier, route.latency, 1);
     }
-    if (round.exchange == 0) continue;
-    ASSIGN_OR_RETURN(exchanges[i], FindExchange(placement.chips, round.exchange,
-                                                resources, router));
+    if (!round.exchange) continue;
+    ASSIGN_OR_RETURN(
+        exchanges[i],
+        FindExchange(placement.chips, *round.exchange, resources, router));
     for (const ExchangeRoutes::Slowest& slowest : exchanges[i].slowest) {
       count(slowest.tier, slowest.latency, 1);
     }

@@ -58,16 +58,16 @@ void ScheduleBuilder::BeginRound(int32_t repeat, int32_t shift, int32_t base,
   CHECK(!schedule_.phases.empty() && repeat >= 1);
   const int32_t messages = static_cast<int32_t>(schedule_.messages.size());
   schedule_.rounds.push_back({messages, messages, repeat, shift, base,
-                              modulus == 0 ? schedule_.chunks : modulus});
+                              modulus == 0 ? schedule_.chunks : modulus,
+                              std::nullopt});
   ++schedule_.phases.back().rounds_end;
 }
 
-void ScheduleBuilder::AddExchange(int32_t modulus, double share, bool streams) {
-  CHECK_GE(modulus, 1);
+void ScheduleBuilder::AddExchange(const RankExchange& exchange, bool streams) {
+  CHECK_GE(exchange.block, 1);
   BeginPhase(streams);
   BeginRound();
-  schedule_.rounds.back().exchange = modulus;
-  schedule_.rounds.back().exchange_share = share;
+  schedule_.rounds.back().exchange = exchange;
 }
 
 void ScheduleBuilder::Send(int32_t source, int32_t destination,

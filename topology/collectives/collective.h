@@ -31,6 +31,7 @@
 #include <absl/types/span.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "topology/traffic/collective_algorithm.h"
@@ -56,6 +57,20 @@ struct Message {
   int32_t times = 1;
 };
 
+// Sets of ranks, in each of which every rank sends `share` of the call's bytes
+// to every other: those of one place in blocks of `block` ranks (the chips of a
+// rail), or those of one block (of an island).
+struct RankExchange {
+  enum class Among : uint8_t { kPlaces, kBlocks };
+  int32_t block = 1;
+  Among among = Among::kPlaces;
+  double share = 0;
+
+  int32_t SetOf(int32_t rank) const {
+    return among == Among::kPlaces ? rank % block : rank / block;
+  }
+};
+
 struct Round {
   int32_t messages_begin;  // in Schedule::messages
   int32_t messages_end;
@@ -65,10 +80,8 @@ struct Round {
   int32_t shift = 0;
   int32_t chunk_base = 0;
   int32_t chunk_modulus = 1;
-  // An exchange lists no messages: ranks whose numbers are alike modulo
-  // `exchange` send each other `exchange_share` of the call's bytes. 0: none.
-  int32_t exchange = 0;
-  double exchange_share = 0;
+  // In place of a list of messages.
+  std::optional<RankExchange> exchange = std::nullopt;
 };
 
 struct Phase {
@@ -124,7 +137,7 @@ class ScheduleBuilder {
   void BeginRound(int32_t repeat = 1, int32_t shift = 0, int32_t base = 0,
                   int32_t modulus = 0);
   // A phase of one exchange, see Round.
-  void AddExchange(int32_t modulus, double share, bool streams = false);
+  void AddExchange(const RankExchange& exchange, bool streams = false);
   // Requires: a round has begun; source != destination; ranges are not empty.
   void Send(int32_t source, int32_t destination,
             absl::Span<const ChunkRange> ranges, bool reduces);

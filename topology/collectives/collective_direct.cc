@@ -58,12 +58,12 @@ absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request) {
     }
     return std::move(builder).Build();
   }
-  const bool exchanges = request.Exchanges(p);
+  const bool exchanges = request.Exchanges(int64_t{p} * p);
   if (request.kind == Kind::kAllToAll) {
     ScheduleBuilder builder(request.kind, p, exchanges ? p : p * p);
     builder.schedule().chunk_share = {1.0 / p};
     if (exchanges) {
-      builder.AddExchange(1, 1.0 / p);
+      builder.AddExchange({.share = 1.0 / p});
       return std::move(builder).Build();
     }
     builder.BeginPhase();
@@ -79,7 +79,7 @@ absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request) {
   if (from_root) AddRooted(builder, root, /*scatters=*/true);
   const auto exchange = [&](bool reduces) {
     if (exchanges) {
-      builder.AddExchange(1, 1.0 / p);
+      builder.AddExchange({.share = 1.0 / p});
     } else {
       AddExchange(builder, p, reduces);
     }

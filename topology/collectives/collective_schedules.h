@@ -15,8 +15,8 @@ struct ScheduleRequest {
   int32_t segments = 1;
   Detail detail = Detail::kMessages;
 
-  // Whether an exchange among so many ranks stands for its messages.
-  bool Exchanges(int32_t among) const;
+  // Whether exchanges stand for so many messages.
+  bool Exchanges(int64_t messages) const;
 };
 
 // Messages and ranges of chunks that a schedule would list, not far from what

@@ -10,10 +10,10 @@ using Kind = CommunicationKind;
 
 }  // namespace
 
-bool ScheduleRequest::Exchanges(int32_t among) const {
+bool ScheduleRequest::Exchanges(int64_t messages) const {
   // Fewer are quickly listed.
-  constexpr int32_t kFew = 128;
-  return detail == Detail::kAmounts && among > kFew;
+  constexpr int64_t kFew = 128 * 128;
+  return detail == Detail::kAmounts && messages > kFew;
 }
 
 int64_t ListedSize(CollectiveAlgorithm algorithm,
@@ -43,8 +43,7 @@ int64_t ListedSize(CollectiveAlgorithm algorithm,
       return kEach * 2 * p * (island + 1);
     case Algorithm::kDirect:
       if (request.kind == Kind::kPointToPoint) return kEach * p;
-      return request.Exchanges(layout.ranks) ? kEach * p
-                                             : kEach * passes * p * p;
+      return request.Exchanges(p * p) ? kEach * p : kEach * passes * p * p;
     case Algorithm::kPairwise:
       return kEach * p * p;
     case Algorithm::kBruck:
@@ -77,10 +76,9 @@ int64_t ListedSize(CollectiveAlgorithm algorithm,
              (2 * p + static_cast<int64_t>(layout.tree_parents.size()));
     case Algorithm::kPxn: {
       const int64_t islands = p / island;
-      return kEach * p * island +
-             (request.Exchanges(static_cast<int32_t>(islands))
-                  ? 0
-                  : kEach * p * islands);
+      return request.Exchanges(p * (island + islands))
+                 ? kEach * p
+                 : kEach * p * (island + islands);
     }
   }
   return 0;

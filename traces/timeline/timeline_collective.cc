@@ -134,14 +134,16 @@ void CollectiveTimeline::AddPhases(const Schedule& schedule, size_t begin,
   };
   for (size_t p = begin; p < end; ++p) {
     for (const Round& round : schedule.rounds_of(schedule.phases[p])) {
-      if (round.exchange > 0) {
+      if (round.exchange) {
+        std::map<int32_t, int32_t> members;
         for (int32_t rank = 0; rank < schedule.ranks; ++rank) {
-          const int32_t like_it = rank % round.exchange;
-          const int32_t others =
-              (schedule.ranks - 1 - like_it) / round.exchange;
+          ++members[round.exchange->SetOf(rank)];
+        }
+        for (int32_t rank = 0; rank < schedule.ranks; ++rank) {
+          const int32_t others = members[round.exchange->SetOf(rank)] - 1;
           for (const bool sends : {true, false}) {
             Piece& sum = sums[2 * static_cast<size_t>(rank) + (sends ? 0 : 1)];
-            sum.bytes += bytes * round.exchange_share * others;
+            sum.bytes += bytes * round.exchange->share * others;
             sum.messages += others;
             sum.peers += others;
           }
