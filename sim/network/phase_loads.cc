@@ -45,8 +45,11 @@ void PhaseLoads::AddResources(const Schedule& schedule,
   };
   // A middle has the tier of the routes that use it.
   const absl::Span<const std::vector<ResourceUse>> middles = routes.middles();
-  std::vector<double> through(middles.size(), 0);
-  std::vector<Tier> tiers(middles.size(), Tier::kScaleUp);
+  struct Passing {
+    double share = 0;
+    Tier tier = Tier::kScaleUp;
+  };
+  std::vector<Passing> through(middles.size());
   std::vector<int32_t> used;
   for (const Phase& phase : schedule.phases) {
     touched.clear();
@@ -58,17 +61,18 @@ void PhaseLoads::AddResources(const Schedule& schedule,
       }
       if (route.middle < 0) return;
       const auto middle = static_cast<size_t>(route.middle);
-      if (through[middle] == 0) used.push_back(route.middle);
-      tiers[middle] = route.tier;
-      through[middle] += share;
+      if (through[middle].share == 0) used.push_back(route.middle);
+      through[middle].tier = route.tier;
+      through[middle].share += share;
     });
     std::sort(used.begin(), used.end());
     for (int32_t place : used) {
       const auto middle = static_cast<size_t>(place);
       for (const ResourceUse& use : middles[middle]) {
-        add(use.resource, tiers[middle], through[middle] * use.weight);
+        add(use.resource, through[middle].tier,
+            through[middle].share * use.weight);
       }
-      through[middle] = 0;
+      through[middle] = {};
     }
     for (int32_t i = phase.rounds_begin; i < phase.rounds_end; ++i) {
       const auto round = static_cast<size_t>(i);

@@ -1,5 +1,7 @@
 #include "sim/network/schedule_cache.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -23,6 +25,20 @@ ExpertTraffic InOrder(const ExpertTraffic& traffic,
   return result;
 }
 
+// Tokens are sent pair by pair, or along rails and inside islands.
+absl::Status CheckTokenPairs(const GroupLayout& layout,
+                             const ExpertTraffic& traffic) {
+  const int64_t n = layout.ranks;
+  const int64_t g = layout.island_size;
+  const bool islands = traffic.by_island && g > 1 && g < n;
+  const int64_t messages = n * (islands ? n / g + g : n);
+  if (messages <= kMostListed) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "tokens to experts on {} ranks: {} messages would have to be listed, "
+      "more than {}",
+      n, messages, kMostListed));
+}
+
 }  // namespace
 
 Detail ScheduleCache::detail() const {
@@ -38,6 +54,7 @@ absl::StatusOr<const Schedule*> ScheduleCache::ScheduleOf(
     const CollectiveCall& call, CollectiveAlgorithm algorithm,
     absl::Span<const VertexId> chips, const GroupPlacement& placement) {
   if (MovesTokens(call.shape)) {
+    RETURN_IF_ERROR(CheckTokenPairs(placement.layout, *call.traffic));
     return &others_.emplace_back(ExpertSchedule(
         placement.layout, InOrder(*call.traffic, chips, placement.chips),
         call.shape));
