@@ -9,15 +9,6 @@
 #include "analytic/collective/form_builder.h"
 
 namespace orrery {
-namespace {
-
-void TakeLonger(MessageTerm& longest, const MessageTerm& other) {
-  if (other.messages * other.hops > longest.messages * longest.hops) {
-    longest = other;
-  }
-}
-
-}  // namespace
 
 CollectiveForm TorusBucketForm(const GroupNetwork& group) {
   const std::vector<GroupNetwork::Side>& sides = group.grid();
@@ -26,18 +17,17 @@ CollectiveForm TorusBucketForm(const GroupNetwork& group) {
   // What the ring that began with each side still holds of its part.
   std::vector<double> left(dimensions, 1.0);
   for (size_t stage = 0; stage < dimensions; ++stage) {
-    MessageTerm longest = {Tier::kScaleUp, 1, 0};
+    std::vector<MessageTerm> steps;
     double largest = 0;
     for (size_t first = 0; first < dimensions; ++first) {
       const GroupNetwork::Side& side = sides[(first + stage) % dimensions];
       const double k = side.members;
       // There and, in the all-gather, back.
-      TakeLonger(longest, {Tier::kScaleUp, side.hops, 2 * (k - 1)});
+      steps.push_back({Tier::kScaleUp, side.hops, 2 * (k - 1)});
       largest = std::max(largest, (k - 1) / k * left[first]);
       left[first] /= k;
     }
-    form.AddWave(longest,
-                 {.island = largest / static_cast<double>(dimensions)});
+    form.AddRace(steps, {.island = largest / static_cast<double>(dimensions)});
   }
   return std::move(form).Build();
 }
@@ -48,21 +38,21 @@ CollectiveForm GridForm(CommunicationKind kind, const GroupNetwork& group) {
   FormBuilder form(group, CollectiveAlgorithm::kGrid);
   std::vector<double> left(dimensions, 1.0 / static_cast<double>(dimensions));
   for (size_t stage = 0; stage < dimensions; ++stage) {
-    MessageTerm longest = {Tier::kScaleUp, 1, 0};
+    std::vector<MessageTerm> steps;
     double largest = 0;
     for (size_t first = 0; first < dimensions; ++first) {
       const GroupNetwork::Side& side = sides[(first + stage) % dimensions];
       const int k = side.members;
       // Half of everything from either side of a ring; the link at the end of a
       // line passes all.
-      TakeLonger(longest, {Tier::kScaleUp, side.hops,
-                           static_cast<double>(side.open ? k - 1 : k / 2)});
+      steps.push_back(
+          {Tier::kScaleUp, side.hops,
+           static_cast<double>((side.open ? k - 1 : k / 2) * PassesOf(kind))});
       largest =
           std::max(largest, (k - 1.0) / (side.open ? k : 2 * k) * left[first]);
       left[first] /= k;
     }
-    longest.messages *= PassesOf(kind);
-    form.AddWave(longest, {.island = largest * PassesOf(kind)});
+    form.AddRace(steps, {.island = largest * PassesOf(kind)});
   }
   return std::move(form).Build();
 }
@@ -71,7 +61,6 @@ CollectiveForm ShardRingForm(const GroupNetwork& group) {
   const int p = group.ranks();
   FormBuilder form(group, CollectiveAlgorithm::kShardRing);
   const auto both_ways = [&](int repeat, double share) {
-    if (repeat == 0) return;
     form.BeginWave();
     for (const int direction : {1, p - 1}) {
       form.BeginRound(repeat);
@@ -79,9 +68,9 @@ CollectiveForm ShardRingForm(const GroupNetwork& group) {
     }
   };
   for (int pass = 0; pass < 2; ++pass) {
-    // The shard of the opposite rank comes half from either side.
-    both_ways((p - 1) / 2, 1.0 / p);
-    if (p % 2 == 0) both_ways(1, 0.5 / p);
+    // Half of the others' shards each way; that of the opposite rank comes half
+    // from either side.
+    both_ways(p / 2, (p - 1.0) / 2 / (p / 2) / p);
   }
   return std::move(form).Build();
 }
