@@ -34,13 +34,6 @@ absl::StatusOr<std::string> SystemOf(const MeasurementRow& row,
                    "preset instead)");
 }
 
-std::optional<CollectiveAlgorithm> AlgorithmOf(const std::string& text) {
-  if (text == "Ring") return CollectiveAlgorithm::kRing;
-  if (text == "Tree") return CollectiveAlgorithm::kDoubleBinaryTree;
-  if (text == "NVLS") return CollectiveAlgorithm::kSwitchMulticast;
-  return std::nullopt;
-}
-
 absl::StatusOr<CommunicationKind> KindOf(const MeasurementRow& row) {
   if (const auto kind = OperationNamed(row.Text("collective"))) return *kind;
   std::vector<std::string> known;
@@ -68,7 +61,7 @@ absl::StatusOr<CollectiveMeasurement> Read(const MeasurementRow& row,
   result.line = row.line();
   result.source = row.Text("source_id");
   result.library = row.Text("library");
-  result.algorithm = AlgorithmOf(row.Text("algo"));
+  result.algorithm = row.Text("algo");
   ASSIGN_OR_RETURN(result.kind, KindOf(row));
   ASSIGN_OR_RETURN(const int64_t chips, row.Whole("num_gpus", 2, kMostChips));
   result.chips = static_cast<int>(chips);

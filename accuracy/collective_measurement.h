@@ -11,7 +11,6 @@
 
 #include "accuracy/measurement_table.h"
 #include "base/units.h"
-#include "topology/traffic/collective_algorithm.h"
 #include "topology/traffic/communication_kind.h"
 
 namespace orrery {
@@ -28,8 +27,8 @@ struct CollectiveMeasurement {
   Bytes bytes;
   // As measured, or the table's bus bandwidth turned into a time.
   double seconds = 0;
-  // What the table says was used, if it is a plain name.
-  std::optional<CollectiveAlgorithm> algorithm;
+  // What the table says was used (measured_algorithm.h).
+  std::string algorithm;
 };
 
 using CollectiveMeasurements = Measurements<CollectiveMeasurement>;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/measured_algorithm.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
@@ -51,12 +52,13 @@ class Machines {
     std::string library;
     int chips_per_node = 0;
     Network network;
-    std::map<std::optional<CollectiveAlgorithm>, CallPlanner> planners = {};
+    std::map<MeasuredAlgorithm, CallPlanner> planners = {};
 
-    CallPlanner& PlannerFor(std::optional<CollectiveAlgorithm> algorithm) {
+    CallPlanner& PlannerFor(const MeasuredAlgorithm& measured) {
       return planners
-          .try_emplace(algorithm, network,
-                       PlannerOptions{.algorithm = algorithm})
+          .try_emplace(measured, network,
+                       PlannerOptions{.algorithm = measured.algorithm,
+                                      .protocol = measured.protocol})
           .first->second;
     }
   };
@@ -102,6 +104,8 @@ absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
         fmt::format("{} chips on a node; {} has {}", per_node, row.system,
                     machine->chips_per_node));
   }
+  ASSIGN_OR_RETURN(const MeasuredAlgorithm measured,
+                   ReadMeasuredAlgorithm(row.algorithm, row.bytes));
   CollectiveCall call = {row.kind, row.bytes, {}};
   for (int node = 0; node < row.nodes; ++node) {
     for (int chip = 0; chip < per_node; ++chip) {
@@ -110,7 +114,7 @@ absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
     }
   }
   ASSIGN_OR_RETURN(const PlannedCall planned,
-                   machine->PlannerFor(row.algorithm).Plan(call));
+                   machine->PlannerFor(measured).Plan(call));
   const double seconds = ToSeconds(RunPlans(
       machine->network.resources().capacities(), {{planned.plan, Time{}}})[0]);
   const double bytes =

@@ -38,10 +38,16 @@ Seconds CollectiveLowerBound(CommunicationKind kind, int p, Bytes m,
   const double steps =
       one_step ? 1 : std::bit_width(static_cast<unsigned>(p - 1));
   const double bytes = EndPointBytes(kind, p, in_network);
+  // Of a broadcast all but one receive everything, of a reduction all but one
+  // send it.
+  const bool rooted = kind == CommunicationKind::kBroadcast ||
+                      kind == CommunicationKind::kReduce ||
+                      kind == CommunicationKind::kPointToPoint;
+  const double in_the_mean = rooted ? bytes * (p - 1) / p : bytes;
   const AlphaBeta together = {Seconds(0), ports.mean};
   return std::max({steps * ports.narrowest.latency,
                    ports.narrowest.Wire(std::min(bytes, 1.0), m),
-                   together.Wire(bytes, m)});
+                   together.Wire(in_the_mean, m)});
 }
 
 Seconds IslandLowerBound(CommunicationKind kind, int islands, int per_island,

@@ -47,10 +47,18 @@ void JoinAlike(CollectiveForm& form) {
 FormTime PriceForm(const CollectiveForm& form, const TierPrice& island,
                    const TierPrice& network, Bytes bytes, double pieces) {
   FormTime time;
-  for (const MessageTerm& term : form.messages) {
+  const auto latency = [&](const MessageTerm& term) {
     const TierPrice& tier = term.tier == Tier::kScaleUp ? island : network;
-    time.latency += term.messages *
-                    std::max(tier.message, tier.route + term.hops * tier.hop);
+    return term.messages *
+           std::max(tier.message, tier.route + term.hops * tier.hop);
+  };
+  for (const MessageTerm& term : form.messages) time.latency += latency(term);
+  for (const std::vector<MessageTerm>& race : form.races) {
+    Seconds longest{};
+    for (const MessageTerm& term : race) {
+      longest = std::max(longest, latency(term));
+    }
+    time.latency += longest;
   }
   const auto size = static_cast<double>(bytes.value());
   const auto wire = [&](double WaveTerm::*load) {

@@ -44,6 +44,9 @@ struct CollectiveForm {
   // Data goes through the waves in pieces, every wave busy with another one.
   bool streams = false;
   std::vector<MessageTerm> messages;
+  // Messages at the same time that differ in number and hops: of each set the
+  // longest counts, which prices tell.
+  std::vector<std::vector<MessageTerm>> races;
   std::vector<WaveTerm> waves;
   // What the busiest ports carry in all waves; less than the sum over waves
   // where these load different ports.

@@ -139,13 +139,18 @@ CollectiveForm HalvingDoublingForm(const GroupNetwork& group) {
 CollectiveForm BruckForm(Kind kind, const GroupNetwork& group) {
   const int p = group.ranks();
   FormBuilder form(group, Algorithm::kBruck);
-  for (int d = 1; d < p; d *= 2) {
-    form.BeginWave();
-    form.BeginRound();
-    const int step = kind == Kind::kReduceScatter ? d : p - d;
-    const double share = static_cast<double>(std::min(d, p - d)) / p;
-    for (int r = 0; r < p; ++r) form.Send(r, (r + step) % p, share);
-  }
+  const auto pass = [&](bool reduces) {
+    for (int d = 1; d < p; d *= 2) {
+      form.BeginWave();
+      form.BeginRound();
+      const double share = static_cast<double>(std::min(d, p - d)) / p;
+      for (int r = 0; r < p; ++r) {
+        form.Send(r, (r + (reduces ? d : p - d)) % p, share);
+      }
+    }
+  };
+  if (kind != Kind::kAllGather) pass(true);
+  if (kind != Kind::kReduceScatter) pass(false);
   return std::move(form).Build();
 }
 
@@ -154,7 +159,7 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
   CHECK_GT(group.ranks(), 1);
   const bool sums = kind == Kind::kAllReduce;
   const bool shards = Shardwise(kind);
-  const std::vector<int>& rings = group.rings();
+  const std::vector<int> rings = group.rings();
   switch (algorithm) {
     case Algorithm::kRing:
       if (!shards) break;
@@ -177,11 +182,17 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
       if (!sums) break;
       return DoubleBinaryTreeForm(group);
     case Algorithm::kBruck:
-      if (!shards || sums) break;
+      if (!shards) break;
       return BruckForm(kind, group);
     case Algorithm::kTorusBucket:
       if (!sums || rings.empty()) break;
       return TorusBucketForm(group);
+    case Algorithm::kGrid:
+      if (!shards || group.grid().empty()) break;
+      return GridForm(kind, group);
+    case Algorithm::kShardRing:
+      if (!sums) break;
+      return ShardRingForm(group);
     case Algorithm::kSwing:
       if (!sums || rings.empty() ||
           !std::has_single_bit(static_cast<unsigned>(rings[0])) ||

@@ -54,7 +54,8 @@ CollectiveForm DirectForm(CommunicationKind kind, const GroupNetwork& group);
 CollectiveForm RecursiveDoublingForm(const GroupNetwork& group);
 // All-reduce 2 log2 p a + 2(p-1)/p m b (Rabenseifner), folding likewise [T].
 CollectiveForm HalvingDoublingForm(const GroupNetwork& group);
-// All-gather or reduce-scatter ceil(log2 p) a + (p-1)/p m b [T].
+// All-gather or reduce-scatter ceil(log2 p) a + (p-1)/p m b [T]; an all-reduce
+// is both.
 CollectiveForm BruckForm(CommunicationKind kind, const GroupNetwork& group);
 // All-reduce over two trees of height h in k pieces: 2 h a + 2 m b (k-1)/k, and
 // (2h-1) m b/k to fill the pipeline [S]. Across islands a pair of trees per
@@ -63,6 +64,14 @@ CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group);
 // All-reduce on a torus with D sides: 2D rings at once, each starting with its
 // own side, in lockstep [J]. Requires: the group fills rings.
 CollectiveForm TorusBucketForm(const GroupNetwork& group);
+// On a grid with D sides, D parts of the data at once, each starting with its
+// own side, both ways along each [J]: with equal rings all-gather and
+// reduce-scatter D floor(k/2) a + (p-1)/p m b/(2D), an all-reduce twice that;
+// lines take k-1 steps and twice the time. Requires: group.grid().
+CollectiveForm GridForm(CommunicationKind kind, const GroupNetwork& group);
+// All-reduce: shards both ways around a ring of the ranks, there and back,
+// 2 floor(p/2) a + (p-1)/p m b [C].
+CollectiveForm ShardRingForm(const GroupNetwork& group);
 // All-reduce 2 log2 p a + congestion m b/D [W]. Requires: the group fills rings
 // of one length, a power of two.
 CollectiveForm SwingForm(const GroupNetwork& group);

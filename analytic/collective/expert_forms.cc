@@ -18,25 +18,29 @@ struct IslandShare {
   int members = 0;
 };
 
-// Rank s sends share_d to rank d. Out of a chip: what does not stay on the
+// Rank s sends amount_d to rank d. Out of a chip: what does not stay on the
 // island, or stays on it elsewhere; into a chip: its share of all the others.
 CollectiveForm DirectExpertForm(const GroupNetwork& group,
                                 const ExpertTraffic& traffic, bool combine) {
   const int n = group.ranks();
   const MachinePorts& ports = group.ports();
+  const std::vector<double> amounts =
+      AmountsByRank(traffic, group.per_island() == 1 ? n : 1);
+  double all = 0;
+  for (const double amount : amounts) all += amount;
   FormBuilder form(group, CollectiveAlgorithm::kDirect,
                    ProtocolUse::kPointToPoint);
   form.BeginWave();
   form.BeginRound();
   if (traffic.even()) {
-    form.SendToAll(1.0 / n);
+    form.SendToAll(amounts[0]);
     return std::move(form).Build();
   }
   if (ports.wiring == IslandWiring::kGrid) {
     for (int s = 0; s < n; ++s) {
       for (int d = 0; d < n; ++d) {
         if (s == d) continue;
-        form.Send(s, d, traffic.share[static_cast<size_t>(combine ? s : d)]);
+        form.Send(s, d, amounts[static_cast<size_t>(combine ? s : d)]);
       }
     }
     return std::move(form).Build();
@@ -44,14 +48,14 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
   absl::flat_hash_map<int, IslandShare> islands;
   for (int d = 0; d < n; ++d) {
     IslandShare& kept = islands[ports.IslandOf(group.chip(d))];
-    kept.share += traffic.share[static_cast<size_t>(d)];
+    kept.share += amounts[static_cast<size_t>(d)];
     ++kept.members;
   }
   WaveTerm loads;
   std::vector<double> out(static_cast<size_t>(group.nic_count()));
   std::vector<double> in(out.size());
   for (int d = 0; d < n; ++d) {
-    const double share = traffic.share[static_cast<size_t>(d)];
+    const double share = amounts[static_cast<size_t>(d)];
     const IslandShare& kept = islands[ports.IslandOf(group.chip(d))];
     if (kept.members > 1) {
       const double island =
@@ -62,7 +66,7 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
     }
     if (!group.crosses()) continue;
     const auto nic = static_cast<size_t>(group.nic(d));
-    out[nic] += 1 - kept.share;
+    out[nic] += all - kept.share;
     in[nic] += (n - kept.members) * share;
     loads.network = std::max({loads.network, out[nic], in[nic]});
   }

@@ -9,8 +9,9 @@
 
 namespace orrery {
 
-// Every copy by itself, or by island where the traffic says so and the group
-// has islands: as long as the port or NIC that carries most. Member i of the
+// Every copy by itself, or by island where the traffic says so: once to each
+// island, where the group has several of several, and once to each rank. As
+// long as the port or NIC that carries most. Member i of the
 // traffic is rank i of the group; by island they lie island after island. On
 // the way back (`combine`) everything goes the other way, which differs on
 // grids only.

@@ -325,6 +325,29 @@ void FormBuilder::AddWave(const MessageTerm& messages, const WaveTerm& loads) {
   form_.all.crowded += loads.crowded;
 }
 
+void FormBuilder::AddRace(const std::vector<MessageTerm>& race,
+                          const WaveTerm& loads) {
+  // Of those with the same route the most.
+  std::vector<MessageTerm> runners;
+  for (const MessageTerm& term : race) {
+    const auto same =
+        std::find_if(runners.begin(), runners.end(), [&](const MessageTerm& r) {
+          return r.tier == term.tier && r.hops == term.hops;
+        });
+    if (same == runners.end()) {
+      runners.push_back(term);
+    } else {
+      same->messages = std::max(same->messages, term.messages);
+    }
+  }
+  if (runners.size() == 1) return AddWave(runners[0], loads);
+  EndWave();
+  form_.races.push_back(std::move(runners));
+  form_.waves.push_back(loads);
+  form_.all.island += loads.island;
+  form_.all.network += loads.network;
+}
+
 CollectiveForm FormBuilder::Build() && {
   EndWave();
   Busiest busiest(*this, {});

@@ -34,6 +34,8 @@ class FormBuilder {
   void SendToAll(double share);
   // A wave known by its numbers.
   void AddWave(const MessageTerm& messages, const WaveTerm& loads);
+  // The same with messages at the same time, of which the longest count.
+  void AddRace(const std::vector<MessageTerm>& race, const WaveTerm& loads);
 
   CollectiveForm Build() &&;
   // The waves work on pieces of the data at the same time.

@@ -11,29 +11,72 @@
 namespace orrery {
 
 CollectiveForm TorusBucketForm(const GroupNetwork& group) {
-  const std::vector<int>& sides = group.rings();
+  const std::vector<GroupNetwork::Side>& sides = group.grid();
   const size_t dimensions = sides.size();
   FormBuilder form(group, CollectiveAlgorithm::kTorusBucket);
   // What the ring that began with each side still holds of its part.
   std::vector<double> left(dimensions, 1.0);
   for (size_t stage = 0; stage < dimensions; ++stage) {
-    double longest = 0;
+    std::vector<MessageTerm> steps;
     double largest = 0;
     for (size_t first = 0; first < dimensions; ++first) {
-      const double side = sides[(first + stage) % dimensions];
-      longest = std::max(longest, side - 1);
-      largest = std::max(largest, (side - 1) / side * left[first]);
-      left[first] /= side;
+      const GroupNetwork::Side& side = sides[(first + stage) % dimensions];
+      const double k = side.members;
+      // There and, in the all-gather, back.
+      steps.push_back({Tier::kScaleUp, side.hops, 2 * (k - 1)});
+      largest = std::max(largest, (k - 1) / k * left[first]);
+      left[first] /= k;
     }
-    // There and, in the all-gather, back.
-    form.AddWave({Tier::kScaleUp, 1, 2 * longest},
-                 {.island = largest / static_cast<double>(dimensions)});
+    form.AddRace(steps, {.island = largest / static_cast<double>(dimensions)});
+  }
+  return std::move(form).Build();
+}
+
+CollectiveForm GridForm(CommunicationKind kind, const GroupNetwork& group) {
+  const std::vector<GroupNetwork::Side>& sides = group.grid();
+  const size_t dimensions = sides.size();
+  FormBuilder form(group, CollectiveAlgorithm::kGrid);
+  std::vector<double> left(dimensions, 1.0 / static_cast<double>(dimensions));
+  for (size_t stage = 0; stage < dimensions; ++stage) {
+    std::vector<MessageTerm> steps;
+    double largest = 0;
+    for (size_t first = 0; first < dimensions; ++first) {
+      const GroupNetwork::Side& side = sides[(first + stage) % dimensions];
+      const int k = side.members;
+      // Half of everything from either side of a ring; the link at the end of a
+      // line passes all.
+      steps.push_back(
+          {Tier::kScaleUp, side.hops,
+           static_cast<double>((side.open ? k - 1 : k / 2) * PassesOf(kind))});
+      largest =
+          std::max(largest, (k - 1.0) / (side.open ? k : 2 * k) * left[first]);
+      left[first] /= k;
+    }
+    form.AddRace(steps, {.island = largest * PassesOf(kind)});
+  }
+  return std::move(form).Build();
+}
+
+CollectiveForm ShardRingForm(const GroupNetwork& group) {
+  const int p = group.ranks();
+  FormBuilder form(group, CollectiveAlgorithm::kShardRing);
+  const auto both_ways = [&](int repeat, double share) {
+    form.BeginWave();
+    for (const int direction : {1, p - 1}) {
+      form.BeginRound(repeat);
+      for (int r = 0; r < p; ++r) form.Send(r, (r + direction) % p, share);
+    }
+  };
+  for (int pass = 0; pass < 2; ++pass) {
+    // Half of the others' shards each way; that of the opposite rank comes half
+    // from either side.
+    both_ways(p / 2, (p - 1.0) / 2 / (p / 2) / p);
   }
   return std::move(form).Build();
 }
 
 CollectiveForm SwingForm(const GroupNetwork& group) {
-  const std::vector<int>& sides = group.rings();
+  const std::vector<int> sides = group.rings();
   const size_t dimensions = sides.size();
   const int side = sides[0];
   const auto steps = static_cast<size_t>(

@@ -126,31 +126,44 @@ void GroupNetwork::FindLeaves() {
   most_pairs_crowded_ = all_pairs * leaf_crowd_ / leaf_up();
 }
 
+std::vector<int> GroupNetwork::rings() const {
+  std::vector<int> rings;
+  for (const Side& side : grid_) {
+    if (side.open) return {};
+    rings.push_back(side.members);
+  }
+  return rings;
+}
+
 void GroupNetwork::FindBox() {
   int stride = 1;
   int product = 1;
-  std::vector<int> whole;
-  bool rings = ports_->closes && !ports_->twisted;
-  for (const int side : ports_->sides) {
+  bool regular = !ports_->twisted;
+  for (const int length : ports_->sides) {
     std::vector<int> coordinates;
     for (const int chip : chips_) {
-      coordinates.push_back(chip % ports_->island_chips / stride % side);
+      coordinates.push_back(chip % ports_->island_chips / stride % length);
     }
     std::sort(coordinates.begin(), coordinates.end());
     coordinates.erase(std::unique(coordinates.begin(), coordinates.end()),
                       coordinates.end());
     const int count = static_cast<int>(coordinates.size());
-    if (count > 1) whole.push_back(count);
-    rings &= count == 1 || count == side;
     product *= count;
-    stride *= side;
+    stride *= length;
+    if (count > 1) {
+      const int apart = coordinates[1] - coordinates[0];
+      for (size_t i = 2; i < coordinates.size(); ++i) {
+        regular &= coordinates[i] - coordinates[i - 1] == apart;
+      }
+      // Neighbours do not reach each other around the ring.
+      regular &= !ports_->closes || 2 * apart <= length;
+      grid_.push_back(
+          {count, !ports_->closes || apart * count != length, apart});
+    }
     box_.push_back(std::move(coordinates));
   }
-  if (product != ranks()) {
-    box_.clear();
-  } else if (rings) {
-    rings_ = std::move(whole);
-  }
+  if (product != ranks()) box_.clear();
+  if (product != ranks() || !regular) grid_.clear();
 }
 
 }  // namespace orrery

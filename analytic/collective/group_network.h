@@ -62,8 +62,18 @@ class GroupNetwork {
   // The coordinates of the members along each side of the grid, if the group
   // is on one and holds every combination of them; else empty.
   const std::vector<std::vector<int>>& box() const { return box_; }
-  // Sides of the box of whole rings that the group fills; empty: none.
-  const std::vector<int>& rings() const { return rings_; }
+  // The sides of the box, those of one member left out, where neighbours are
+  // everywhere as far from each other; empty: none.
+  struct Side {
+    int members = 1;
+    // A line with two ends rather than a ring.
+    bool open = false;
+    // Links between neighbours.
+    int hops = 1;
+  };
+  const std::vector<Side>& grid() const { return grid_; }
+  // The members along each side, if all sides close to rings; else empty.
+  std::vector<int> rings() const;
 
  private:
   void FindIslands();
@@ -87,7 +97,7 @@ class GroupNetwork {
   double most_pairs_on_leaf_ = 0;
   double most_pairs_crowded_ = 0;
   std::vector<std::vector<int>> box_;
-  std::vector<int> rings_;
+  std::vector<Side> grid_;
 };
 
 }  // namespace orrery

@@ -60,10 +60,11 @@ absl::StatusOr<std::optional<ExpertExchange>> ReadExpertExchange(
   const std::string algorithm =
       arguments.Get("algorithm").value_or("hierarchical");
   if (algorithm != "hierarchical" && algorithm != "direct") {
-    return absl::InvalidArgumentError(fmt::format(
-        "--algorithm '{}': {} takes hierarchical (a token once per node) or "
-        "direct (every copy by itself)",
-        algorithm.substr(0, 40), op));
+    return absl::InvalidArgumentError(
+        fmt::format("--algorithm '{}': {} takes hierarchical (a token once per "
+                    "node and chip) or "
+                    "direct (every copy by itself)",
+                    algorithm.substr(0, 40), op));
   }
   ExpertExchange exchange;
   exchange.traffic.experts = static_cast<int>(experts);

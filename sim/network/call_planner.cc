@@ -31,7 +31,8 @@ CallPlanner::CallPlanner(const Network& network, PlannerOptions options)
       router_(std::make_unique<Router>(network.graph(), network.routing())),
       placer_(network, *router_),
       schedules_(network.resources(), *router_,
-                 {SegmentsOf(options_), options_.arbitration}) {}
+                 {SegmentsOf(options_), options_.arbitration,
+                  options_.fidelity == Fidelity::kStepped}) {}
 
 absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
     const CollectiveCall& call, const GroupPlacement& placement) const {
@@ -53,51 +54,66 @@ absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
   }
   if (options_.algorithm) return std::vector{*options_.algorithm};
   std::vector<CollectiveAlgorithm> applicable =
-      Applicable(call.kind, placement.layout);
+      Applicable(call.kind, placement.layout, schedules_.detail());
   std::erase_if(applicable, lacks_switches);
   return network_.library().Offered(call.kind, applicable,
                                     !placement.tree_switches.empty());
 }
 
-absl::StatusOr<CallPlanner::Choice> CallPlanner::Cheapest(
-    const CollectiveCall& call) {
+absl::Status CallPlanner::Consider(const CollectiveCall& call,
+                                   std::optional<Choice>& best,
+                                   absl::Status& why_not) {
   const CollectiveLibrary& library = network_.library();
   const GroupPlacement placement = placer_.Place(call.kind, call.chips);
   ASSIGN_OR_RETURN(const std::vector<CollectiveAlgorithm> algorithms,
                    Algorithms(call, placement));
-  std::optional<Choice> best;
-  absl::Status why_not;
   for (CollectiveAlgorithm algorithm : algorithms) {
     const ScheduleCache::Entry& entry =
         schedules_.Find(call, algorithm, call.chips, placement);
     if (!entry.status.ok()) {
       why_not = entry.status;
       if (absl::IsFailedPrecondition(why_not) && !options_.algorithm &&
-          entry.schedule.switches == 0) {
+          entry.schedule->switches == 0) {
         return why_not;  // chips are cut off: no algorithm can help
       }
       continue;
     }
     const RoutedSchedule& routed = *entry.routed;
-    for (const ProtocolPair& protocols :
-         library.Protocols({routed.schedule().kind, algorithm,
-                            routed.routes().touches(Tier::kScaleUp),
-                            routed.routes().touches(Tier::kScaleOut)},
-                           options_.protocol)) {
+    for (const ProtocolPair& protocols : library.Protocols(
+             {routed.schedule().kind, algorithm, routed.touches(Tier::kScaleUp),
+              routed.touches(Tier::kScaleOut)},
+             options_.protocol)) {
       CollectivePlan plan(routed, protocols, call.bytes, network_.resources());
       const CallOverhead overhead = library.Overhead(
           call.kind, call.bytes, call.chips.size(), protocols, plan.WireTime());
       const Duration solo = plan.SoloTime(overhead);
       if (best && best->solo <= solo) continue;
-      best.emplace(
-          Choice{algorithm, protocols, overhead, solo, std::move(plan)});
+      best.emplace(Choice{call.kind, algorithm, protocols, overhead, solo,
+                          std::move(plan)});
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CallPlanner::Choice> CallPlanner::Cheapest(
+    const CollectiveCall& call) {
+  std::optional<Choice> best;
+  absl::Status why_not;
+  RETURN_IF_ERROR(Consider(call, best, why_not));
+  const bool rooted = call.kind == CommunicationKind::kBroadcast ||
+                      call.kind == CommunicationKind::kReduce;
+  if (rooted && !options_.algorithm) {
+    // Everybody adds up, with nothing from all but the root, or for nobody but
+    // the root.
+    CollectiveCall all = call;
+    all.kind = CommunicationKind::kAllReduce;
+    RETURN_IF_ERROR(Consider(all, best, why_not));
   }
   if (best) return *std::move(best);
   if (!why_not.ok()) return why_not;
   return absl::InvalidArgumentError(fmt::format(
       "{} over {} chips: no algorithm and protocol of {} applies{}",
-      NameOf(call.kind), call.chips.size(), library.name(),
+      NameOf(call.kind), call.chips.size(), network_.library().name(),
       options_.protocol ? fmt::format(" with protocol '{}'", *options_.protocol)
                         : ""));
 }
@@ -112,10 +128,12 @@ absl::StatusOr<PlanSteps> CallPlanner::StepsOf(const CollectiveCall& call,
         "message by message every group must be simulated; use fidelity FLUID "
         "or --fold=off");
   }
+  CollectiveCall run = call;
+  run.kind = choice.kind;
   std::vector<const PhaseLoads*> replicas;
   for (const std::vector<VertexId>& replica : call.replicas) {
     const ScheduleCache::Entry& entry = schedules_.Find(
-        call, choice.algorithm, replica, placer_.Place(call.kind, replica));
+        run, choice.algorithm, replica, placer_.Place(run.kind, replica));
     RETURN_IF_ERROR(entry.status);
     replicas.push_back(&entry.routed->loads());
   }

@@ -3,7 +3,8 @@
 //
 // For a call (what, how many bytes, which chips) it picks algorithm and
 // protocol by modelled cost, as NCCL does, unless they are given, and turns
-// them into steps over the network's resources:
+// them into steps over the network's resources. A broadcast or reduce may be
+// run as the all-reduce that contains it.
 //
 //   CallPlanner planner(network, {.fidelity = Fidelity::kFluid});
 //   ASSIGN_OR_RETURN(const PlannedCall call,
@@ -67,6 +68,7 @@ class CallPlanner {
 
  private:
   struct Choice {
+    CommunicationKind kind;  // of the schedule
     CollectiveAlgorithm algorithm;
     ProtocolPair protocols;
     CallOverhead overhead;
@@ -77,6 +79,10 @@ class CallPlanner {
   absl::StatusOr<std::vector<CollectiveAlgorithm>> Algorithms(
       const CollectiveCall& call, const GroupPlacement& placement) const;
   absl::StatusOr<Choice> Cheapest(const CollectiveCall& call);
+  // Puts the cheapest way to run `call` in `best` if it is cheaper; else says
+  // in `why_not` why there is none.
+  absl::Status Consider(const CollectiveCall& call, std::optional<Choice>& best,
+                        absl::Status& why_not);
   // With the load of all groups that the call stands for.
   absl::StatusOr<PlanSteps> StepsOf(const CollectiveCall& call,
                                     const Choice& choice);

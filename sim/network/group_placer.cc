@@ -1,5 +1,7 @@
 #include "sim/network/group_placer.h"
 
+#include <algorithm>
+
 namespace orrery {
 
 GroupPlacement GroupPlacer::Place(CommunicationKind kind,
@@ -22,12 +24,17 @@ GroupPlacement GroupPlacer::Place(CommunicationKind kind,
       placement.tree_switches = found->second->switches;
     }
   }
-  if (kind == CommunicationKind::kPointToPoint ||
-      kind == CommunicationKind::kBroadcast ||
-      kind == CommunicationKind::kReduce) {
+  if (kind == CommunicationKind::kPointToPoint) {
+    // Who sends to whom is the order of the call.
     placement.chips.assign(chips.begin(), chips.end());
-    placement.layout.island_size = 0;
-    placement.layout.grid.clear();
+    placement.layout = {.ranks = placement.layout.ranks};
+  }
+  if (kind == CommunicationKind::kBroadcast ||
+      kind == CommunicationKind::kReduce) {
+    placement.layout.root =
+        static_cast<int32_t>(std::lower_bound(placement.chips.begin(),
+                                              placement.chips.end(), chips[0]) -
+                             placement.chips.begin());
   }
   return placement;
 }

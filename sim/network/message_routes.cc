@@ -130,7 +130,7 @@ Pairs PairsOf(const Schedule& schedule, const Participants& who) {
           result.pairs[static_cast<size_t>(found->second)].demand;
       if (demand < 0) continue;
       result.demands[static_cast<size_t>(demand)].bytes +=
-          schedule.ShareOf(m, round) * round.repeat;
+          schedule.TotalShareOf(m, round);
     }
   }
   return result;
@@ -138,9 +138,8 @@ Pairs PairsOf(const Schedule& schedule, const Participants& who) {
 
 }  // namespace
 
-Duration StepLatency(const MessageRoutes::Route& route,
-                     const ProtocolPair& protocols) {
-  return std::max(protocols.of(route.tier).step_latency, route.latency);
+Duration StepLatency(Tier tier, Duration links, const ProtocolPair& protocols) {
+  return std::max(protocols.of(tier).step_latency, links);
 }
 
 absl::StatusOr<MessageRoutes> MessageRoutes::Find(
@@ -197,11 +196,6 @@ absl::StatusOr<MessageRoutes> MessageRoutes::Find(
     }
   }
   return result;
-}
-
-bool MessageRoutes::touches(Tier tier) const {
-  return std::any_of(routes_.begin(), routes_.end(),
-                     [&](const Route& route) { return route.tier == tier; });
 }
 
 std::vector<ResourceUse> MessageRoutes::uses(size_t message) const {

@@ -48,8 +48,6 @@ class MessageRoutes {
   absl::Span<const std::vector<ResourceUse>> middles() const {
     return middles_;
   }
-  bool touches(Tier tier) const;
-
   // What a message puts on resources per byte, in the order of ids; the same by
   // port, empty if ports do not count.
   std::vector<ResourceUse> uses(size_t message) const;
@@ -68,7 +66,10 @@ class MessageRoutes {
 };
 
 // The latency of one message: the library's step, or the links' own if longer.
-Duration StepLatency(const MessageRoutes::Route& route,
-                     const ProtocolPair& protocols);
+Duration StepLatency(Tier tier, Duration links, const ProtocolPair& protocols);
+inline Duration StepLatency(const MessageRoutes::Route& route,
+                            const ProtocolPair& protocols) {
+  return StepLatency(route.tier, route.latency, protocols);
+}
 
 }  // namespace orrery

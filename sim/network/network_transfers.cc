@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,14 +78,25 @@ absl::StatusOr<Transfers> PlanTransfers(
   CHECK_EQ(groups.size(), program.groups().size());
   Transfers transfers;
   std::vector<PlanSteps> plans;
-  plans.reserve(program.calls().size());
+  std::vector<std::string> names;  // of each plan
+  // Calls of one group that ask for the same have one plan.
+  std::map<std::tuple<GroupId, CommunicationKind, CallShape, Bytes>, size_t>
+      known;
+  IdVector<CallId, size_t> plan_of;
   for (CallId id : program.calls().ids()) {
     const Call& call = program.calls()[id];
-    ASSIGN_OR_RETURN(PlannedCall planned,
-                     planner.Plan(CallOf(call, groups[call.group], traffic)));
-    plans.push_back(std::move(planned.plan));
-    transfers.algorithms.Add(
-        fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));
+    const auto [found, is_new] = known.try_emplace(
+        {call.group, call.what.kind, call.what.shape, call.what.bytes},
+        plans.size());
+    if (is_new) {
+      ASSIGN_OR_RETURN(PlannedCall planned,
+                       planner.Plan(CallOf(call, groups[call.group], traffic)));
+      plans.push_back(std::move(planned.plan));
+      names.push_back(
+          fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));
+    }
+    plan_of.Add(found->second);
+    transfers.algorithms.Add(names[found->second]);
   }
   const Arbitration arbitration = planner.options().arbitration;
   IdVector<ResourceId, std::vector<ResourceId>> merged;
@@ -93,12 +105,13 @@ absl::StatusOr<Transfers> PlanTransfers(
                      &merged, arbitration);
   transfers.arbitration = arbitration;
   DescribeResources(network, merged, transfers);
+  std::vector<PlanId> ids;
   for (const PlanSteps& plan : plans) {
-    transfers.plan_of_call.Add(
-        plan.orders.empty()
-            ? transfers.plans.AddChain(plan.steps)
-            : transfers.plans.AddGraph(plan.steps, plan.orders));
+    ids.push_back(plan.orders.empty()
+                      ? transfers.plans.AddChain(plan.steps)
+                      : transfers.plans.AddGraph(plan.steps, plan.orders));
   }
+  for (const size_t plan : plan_of) transfers.plan_of_call.Add(ids[plan]);
   return transfers;
 }
 

@@ -19,7 +19,7 @@ void ForEachMessage(const Schedule& schedule, const Phase& phase, Visit visit) {
     for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
       const auto message = static_cast<size_t>(i);
       const double share =
-          schedule.ShareOf(schedule.messages[message], round) * round.repeat;
+          schedule.TotalShareOf(schedule.messages[message], round);
       if (share > 0) visit(message, share);
     }
   }
@@ -47,14 +47,21 @@ class LoadSums {
 }  // namespace
 
 PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
+                       absl::Span<const ExchangeRoutes> exchanges,
                        size_t resources) {
-  AddResources(schedule, routes, resources);
+  AddResources(schedule, routes, exchanges, resources);
   if (routes.by_port()) AddPorts(schedule, routes);
 }
 
 void PhaseLoads::AddResources(const Schedule& schedule,
-                              const MessageRoutes& routes, size_t resources) {
-  LoadSums sums(schedule.messages.size(), resources);
+                              const MessageRoutes& routes,
+                              absl::Span<const ExchangeRoutes> exchanges,
+                              size_t resources) {
+  size_t touching = schedule.messages.size();
+  for (const ExchangeRoutes& exchange : exchanges) {
+    touching += exchange.loads.size();
+  }
+  LoadSums sums(touching, resources);
   std::vector<ResourceId> touched;
   const auto add = [&](ResourceId id, Tier tier, double share, double flows) {
     TierShares& shares = sums.of(id);
@@ -64,9 +71,12 @@ void PhaseLoads::AddResources(const Schedule& schedule,
   };
   // A middle has the tier of the routes that use it.
   const absl::Span<const std::vector<ResourceUse>> middles = routes.middles();
-  std::vector<double> through(middles.size(), 0);
-  std::vector<double> flows(middles.size(), 0);
-  std::vector<Tier> tiers(middles.size(), Tier::kScaleUp);
+  struct Passing {
+    double share = 0;
+    double flows = 0;
+    Tier tier = Tier::kScaleUp;
+  };
+  std::vector<Passing> through(middles.size());
   std::vector<int32_t> used;
   for (const Phase& phase : schedule.phases) {
     touched.clear();
@@ -78,22 +88,36 @@ void PhaseLoads::AddResources(const Schedule& schedule,
       }
       if (route.middle < 0) return;
       const auto middle = static_cast<size_t>(route.middle);
-      if (through[middle] == 0) used.push_back(route.middle);
-      tiers[middle] = route.tier;
-      through[middle] += share;
-      flows[middle] += 1;
+      if (through[middle].share == 0) used.push_back(route.middle);
+      through[middle].tier = route.tier;
+      through[middle].share += share;
+      through[middle].flows += 1;
     });
     std::sort(used.begin(), used.end());
     for (int32_t place : used) {
       const auto middle = static_cast<size_t>(place);
       for (const ResourceUse& use : middles[middle]) {
-        add(use.resource, tiers[middle], through[middle] * use.weight,
-            flows[middle] * use.weight);
+        add(use.resource, through[middle].tier,
+            through[middle].share * use.weight,
+            through[middle].flows * use.weight);
       }
-      through[middle] = 0;
-      flows[middle] = 0;
+      through[middle] = {};
+    }
+    for (int32_t i = phase.rounds_begin; i < phase.rounds_end; ++i) {
+      const auto round = static_cast<size_t>(i);
+      if (!schedule.rounds[round].exchange) continue;
+      const double share = schedule.rounds[round].exchange->share;
+      // Every pair is a flow, and sends one unit.
+      for (const ResourceLoad& load : exchanges[round].loads) {
+        const TierShares& pairs = load.shares;
+        add(load.resource, Tier::kScaleUp, share * pairs.scale_up,
+            pairs.scale_up);
+        add(load.resource, Tier::kScaleOut, share * pairs.scale_out,
+            pairs.scale_out);
+      }
     }
     std::sort(touched.begin(), touched.end());
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     std::vector<ResourceLoad>& loads = loads_.emplace_back();
     loads.reserve(touched.size());
     for (ResourceId id : touched) {

@@ -8,36 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "sim/network/exchange_routes.h"
 #include "sim/network/message_routes.h"
+#include "sim/network/resource_load.h"
 #include "sim/sharing/transfer_plan.h"
 #include "topology/collectives/collective.h"
 
 namespace orrery {
-
-// A load of one segment of a phase: the call's bytes times this, per tier,
-// before any protocol's efficiency; and how many messages carry it at a time.
-struct TierShares {
-  double scale_up = 0;
-  double scale_out = 0;
-  double flows = 0;
-  double& of(Tier tier) {
-    return tier == Tier::kScaleUp ? scale_up : scale_out;
-  }
-  bool empty() const { return scale_up == 0 && scale_out == 0; }
-  TierShares& operator+=(const TierShares& other) {
-    scale_up += other.scale_up;
-    scale_out += other.scale_out;
-    flows += other.flows;
-    return *this;
-  }
-};
-
-struct ResourceLoad {
-  ResourceId resource;
-  TierShares shares;
-  ResourceId key() const { return resource; }
-  void operator+=(const ResourceLoad& other) { shares += other.shares; }
-};
 
 // The same of a resource and the port its bytes come in by.
 struct PortLoad {
@@ -50,9 +27,10 @@ struct PortLoad {
 
 class PhaseLoads {
  public:
-  // `resources`: how many there are. Cost: O(messages + resources).
+  // `exchanges`: those of each round. `resources`: how many there are. Cost:
+  // O(messages + resources).
   PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
-             size_t resources);
+             absl::Span<const ExchangeRoutes> exchanges, size_t resources);
 
   // Requires: the same schedule, for another group.
   void Add(const PhaseLoads& other);
@@ -69,6 +47,7 @@ class PhaseLoads {
 
  private:
   void AddResources(const Schedule& schedule, const MessageRoutes& routes,
+                    absl::Span<const ExchangeRoutes> exchanges,
                     size_t resources);
   void AddPorts(const Schedule& schedule, const MessageRoutes& routes);
 

@@ -3,35 +3,78 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "sim/network/exchange_routes.h"
 
 namespace orrery {
 
 absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
     const Schedule& schedule, const GroupPlacement& placement,
-    const NetworkResources& resources, Router& router,
-    Arbitration arbitration) {
-  ASSIGN_OR_RETURN(
-      MessageRoutes routes,
-      MessageRoutes::Find(schedule, placement, resources, router, arbitration));
-  PhaseLoads loads(schedule, routes, resources.capacities().size());
-  return RoutedSchedule(schedule, placement.chips, std::move(routes),
-                        std::move(loads));
+    const NetworkResources& resources, Router& router, const Options& options) {
+  ASSIGN_OR_RETURN(MessageRoutes routes,
+                   MessageRoutes::Find(schedule, placement, resources, router,
+                                       options.arbitration));
+  std::vector<std::vector<LatencyTerm>> latencies;
+  std::vector<ExchangeRoutes> exchanges(schedule.rounds.size());
+  for (size_t i = 0; i < schedule.rounds.size(); ++i) {
+    const Round& round = schedule.rounds[i];
+    std::vector<LatencyTerm>& terms = latencies.emplace_back();
+    const auto count = [&](Tier tier, Duration latency, int64_t messages) {
+      const auto same = std::find_if(
+          terms.begin(), terms.end(), [&](const LatencyTerm& term) {
+            return term.tier == tier && term.latency == latency;
+          });
+      if (same == terms.end()) {
+        terms.push_back({tier, latency, messages});
+      } else {
+        same->messages += messages;
+      }
+    };
+    for (int32_t m = round.messages_begin; m < round.messages_end; ++m) {
+      const MessageRoutes::Route& route = routes.of(static_cast<size_t>(m));
+      count(route.tier, route.latency, 1);
+    }
+    if (!round.exchange) continue;
+    ASSIGN_OR_RETURN(
+        exchanges[i],
+        FindExchange(placement.chips, *round.exchange, resources, router));
+    for (const ExchangeRoutes::Slowest& slowest : exchanges[i].slowest) {
+      count(slowest.tier, slowest.latency, 1);
+    }
+  }
+  RoutedSchedule result(
+      schedule, placement.chips,
+      PhaseLoads(schedule, routes, exchanges, resources.capacities().size()));
+  result.latencies_ = std::move(latencies);
+  if (options.keep_routes) result.routes_ = std::move(routes);
+  return result;
+}
+
+bool RoutedSchedule::touches(Tier tier) const {
+  for (const std::vector<LatencyTerm>& round : latencies_) {
+    for (const LatencyTerm& term : round) {
+      if (term.tier == tier) return true;
+    }
+  }
+  return false;
 }
 
 Duration RoutedSchedule::Latency(size_t phase,
                                  const ProtocolPair& protocols) const {
   Duration longest{};
-  for (const Round& round : schedule_->rounds_of(schedule_->phases[phase])) {
+  const Phase& rounds = schedule_->phases[phase];
+  for (int32_t i = rounds.rounds_begin; i < rounds.rounds_end; ++i) {
+    const Round& round = schedule_->rounds[static_cast<size_t>(i)];
     Duration slowest{};
     double sum = 0;
-    for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
-      const Duration one =
-          StepLatency(routes_.of(static_cast<size_t>(i)), protocols);
+    int64_t messages = 0;
+    for (const LatencyTerm& term : latencies_[static_cast<size_t>(i)]) {
+      const Duration one = StepLatency(term.tier, term.latency, protocols);
       slowest = std::max(slowest, one);
-      sum += ToSeconds(one);
+      sum += ToSeconds(one) * static_cast<double>(term.messages);
+      messages += term.messages;
     }
     // A chunk that goes round a ring meets every hop in turn.
-    const double mean = sum / (round.messages_end - round.messages_begin);
+    const double mean = messages > 0 ? sum / static_cast<double>(messages) : 0;
     longest =
         std::max(longest, round.repeat == 1 ? slowest
                                             : FromSeconds(mean * round.repeat));

@@ -1,5 +1,7 @@
 #include "sim/network/schedule_cache.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -23,30 +25,55 @@ ExpertTraffic InOrder(const ExpertTraffic& traffic,
   return result;
 }
 
-absl::StatusOr<Schedule> ScheduleOf(const CollectiveCall& call,
-                                    CollectiveAlgorithm algorithm,
-                                    absl::Span<const VertexId> chips,
-                                    const GroupPlacement& placement,
-                                    int32_t segments) {
-  switch (call.shape) {
-    case CallShape::kTokensToExperts:
-    case CallShape::kTokensFromExperts:
-      return ExpertSchedule(placement.layout,
-                            InOrder(*call.traffic, chips, placement.chips),
-                            call.shape);
-    case CallShape::kAroundTheRing:
-      // Of two, each sends to the other; more than two always do it so.
-      if (chips.size() == 2) {
-        return TrafficSchedule(2, {0, 1, 1, 0});
-      }
-      break;
-    case CallShape::kEven:
-      break;
-  }
-  return MakeSchedule(call.kind, algorithm, placement.layout, segments);
+// Tokens are sent pair by pair, or along rails and inside islands.
+absl::Status CheckTokenPairs(const GroupLayout& layout,
+                             const ExpertTraffic& traffic) {
+  const int64_t n = layout.ranks;
+  const int64_t g = layout.island_size;
+  const bool islands = traffic.by_island && g > 1 && g < n;
+  const int64_t messages = n * (islands ? n / g + g : n);
+  if (messages <= kMostListed) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "tokens to experts on {} ranks: {} messages would have to be listed, "
+      "more than {}",
+      n, messages, kMostListed));
 }
 
 }  // namespace
+
+Detail ScheduleCache::detail() const {
+  // An adaptive router looks at all messages, a port at where each comes from.
+  return options_.by_message ||
+                 options_.arbitration == Arbitration::kPortFair ||
+                 router_.routing() == Routing::kAdaptive
+             ? Detail::kMessages
+             : Detail::kAmounts;
+}
+
+absl::StatusOr<const Schedule*> ScheduleCache::ScheduleOf(
+    const CollectiveCall& call, CollectiveAlgorithm algorithm,
+    absl::Span<const VertexId> chips, const GroupPlacement& placement) {
+  if (MovesTokens(call.shape)) {
+    RETURN_IF_ERROR(CheckTokenPairs(placement.layout, *call.traffic));
+    return &others_.emplace_back(ExpertSchedule(
+        placement.layout, InOrder(*call.traffic, chips, placement.chips),
+        call.shape));
+  }
+  // Of two, each sends to the other; more than two always do it so.
+  if (call.shape == CallShape::kAroundTheRing && chips.size() == 2) {
+    return &others_.emplace_back(TrafficSchedule(2, {0, 1, 1, 0}));
+  }
+  const GroupLayout& layout = placement.layout;
+  LayoutKey key = {call.kind,          algorithm,          layout.ranks,
+                   layout.island_size, layout.root,        layout.grid,
+                   layout.open_sides,  layout.tree_parents};
+  const auto found = by_layout_.find(key);
+  if (found != by_layout_.end()) return &found->second;
+  ASSIGN_OR_RETURN(
+      Schedule schedule,
+      MakeSchedule(call.kind, algorithm, layout, options_.segments, detail()));
+  return &by_layout_.emplace(std::move(key), std::move(schedule)).first->second;
+}
 
 const ScheduleCache::Entry& ScheduleCache::Find(
     const CollectiveCall& call, CollectiveAlgorithm algorithm,
@@ -57,16 +84,18 @@ const ScheduleCache::Entry& ScheduleCache::Find(
     CHECK(*call.traffic == *traffic_) << "a second traffic in one run";
   }
   std::unique_ptr<const Entry>& cached =
-      entries_[{call.kind, algorithm, call.shape, placement.chips}];
+      entries_[{call.kind, algorithm, call.shape, placement.layout.root,
+                placement.chips}];
   if (cached != nullptr) return *cached;
   auto entry = std::make_unique<Entry>();
-  absl::StatusOr<Schedule> schedule =
-      ScheduleOf(call, algorithm, chips, placement, options_.segments);
+  const absl::StatusOr<const Schedule*> schedule =
+      ScheduleOf(call, algorithm, chips, placement);
   entry->status = schedule.status();
   if (schedule.ok()) {
-    entry->schedule = *std::move(schedule);
-    absl::StatusOr<RoutedSchedule> routed = RoutedSchedule::Make(
-        entry->schedule, placement, resources_, router_, options_.arbitration);
+    entry->schedule = *schedule;
+    absl::StatusOr<RoutedSchedule> routed =
+        RoutedSchedule::Make(**schedule, placement, resources_, router_,
+                             {options_.arbitration, options_.by_message});
     entry->status = routed.status();
     if (routed.ok()) entry->routed = *std::move(routed);
   }

@@ -2,12 +2,15 @@
 // ScheduleCache: routed schedules, each made once.
 //
 // Calls of the same group by the same algorithm differ in bytes only: the
-// schedule and its routes are found the first time and kept. Entries stay where
-// they are as long as the cache lives. One per run, not shared between threads.
+// schedule and its routes are found the first time and kept; groups that lie
+// alike share the schedule. Entries stay where they are as long as the cache
+// lives. One per run, not shared between threads.
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/status.h>
 #include <absl/types/span.h>
 
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -27,11 +30,13 @@ class ScheduleCache {
   struct Options {
     int32_t segments;  // of pipelined schedules
     Arbitration arbitration;
+    // Whether messages are simulated one by one, and their routes kept.
+    bool by_message;
   };
   // A schedule on the machine, or why there is none.
   struct Entry {
     absl::Status status;
-    Schedule schedule;
+    const Schedule* schedule = nullptr;    // null if there is none anywhere
     std::optional<RoutedSchedule> routed;  // set if `status` is ok
   };
 
@@ -39,6 +44,9 @@ class ScheduleCache {
   ScheduleCache(const NetworkResources& resources, Router& router,
                 Options options)
       : resources_(resources), router_(router), options_(options) {}
+
+  // How much of a schedule the network needs to see.
+  Detail detail() const;
 
   // The schedule of `call` by `algorithm` among `chips`, its own or those of a
   // replica, which are placed as `placement` says. Requires: all calls that
@@ -52,19 +60,40 @@ class ScheduleCache {
     CommunicationKind kind;
     CollectiveAlgorithm algorithm;
     CallShape shape;
+    int32_t root;
     std::vector<VertexId> chips;  // as placed
     friend bool operator==(const Key&, const Key&) = default;
     template <class H>
     friend H AbslHashValue(H h, const Key& key) {
       return H::combine(std::move(h), key.kind, key.algorithm, key.shape,
-                        key.chips);
+                        key.root, key.chips);
     }
   };
+
+  // Schedules depend on how a group lies, not on where.
+  struct LayoutKey {
+    CommunicationKind kind;
+    CollectiveAlgorithm algorithm;
+    int32_t ranks;
+    int32_t island_size;
+    int32_t root;
+    std::vector<int32_t> grid;
+    std::vector<bool> open_sides;
+    std::vector<int32_t> tree_parents;
+    auto operator<=>(const LayoutKey&) const = default;
+  };
+  absl::StatusOr<const Schedule*> ScheduleOf(const CollectiveCall& call,
+                                             CollectiveAlgorithm algorithm,
+                                             absl::Span<const VertexId> chips,
+                                             const GroupPlacement& placement);
 
   const NetworkResources& resources_;
   Router& router_;
   Options options_;
   std::optional<ExpertTraffic> traffic_;  // of all calls that move tokens
+  // At fixed addresses: entries refer to them.
+  std::map<LayoutKey, Schedule> by_layout_;
+  std::deque<Schedule> others_;
   absl::flat_hash_map<Key, std::unique_ptr<const Entry>> entries_;
 };
 

@@ -11,7 +11,9 @@ namespace {
 int64_t MessageCount(const Schedule& schedule) {
   int64_t count = 0;
   for (const Round& round : schedule.rounds) {
-    count += int64_t{round.messages_end - round.messages_begin} * round.repeat;
+    for (const Message& message : schedule.messages_of(round)) {
+      count += message.times;
+    }
   }
   return count * schedule.segments;
 }
@@ -63,6 +65,7 @@ class Expander {
         Frontier after(frontier.size());
         for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
           const Message& m = schedule_.messages[static_cast<size_t>(i)];
+          if (repeat < m.first || repeat >= m.first + m.times) continue;
           const size_t source = static_cast<size_t>(m.source);
           const size_t destination = static_cast<size_t>(m.destination);
           Join(ready[source]);
@@ -79,7 +82,10 @@ class Expander {
         }
         if (repeat + 1 == round.repeat) {
           for (size_t r = 0; r < after.size(); ++r) {
-            done[r].insert(done[r].end(), after[r].begin(), after[r].end());
+            // Or what it did last.
+            const auto& last =
+                after[r].empty() && repeat > 0 ? ready[r] : after[r];
+            done[r].insert(done[r].end(), last.begin(), last.end());
           }
         } else {
           // Who had nothing to do goes on waiting for what it had.

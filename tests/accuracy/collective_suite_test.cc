@@ -28,6 +28,34 @@ TEST(CollectiveMeasurements, ColumnsAreFoundByNameAndOthersIgnored) {
   EXPECT_DOUBLE_EQ(read.rows[0].seconds, 20e-6);
 }
 
+// What a row says it ran by is what is predicted; a text that says nothing
+// known refuses the row.
+TEST(CollectiveSuite, ARowIsPredictedByTheAlgorithmItNames) {
+  const auto predicted = [](const std::string& algo, const std::string& bytes) {
+    const AccuracyTable table = PredictCollectives(
+        ReadCollectiveMeasurements(
+            Table("collective,num_gpus,size_bytes,time_us,system,algo\n"
+                  "all_reduce,8," +
+                  bytes + ",4000,dgx_h100_ib400,\"" + algo + "\"\n"),
+            Table(kSystems)),
+        "rows");
+    if (table.rows().empty()) return std::string("refused");
+    return std::get<MeasuredCollective>(table.rows()[0].facts).algorithm;
+  };
+  for (const std::string& bytes : {"16384", "1048576", "1000000000"}) {
+    for (const char* ring : {"Ring", "ring", "RING (stated)"}) {
+      EXPECT_THAT(predicted(ring, bytes), HasSubstr("ring/")) << bytes;
+    }
+    EXPECT_EQ(predicted("Ring/LL", bytes), "ring/LL");
+    EXPECT_THAT(predicted("Tree", bytes), HasSubstr("double_binary_tree/"));
+    EXPECT_THAT(predicted("NVLS (stated)", bytes), HasSubstr("nvls/"));
+    EXPECT_EQ(predicted("Ring/LL <=1MiB, NVLS above", bytes).substr(0, 4),
+              bytes == "1000000000" ? "nvls" : "ring");
+    EXPECT_EQ(predicted("magic", bytes), "refused");
+    EXPECT_EQ(predicted("Ring/Carrier pigeon", bytes), "refused");
+  }
+}
+
 // 7/8 of 8 GB at 350 GB/s of bus bandwidth are 20 ms.
 TEST(CollectiveMeasurements, ABandwidthStandsInForATime) {
   const CollectiveMeasurements read = ReadCollectiveMeasurements(

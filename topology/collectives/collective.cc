@@ -58,26 +58,45 @@ void ScheduleBuilder::BeginRound(int32_t repeat, int32_t shift, int32_t base,
   CHECK(!schedule_.phases.empty() && repeat >= 1);
   const int32_t messages = static_cast<int32_t>(schedule_.messages.size());
   schedule_.rounds.push_back({messages, messages, repeat, shift, base,
-                              modulus == 0 ? schedule_.chunks : modulus});
+                              modulus == 0 ? schedule_.chunks : modulus,
+                              std::nullopt});
   ++schedule_.phases.back().rounds_end;
+}
+
+void ScheduleBuilder::AddExchange(const RankExchange& exchange, bool streams) {
+  CHECK_GE(exchange.block, 1);
+  BeginPhase(streams);
+  BeginRound();
+  schedule_.rounds.back().exchange = exchange;
 }
 
 void ScheduleBuilder::Send(int32_t source, int32_t destination,
                            absl::Span<const ChunkRange> ranges, bool reduces) {
+  CHECK(!schedule_.rounds.empty());
+  SendIn(0, schedule_.rounds.back().repeat, source, destination, ranges,
+         reduces);
+}
+
+void ScheduleBuilder::SendIn(int32_t first, int32_t times, int32_t source,
+                             int32_t destination,
+                             absl::Span<const ChunkRange> ranges,
+                             bool reduces) {
   CHECK(source != destination && !ranges.empty());
   CHECK(!schedule_.rounds.empty());
+  CHECK(first >= 0 && times >= 1 &&
+        first + times <= schedule_.rounds.back().repeat);
   const int32_t begin = static_cast<int32_t>(schedule_.ranges.size());
   schedule_.ranges.insert(schedule_.ranges.end(), ranges.begin(), ranges.end());
   schedule_.messages.push_back({source, destination, begin,
                                 static_cast<int32_t>(schedule_.ranges.size()),
-                                reduces});
+                                reduces, first, times});
   ++schedule_.rounds.back().messages_end;
 }
 
 absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
                                       CollectiveAlgorithm algorithm,
                                       const GroupLayout& layout,
-                                      int32_t segments) {
+                                      int32_t segments, Detail detail) {
   const auto refuse = [&](std::string_view why) {
     return absl::InvalidArgumentError(
         fmt::format("{} by {} over {} ranks: {}", NameOf(kind),
@@ -88,7 +107,10 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
   if (layout.island_size > 0 && layout.ranks % layout.island_size != 0) {
     return refuse("islands are not equally filled");
   }
-  const ScheduleRequest request = {kind, layout, segments};
+  if (layout.root < 0 || layout.root >= layout.ranks) {
+    return refuse("the root is none of them");
+  }
+  const ScheduleRequest request = {kind, layout, segments, detail};
   absl::StatusOr<Schedule> schedule = [&]() -> absl::StatusOr<Schedule> {
     switch (algorithm) {
       case CollectiveAlgorithm::kRing:
@@ -115,6 +137,10 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
         return ChainSchedule(request);
       case CollectiveAlgorithm::kTorusBucket:
         return TorusBucketSchedule(request);
+      case CollectiveAlgorithm::kGrid:
+        return GridSchedule(request);
+      case CollectiveAlgorithm::kShardRing:
+        return ShardRingSchedule(request);
       case CollectiveAlgorithm::kSwing:
         return SwingSchedule(request);
       case CollectiveAlgorithm::kHierarchical:
@@ -129,15 +155,17 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
     return absl::InternalError("no such algorithm");
   }();
   if (!schedule.ok()) return refuse(std::string(schedule.status().message()));
+  schedule->root = layout.root;
   return schedule;
 }
 
 std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
-                                            const GroupLayout& layout) {
+                                            const GroupLayout& layout,
+                                            Detail detail) {
   std::vector<CollectiveAlgorithm> algorithms;
   for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
     const auto algorithm = static_cast<CollectiveAlgorithm>(i);
-    if (Applies(algorithm, {kind, layout, 1}).ok()) {
+    if (Applies(algorithm, {kind, layout, 1, detail}).ok()) {
       algorithms.push_back(algorithm);
     }
   }

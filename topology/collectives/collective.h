@@ -11,7 +11,8 @@
 // shifted, as a ring does. A participant starts its messages of a phase when
 // its own messages, sent and received, of the phases before are done; of a
 // repetition, when those of the repetition before are done; of a segment, when
-// those of the same phase of the segment before are done. A phase that
+// those of the same phase of the segment before are done. A message may take
+// part in some of the repetitions only, as at the ends of a line. A phase that
 // `streams` runs along with the phase before it, byte by byte.
 //
 // The same schedule gives all fidelities of the network model, and a test moves
@@ -22,13 +23,15 @@
 //   reduce-scatter  owner(c) has the sum of chunk c
 //   all-gather      every rank has every chunk; owner(c) had chunk c
 //   all-to-all      chunk s * ranks + d moves from rank s to rank d
-//   broadcast       every rank has every chunk of rank 0; reduce is its reverse
+//   broadcast       every rank has every chunk of the root
+//   reduce          the root has the sum of every chunk
 //   point-to-point  rank 1 has what rank 0 had; with more than two ranks, each
 //                   has what the one before it had
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "topology/traffic/collective_algorithm.h"
@@ -49,6 +52,23 @@ struct Message {
   int32_t ranges_begin;  // in Schedule::ranges
   int32_t ranges_end;
   bool reduces;
+  // The repetitions of its round that it is sent in.
+  int32_t first = 0;
+  int32_t times = 1;
+};
+
+// Sets of ranks, in each of which every rank sends `share` of the call's bytes
+// to every other: those of one place in blocks of `block` ranks (the chips of a
+// rail), or those of one block (of an island).
+struct RankExchange {
+  enum class Among : uint8_t { kPlaces, kBlocks };
+  int32_t block = 1;
+  Among among = Among::kPlaces;
+  double share = 0;
+
+  int32_t SetOf(int32_t rank) const {
+    return among == Among::kPlaces ? rank % block : rank / block;
+  }
 };
 
 struct Round {
@@ -60,6 +80,8 @@ struct Round {
   int32_t shift = 0;
   int32_t chunk_base = 0;
   int32_t chunk_modulus = 1;
+  // In place of a list of messages.
+  std::optional<RankExchange> exchange = std::nullopt;
 };
 
 struct Phase {
@@ -74,6 +96,7 @@ struct Schedule {
   int32_t switches = 0;
   int32_t chunks = 1;
   int32_t segments = 1;
+  int32_t root = 0;  // of a broadcast or reduce
   // Bytes of one chunk as a share of the bytes of the call; one value, or one
   // per chunk where they differ.
   std::vector<double> chunk_share = {};
@@ -95,6 +118,10 @@ struct Schedule {
   // Share of the call's bytes that one sending of the message carries; the mean
   // over the repetitions of its round where chunks differ.
   double ShareOf(const Message& message, const Round& round) const;
+  // The same of all its sendings in one segment.
+  double TotalShareOf(const Message& message, const Round& round) const {
+    return ShareOf(message, round) * message.times;
+  }
 };
 
 // Writes a schedule in order: phases of rounds of messages.
@@ -109,9 +136,14 @@ class ScheduleBuilder {
   // Requires: a phase has begun. `modulus` 0 stands for all chunks.
   void BeginRound(int32_t repeat = 1, int32_t shift = 0, int32_t base = 0,
                   int32_t modulus = 0);
+  // A phase of one exchange, see Round.
+  void AddExchange(const RankExchange& exchange, bool streams = false);
   // Requires: a round has begun; source != destination; ranges are not empty.
   void Send(int32_t source, int32_t destination,
             absl::Span<const ChunkRange> ranges, bool reduces);
+  // In `times` repetitions from `first` on. Requires: the round has so many.
+  void SendIn(int32_t first, int32_t times, int32_t source, int32_t destination,
+              absl::Span<const ChunkRange> ranges, bool reduces);
 
   Schedule Build() && { return std::move(schedule_); }
 
@@ -127,21 +159,43 @@ struct GroupLayout {
   int32_t island_size = 0;
   // Sides of the grid the group fills, first side fastest; empty: none.
   std::vector<int32_t> grid = {};
+  // Which of these sides are lines with two ends; empty: all close to rings.
+  std::vector<bool> open_sides = {};
   // Switches of the fabric that reduce: of every rank, then of every switch,
   // the switch it sends to, or -1 for a root (reduction_tree.h). Empty: one
   // switch for all ranks, as far as the group is one island or none.
   std::vector<int32_t> tree_parents = {};
+  // The rank that a broadcast starts from, or a reduce ends at.
+  int32_t root = 0;
+
+  bool open(size_t side) const {
+    return side < open_sides.size() && open_sides[side];
+  }
+};
+
+// How much of a schedule is written down.
+enum class Detail : uint8_t {
+  // Every message with its chunks.
+  kMessages,
+  // Who sends how much to whom: large exchanges stand for their messages, and
+  // messages say how many chunks they carry, but not always which.
+  kAmounts,
 };
 
 // The schedule of one algorithm, or why it does not apply: to the kind, to the
-// number of ranks, to the layout. `segments` is for the pipelined ones.
+// number of ranks, to the layout, or because more than kMostListed messages and
+// ranges of chunks would have to be written down. `segments` is for the
+// pipelined ones. Cost: nothing where it does not apply.
+inline constexpr int64_t kMostListed = 4'000'000;
 absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
                                       CollectiveAlgorithm algorithm,
                                       const GroupLayout& layout,
-                                      int32_t segments = 1);
+                                      int32_t segments = 1,
+                                      Detail detail = Detail::kMessages);
 
 // Every algorithm that MakeSchedule accepts for these, in the enum's order.
 std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
-                                            const GroupLayout& layout);
+                                            const GroupLayout& layout,
+                                            Detail detail = Detail::kMessages);
 
 }  // namespace orrery

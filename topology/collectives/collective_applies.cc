@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "topology/collectives/collective_schedules.h"
@@ -24,18 +26,37 @@ bool Shardwise(Kind kind) {
                {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather});
 }
 
-absl::Status NeedsGrid(const GroupLayout& layout, bool powers_of_two) {
+// Everything from one rank, or to it.
+bool Rooted(Kind kind) {
+  return OneOf(kind, {Kind::kBroadcast, Kind::kReduce});
+}
+
+absl::Status NeedsGrid(const GroupLayout& layout) {
   if (layout.grid.empty()) return No("the group fills no grid");
   int64_t product = 1;
   for (int32_t side : layout.grid) {
     product *= side;
     if (side < 2) return No("sides of the grid must be at least 2");
-    if (powers_of_two && !std::has_single_bit(static_cast<uint32_t>(side))) {
-      return No("sides of the grid must be powers of two");
-    }
   }
   return product == layout.ranks ? absl::OkStatus()
                                  : No("the grid does not hold the group");
+}
+
+absl::Status NeedsRings(const GroupLayout& layout) {
+  for (size_t d = 0; d < layout.grid.size(); ++d) {
+    if (layout.open(d)) return No("a side of the grid does not close");
+  }
+  return NeedsGrid(layout);
+}
+
+absl::Status NeedsEqualPowersOfTwo(const GroupLayout& layout) {
+  for (int32_t side : layout.grid) {
+    if (side != layout.grid[0]) return No("sides of the grid must be equal");
+    if (!std::has_single_bit(static_cast<uint32_t>(side))) {
+      return No("sides of the grid must be powers of two");
+    }
+  }
+  return NeedsRings(layout);
 }
 
 absl::Status NeedsIslands(const GroupLayout& layout) {
@@ -51,10 +72,11 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
                      const ScheduleRequest& request) {
   const Kind kind = request.kind;
   const GroupLayout& layout = request.layout;
-  // The blocks of an all-to-all are counted, and listed, pair by pair.
-  constexpr int32_t kMostRanksInPairs = 8192;
-  if (kind == Kind::kAllToAll && layout.ranks > kMostRanksInPairs) {
-    return No("an all-to-all lists every pair: at most 8192 ranks");
+  const int64_t size = ListedSize(algorithm, request);
+  if (size > kMostListed) {
+    return No(fmt::format(
+        "about {} messages and chunks would have to be listed, more than {}",
+        size, kMostListed));
   }
   const absl::Status wrong_kind = No("the algorithm does not do this");
   const auto only = [&](bool fits) {
@@ -70,29 +92,27 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
     case Algorithm::kDoubleBinaryTree:
       return only(kind == Kind::kAllReduce);
     case Algorithm::kDirect:
-      if (layout.ranks > kMostRanksInPairs) return No("too many pairs");
-      return only(Shardwise(kind) ||
+      return only(Shardwise(kind) || Rooted(kind) ||
                   OneOf(kind, {Kind::kAllToAll, Kind::kPointToPoint}));
     case Algorithm::kPairwise:
       return only(kind == Kind::kAllToAll);
     case Algorithm::kBruck:
-      return only(OneOf(
-          kind, {Kind::kReduceScatter, Kind::kAllGather, Kind::kAllToAll}));
+      return only(Shardwise(kind) || kind == Kind::kAllToAll);
     case Algorithm::kBinomial:
-      return only(OneOf(kind, {Kind::kBroadcast, Kind::kReduce}));
     case Algorithm::kScatterAllGather:
     case Algorithm::kChain:
-      return only(kind == Kind::kBroadcast);
+      return only(Rooted(kind));
     case Algorithm::kTorusBucket:
       if (kind != Kind::kAllReduce) return wrong_kind;
-      return NeedsGrid(layout, /*powers_of_two=*/false);
+      return NeedsRings(layout);
+    case Algorithm::kGrid:
+      if (!Shardwise(kind) && !Rooted(kind)) return wrong_kind;
+      return NeedsGrid(layout);
+    case Algorithm::kShardRing:
+      return only(kind == Kind::kAllReduce || Rooted(kind));
     case Algorithm::kSwing:
       if (kind != Kind::kAllReduce) return wrong_kind;
-      for (int32_t side : layout.grid) {
-        if (side != layout.grid[0])
-          return No("sides of the grid must be equal");
-      }
-      return NeedsGrid(layout, /*powers_of_two=*/true);
+      return NeedsEqualPowersOfTwo(layout);
     case Algorithm::kHierarchical:
       if (!Shardwise(kind)) return wrong_kind;
       return NeedsIslands(layout);

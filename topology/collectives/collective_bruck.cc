@@ -9,8 +9,7 @@ namespace {
 using Kind = CommunicationKind;
 
 // Step with distance d: rank r hands its blocks r .. r+n-1 to rank r-d.
-Schedule AllGather(int32_t p) {
-  ScheduleBuilder builder(Kind::kAllGather, p, p);
+void AddAllGather(ScheduleBuilder& builder, int32_t p) {
   for (int32_t d = 1; d < p; d *= 2) {
     builder.BeginPhase();
     builder.BeginRound();
@@ -19,12 +18,10 @@ Schedule AllGather(int32_t p) {
       builder.Send(rank, (rank - d + p) % p, {&range, 1}, false);
     }
   }
-  return std::move(builder).Build();
 }
 
 // The same backwards in time.
-Schedule ReduceScatter(int32_t p) {
-  ScheduleBuilder builder(Kind::kReduceScatter, p, p);
+void AddReduceScatter(ScheduleBuilder& builder, int32_t p) {
   int32_t d = 1;
   while (d < p) d *= 2;
   for (d /= 2; d >= 1; d /= 2) {
@@ -36,7 +33,6 @@ Schedule ReduceScatter(int32_t p) {
       builder.Send(rank, to, {&range, 1}, true);
     }
   }
-  return std::move(builder).Build();
 }
 
 // A block with j ranks to go takes the hops of the bits of j, lowest first.
@@ -65,9 +61,11 @@ Schedule AllToAll(int32_t p) {
 absl::StatusOr<Schedule> BruckSchedule(const ScheduleRequest& request) {
   RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kBruck, request));
   const int32_t p = request.layout.ranks;
-  if (request.kind == Kind::kAllGather) return AllGather(p);
-  if (request.kind == Kind::kReduceScatter) return ReduceScatter(p);
-  return AllToAll(p);
+  if (request.kind == Kind::kAllToAll) return AllToAll(p);
+  ScheduleBuilder builder(request.kind, p, p);
+  if (request.kind != Kind::kAllGather) AddReduceScatter(builder, p);
+  if (request.kind != Kind::kReduceScatter) AddAllGather(builder, p);
+  return std::move(builder).Build();
 }
 
 }  // namespace orrery

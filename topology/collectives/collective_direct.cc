@@ -19,6 +19,18 @@ void AddExchange(ScheduleBuilder& builder, int32_t p, bool reduces) {
   }
 }
 
+// The root sends every other its chunk, or every other sends it to the root.
+void AddRooted(ScheduleBuilder& builder, int32_t root, bool scatters) {
+  builder.BeginPhase();
+  builder.BeginRound();
+  for (int32_t rank = 0; rank < builder.schedule().ranks; ++rank) {
+    if (rank == root) continue;
+    const ChunkRange chunk = {.begin = rank};
+    builder.Send(scatters ? root : rank, scatters ? rank : root, {&chunk, 1},
+                 false);
+  }
+}
+
 void AddBlocks(ScheduleBuilder& builder, int32_t p, int32_t offset) {
   for (int32_t rank = 0; rank < p; ++rank) {
     const int32_t to = (rank + offset) % p;
@@ -46,9 +58,14 @@ absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request) {
     }
     return std::move(builder).Build();
   }
+  const bool exchanges = request.Exchanges(int64_t{p} * p);
   if (request.kind == Kind::kAllToAll) {
-    ScheduleBuilder builder(request.kind, p, p * p);
+    ScheduleBuilder builder(request.kind, p, exchanges ? p : p * p);
     builder.schedule().chunk_share = {1.0 / p};
+    if (exchanges) {
+      builder.AddExchange({.share = 1.0 / p});
+      return std::move(builder).Build();
+    }
     builder.BeginPhase();
     builder.BeginRound();
     for (int32_t offset = 1; offset < p; ++offset) {
@@ -57,8 +74,22 @@ absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request) {
     return std::move(builder).Build();
   }
   ScheduleBuilder builder(request.kind, p, p);
-  if (request.kind != Kind::kAllGather) AddExchange(builder, p, true);
-  if (request.kind != Kind::kReduceScatter) AddExchange(builder, p, false);
+  const int32_t root = request.layout.root;
+  const bool from_root = request.kind == Kind::kBroadcast;
+  if (from_root) AddRooted(builder, root, /*scatters=*/true);
+  const auto exchange = [&](bool reduces) {
+    if (exchanges) {
+      builder.AddExchange({.share = 1.0 / p});
+    } else {
+      AddExchange(builder, p, reduces);
+    }
+  };
+  if (request.kind != Kind::kAllGather && !from_root) exchange(true);
+  if (request.kind == Kind::kReduce) {
+    AddRooted(builder, root, /*scatters=*/false);
+  } else if (request.kind != Kind::kReduceScatter) {
+    exchange(false);
+  }
   return std::move(builder).Build();
 }
 

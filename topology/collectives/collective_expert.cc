@@ -86,12 +86,13 @@ Schedule ExpertSchedule(const GroupLayout& layout, const ExpertTraffic& traffic,
   if (traffic.by_island && islands && layout.island_size > 1) {
     return ByIsland(layout, traffic, combine);
   }
+  const std::vector<double> to_rank =
+      AmountsByRank(traffic, layout.island_size == 1 ? n : 1);
   std::vector<double> amounts;
   for (int from = 0; from < n; ++from) {
     for (int to = 0; to < n; ++to) {
       // What went to a rank comes back from it.
-      amounts.push_back(
-          traffic.share[static_cast<size_t>(combine ? from : to)]);
+      amounts.push_back(to_rank[static_cast<size_t>(combine ? from : to)]);
     }
   }
   return TrafficSchedule(n, amounts);

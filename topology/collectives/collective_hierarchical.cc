@@ -78,9 +78,19 @@ absl::StatusOr<Schedule> PxnSchedule(const ScheduleRequest& request) {
   const int32_t p = request.layout.ranks;
   const int32_t size = request.layout.island_size;
   const int32_t islands = p / size;
-  ScheduleBuilder builder(request.kind, p, p * p);
+  const bool exchanges = request.Exchanges(int64_t{p} * (size + islands));
+  ScheduleBuilder builder(request.kind, p, exchanges ? p : p * p);
   builder.schedule().chunk_share = {1.0 / p};
-  // To the chip of one's own island on the destination's rail ...
+  // To the chip of one's own island on the destination's rail, and on along the
+  // rail, the whole island's blocks together.
+  if (exchanges) {
+    builder.AddExchange(
+        {size, RankExchange::Among::kBlocks, static_cast<double>(islands) / p});
+    builder.AddExchange(
+        {size, RankExchange::Among::kPlaces, static_cast<double>(size) / p},
+        /*streams=*/true);
+    return std::move(builder).Build();
+  }
   builder.BeginPhase();
   builder.BeginRound();
   for (int32_t rank = 0; rank < p; ++rank) {
@@ -91,7 +101,6 @@ absl::StatusOr<Schedule> PxnSchedule(const ScheduleRequest& request) {
       builder.Send(rank, rank / size * size + place, {&blocks, 1}, false);
     }
   }
-  // ... and on along the rail, the whole island's blocks together.
   builder.BeginPhase(/*streams=*/true);
   builder.BeginRound();
   for (int32_t rank = 0; rank < p; ++rank) {

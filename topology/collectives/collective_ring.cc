@@ -1,43 +1,14 @@
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "topology/collectives/collective_schedules.h"
+#include "topology/collectives/ring_orders.h"
 
 namespace orrery {
 namespace {
 
 using Kind = CommunicationKind;
-
-// The order in which a ring visits the ranks.
-using RingOrder = std::vector<int32_t>;
-
-// Without islands one ring in rank order. With islands one ring per place, each
-// for its share of the data: ring c enters an island at place c and leaves it
-// at the place before, and the next island is walked backwards, so that every
-// crossing stays on one rail and all rails carry the same.
-std::vector<RingOrder> RingOrders(const GroupLayout& layout) {
-  const int32_t size = layout.island_size;
-  if (size < 2 || size == layout.ranks) {
-    RingOrder order(static_cast<size_t>(layout.ranks));
-    std::iota(order.begin(), order.end(), 0);
-    return {order};
-  }
-  std::vector<RingOrder> orders;
-  for (int32_t ring = 0; ring < size; ++ring) {
-    RingOrder order;
-    for (int32_t island = 0; island < layout.ranks / size; ++island) {
-      for (int32_t step = 0; step < size; ++step) {
-        const int32_t place =
-            island % 2 == 0 ? ring + step : ring + size - 1 - step;
-        order.push_back(island * size + place % size);
-      }
-    }
-    orders.push_back(std::move(order));
-  }
-  return orders;
-}
 
 // One pass around a ring in `direction`: in repetition r every rank sends on
 // what it received before, starting `ahead` chunks ahead of its own. Chunks are

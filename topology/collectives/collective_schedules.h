@@ -13,7 +13,16 @@ struct ScheduleRequest {
   CommunicationKind kind;
   GroupLayout layout;
   int32_t segments = 1;
+  Detail detail = Detail::kMessages;
+
+  // Whether exchanges stand for so many messages.
+  bool Exchanges(int64_t messages) const;
 };
+
+// Messages and ranges of chunks that a schedule would list, not far from what
+// it does; schedule_size.cc.
+int64_t ListedSize(CollectiveAlgorithm algorithm,
+                   const ScheduleRequest& request);
 
 // What each schedule checks first: whether the algorithm applies at all.
 absl::Status Applies(CollectiveAlgorithm algorithm,
@@ -38,8 +47,8 @@ absl::StatusOr<Schedule> HalvingDoublingSchedule(
     const ScheduleRequest& request);
 
 // collective_bruck.cc. Any p in ceil(log2 p) steps (Bruck et al., 1997):
-// all-gather and its mirror image reduce-scatter move (p-1)/p m, all-to-all
-// about log2 p m/2.
+// all-gather and its mirror image reduce-scatter move (p-1)/p m, an all-reduce
+// is both, all-to-all about log2 p m/2.
 absl::StatusOr<Schedule> BruckSchedule(const ScheduleRequest& request);
 
 // collective_tree.cc. Two complementary binary trees, each for half of the
@@ -48,18 +57,18 @@ absl::StatusOr<Schedule> BruckSchedule(const ScheduleRequest& request);
 absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
     const ScheduleRequest& request);
 
-// collective_broadcast.cc. Broadcast from rank 0, and reduce to it by binomial.
-// Binomial ceil(log2 p)(a + m b); scatter and ring all-gather
-// (log2 p + p - 1)a + 2(p-1)/p m b (van de Geijn); pipelined chain
-// (p - 2 + k)(a + m b/k).
+// collective_broadcast.cc. Broadcast from the root; a reduce is the same
+// backwards in time. Binomial ceil(log2 p)(a + m b); scatter and ring
+// all-gather (log2 p + p - 1)a + 2(p-1)/p m b (van de Geijn); pipelined chain
+// (p - 2 + k)(a + m b/k), over islands one chain per place, as the rings.
 absl::StatusOr<Schedule> BinomialSchedule(const ScheduleRequest& request);
 absl::StatusOr<Schedule> ScatterAllGatherSchedule(
     const ScheduleRequest& request);
 absl::StatusOr<Schedule> ChainSchedule(const ScheduleRequest& request);
 
 // collective_direct.cc. Every pair at once: all-to-all a + (p-1)/p m b,
-// reduce-scatter and all-gather the same, all-reduce twice that; point-to-point
-// is one message. Pairwise: all-to-all in p-1 steps.
+// reduce-scatter and all-gather the same, all-reduce, broadcast and reduce
+// twice that; point-to-point is one message. Pairwise: all-to-all in p-1 steps.
 absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request);
 absl::StatusOr<Schedule> PairwiseSchedule(const ScheduleRequest& request);
 
@@ -69,6 +78,16 @@ absl::StatusOr<Schedule> PairwiseSchedule(const ScheduleRequest& request);
 // two.
 absl::StatusOr<Schedule> TorusBucketSchedule(const ScheduleRequest& request);
 absl::StatusOr<Schedule> SwingSchedule(const ScheduleRequest& request);
+
+// collective_grid.cc. On tori and meshes of any sides: D parts of the data at
+// once, each along its own order of the D sides, both ways along each. With
+// equal sides that close, all-gather and reduce-scatter D floor(k/2) a +
+// (p-1)/p m b/(2D), all-reduce, broadcast and reduce twice that; a line of k
+// takes k-1 steps and twice the time of a ring (Jain and Sabharwal, 2010).
+// Shard ring: the same around one ring of any ranks; its all-gather and
+// reduce-scatter by themselves are the bidirectional ring's.
+absl::StatusOr<Schedule> GridSchedule(const ScheduleRequest& request);
+absl::StatusOr<Schedule> ShardRingSchedule(const ScheduleRequest& request);
 
 // collective_hierarchical.cc. All-reduce as reduce-scatter inside the islands,
 // rings along the rails, all-gather inside (BlueConnect, Cho et al., 2019);

@@ -2,34 +2,10 @@
 
 #include "base/status.h"
 #include "topology/collectives/collective_schedules.h"
+#include "topology/collectives/grid_view.h"
 
 namespace orrery {
 namespace {
-
-// A grid as positions and coordinates, first side fastest.
-class GridView {
- public:
-  explicit GridView(const std::vector<int32_t>& shape) : shape_(shape) {}
-  size_t dimensions() const { return shape_.size(); }
-  int32_t side(size_t d) const { return shape_[d]; }
-  int32_t stride(size_t d) const {
-    int32_t stride = 1;
-    for (size_t e = 0; e < d; ++e) stride *= shape_[e];
-    return stride;
-  }
-  int32_t coordinate(int32_t rank, size_t d) const {
-    return rank / stride(d) % side(d);
-  }
-  // The rank `steps` away along dimension d, wrapping around.
-  int32_t Moved(int32_t rank, size_t d, int32_t steps) const {
-    const int32_t x = coordinate(rank, d);
-    const int32_t k = side(d);
-    return rank + (((x + steps) % k + k) % k - x) * stride(d);
-  }
-
- private:
-  const std::vector<int32_t>& shape_;
-};
 
 // One of the 2D concurrent parts of an all-reduce on a torus: it starts with
 // its own dimension and goes its own way around.
@@ -155,7 +131,11 @@ absl::StatusOr<Schedule> SwingSchedule(const ScheduleRequest& request) {
       for (int32_t rank = 0; rank < p; ++rank) {
         const int32_t partner = swing.Partner(rank, s);
         blocks.clear();
-        swing.Reach(reduces ? partner : rank, s + 1, steps, blocks);
+        if (request.detail == Detail::kAmounts) {
+          blocks.push_back({.count = 1 << (steps - s - 1)});
+        } else {
+          swing.Reach(reduces ? partner : rank, s + 1, steps, blocks);
+        }
         builder.Send(rank, partner, blocks, reduces);
       }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/check.h"
 
@@ -25,35 +26,60 @@ int32_t IslandSize(const Graph& graph, absl::Span<const VertexId> chips) {
   return size;
 }
 
-// The sides of the box of whole rings that the members fill, if they do.
-std::vector<int32_t> Sides(const Graph& graph,
-                           absl::Span<const VertexId> chips) {
+// One side of a box: the coordinates of its members, in order.
+struct BoxSide {
+  std::vector<int32_t> members;
+
+  // Whether neighbours are as far from each other everywhere.
+  bool Regular() const {
+    for (size_t i = 2; i < members.size(); ++i) {
+      if (members[i] - members[i - 1] != members[1] - members[0]) return false;
+    }
+    return true;
+  }
+  // Whether the last is as far from the first, around a ring of `length`.
+  bool Closes(int32_t length) const {
+    return (members[1] - members[0]) * static_cast<int32_t>(members.size()) ==
+           length;
+  }
+};
+
+// The sides of the box that the members fill, if they do: of rings, or of lines
+// where a fabric has no more, or a group takes a part of a ring.
+void FindGrid(const Graph& graph, absl::Span<const VertexId> chips,
+              GroupLayout& layout) {
   const GridPlace first = graph.grid_place(chips[0]);
-  if (!Graph::InGrid(first)) return {};
+  if (!Graph::InGrid(first)) return;
   const Grid& grid = graph.grids()[first.grid];
-  if (grid.step != Grid::Step::kRing || grid.twisted) return {};
+  if (grid.step == Grid::Step::kAll || grid.twisted) return;
   std::vector<int32_t> sides;
+  std::vector<bool> open_sides;
   int64_t stride = 1;
   int64_t product = 1;
-  for (int32_t side : grid.shape) {
-    std::vector<bool> seen(static_cast<size_t>(side), false);
-    int32_t distinct = 0;
+  for (int32_t length : grid.shape) {
+    std::vector<bool> seen(static_cast<size_t>(length), false);
     for (VertexId chip : chips) {
       const GridPlace place = graph.grid_place(chip);
-      if (!Graph::InGrid(place) || place.grid != first.grid) return {};
-      const size_t x = static_cast<size_t>(place.position / stride % side);
-      if (!seen[x]) ++distinct;
-      seen[x] = true;
+      if (!Graph::InGrid(place) || place.grid != first.grid) return;
+      seen[static_cast<size_t>(place.position / stride % length)] = true;
     }
-    if (distinct > 1) {
-      if (distinct != side) return {};  // part of a ring does not close
-      sides.push_back(side);
-      product *= side;
+    stride *= length;
+    BoxSide side;
+    for (int32_t x = 0; x < length; ++x) {
+      if (seen[static_cast<size_t>(x)]) side.members.push_back(x);
     }
-    stride *= side;
+    if (side.members.size() < 2) continue;
+    if (!side.Regular()) return;
+    const bool rings = grid.step == Grid::Step::kRing;
+    // The way to the next member is not around the ring.
+    if (rings && 2 * (side.members[1] - side.members[0]) > length) return;
+    sides.push_back(static_cast<int32_t>(side.members.size()));
+    open_sides.push_back(!rings || !side.Closes(length));
+    product *= sides.back();
   }
-  return product == static_cast<int64_t>(chips.size()) ? sides
-                                                       : std::vector<int32_t>();
+  if (product != static_cast<int64_t>(chips.size())) return;
+  layout.grid = std::move(sides);
+  layout.open_sides = std::move(open_sides);
 }
 
 }  // namespace
@@ -70,7 +96,7 @@ GroupPlacement PlaceGroup(const Graph& graph,
       << "a chip twice in one group";
   placement.layout.ranks = static_cast<int32_t>(chips.size());
   placement.layout.island_size = IslandSize(graph, placement.chips);
-  placement.layout.grid = Sides(graph, placement.chips);
+  FindGrid(graph, placement.chips, placement.layout);
   // A switch that every member reaches in one hop serves them all.
   for (LinkId id : graph.leaving(placement.chips[0])) {
     const VertexId to = graph.link(id).to;

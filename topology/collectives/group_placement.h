@@ -5,8 +5,8 @@
 // Members are put in an order that collectives like: island after island, and
 // on a grid first side fastest. A group with the same number of chips on each
 // of several islands is laid out in islands; one that fills a box of a torus or
-// mesh has its sides as a grid, if the box closes to rings there or the whole
-// side is used. Other groups, however scattered, are just ranks.
+// mesh, at regular distances, has its sides as a grid of rings and lines. Other
+// groups, however scattered, are just ranks.
 #include <absl/types/span.h>
 
 #include <vector>

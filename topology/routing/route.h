@@ -94,6 +94,7 @@ class Router {
       : Router(graph, MachineRouting{routing, routing}) {}
 
   const Graph& graph() const { return graph_; }
+  Routing routing() const { return routing_; }
 
   // The route of one flow by itself. Requires: from != to.
   absl::StatusOr<Route> Find(VertexId from, VertexId to, uint64_t flow = 0);

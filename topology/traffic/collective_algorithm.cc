@@ -28,6 +28,10 @@ std::string_view NameOf(CollectiveAlgorithm algorithm) {
       return "chain";
     case CollectiveAlgorithm::kTorusBucket:
       return "torus_bucket";
+    case CollectiveAlgorithm::kGrid:
+      return "grid";
+    case CollectiveAlgorithm::kShardRing:
+      return "shard_ring";
     case CollectiveAlgorithm::kSwing:
       return "swing";
     case CollectiveAlgorithm::kHierarchical:

@@ -21,6 +21,8 @@ enum class CollectiveAlgorithm : uint8_t {
   kScatterAllGather,
   kChain,
   kTorusBucket,
+  kGrid,       // along all sides of a torus or mesh at once, both ways
+  kShardRing,  // shards both ways around a ring, scattered, then gathered
   kSwing,
   kHierarchical,
   kSwitchMulticast,  // NVLS: the switch reduces and multicasts for owners

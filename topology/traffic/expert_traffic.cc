@@ -61,4 +61,11 @@ TokenAmounts AmountsByIsland(const ExpertTraffic& traffic, int islands) {
   return amounts;
 }
 
+std::vector<double> AmountsByRank(const ExpertTraffic& traffic, int islands) {
+  if (!traffic.by_island) return traffic.share;
+  std::vector<double> amounts = AmountsByIsland(traffic, islands).rank;
+  for (double& amount : amounts) amount /= traffic.experts_per_token;
+  return amounts;
+}
+
 }  // namespace orrery

@@ -5,9 +5,9 @@
 // each; `share` of all copies goes to each rank. Sent directly, a copy crosses
 // the network by itself. Sent by island, a token crosses to each island it
 // needs once, to the chip at the same place there, and is passed on inside to
-// each rank that needs it (DeepSeek-V3, arXiv 2412.19437, section 3.2.2); on
-// the way back what experts of one island computed is added up before it
-// crosses.
+// each rank that needs it, once however many of its experts are there
+// (DeepSeek-V3, arXiv 2412.19437, section 3.2.2); on the way back what experts
+// of one rank, then of one island computed is added up before it goes on.
 //
 // Amounts are in units of what a rank sends without de-duplication, its own
 // part included: the bytes of a call.
@@ -46,5 +46,10 @@ struct TokenAmounts {
   std::vector<double> rank;
 };
 TokenAmounts AmountsByIsland(const ExpertTraffic& traffic, int islands);
+
+// What a rank sends straight to each rank: its share of all copies, or by
+// island each token once, in units of what a rank sends without
+// de-duplication. The experts are spread over `islands`.
+std::vector<double> AmountsByRank(const ExpertTraffic& traffic, int islands);
 
 }  // namespace orrery

@@ -134,8 +134,23 @@ void CollectiveTimeline::AddPhases(const Schedule& schedule, size_t begin,
   };
   for (size_t p = begin; p < end; ++p) {
     for (const Round& round : schedule.rounds_of(schedule.phases[p])) {
-      const int32_t times = round.repeat * schedule.segments;
+      if (round.exchange) {
+        std::map<int32_t, int32_t> members;
+        for (int32_t rank = 0; rank < schedule.ranks; ++rank) {
+          ++members[round.exchange->SetOf(rank)];
+        }
+        for (int32_t rank = 0; rank < schedule.ranks; ++rank) {
+          const int32_t others = members[round.exchange->SetOf(rank)] - 1;
+          for (const bool sends : {true, false}) {
+            Piece& sum = sums[2 * static_cast<size_t>(rank) + (sends ? 0 : 1)];
+            sum.bytes += bytes * round.exchange->share * others;
+            sum.messages += others;
+            sum.peers += others;
+          }
+        }
+      }
       for (const Message& m : schedule.messages_of(round)) {
+        const int32_t times = m.times * schedule.segments;
         const double moved = bytes * schedule.ShareOf(m, round) * times;
         add(m.source, m.destination, true, moved, times);
         add(m.destination, m.source, false, moved, times);

@@ -35,7 +35,7 @@ bool StartsWith(const Schedule& s, int32_t rank, int32_t chunk) {
     case Kind::kAllToAll:
       return chunk / s.ranks == rank;
     case Kind::kBroadcast:
-      return rank == 0;
+      return rank == s.root;
     case Kind::kPointToPoint:
       return rank == chunk;
   }
@@ -51,13 +51,13 @@ bool EndsRight(const Schedule& s, int32_t rank, int32_t chunk,
     case Kind::kReduceScatter:
       return s.owner(chunk) != rank || have == Everyone(s.ranks);
     case Kind::kReduce:
-      return rank != 0 || have == Everyone(s.ranks);
+      return rank != s.root || have == Everyone(s.ranks);
     case Kind::kAllGather:
       return have == Contributions{s.owner(chunk)};
     case Kind::kAllToAll:
       return chunk % s.ranks != rank || have == Contributions{chunk / s.ranks};
     case Kind::kBroadcast:
-      return have == Contributions{0};
+      return have == Contributions{s.root};
     case Kind::kPointToPoint:
       return (chunk + 1) % s.ranks != rank || have == Contributions{chunk};
   }
@@ -91,7 +91,7 @@ double MostSent(const Schedule& s) {
     for (const Round& round : s.rounds_of(phase)) {
       for (const Message& m : s.messages_of(round)) {
         sent[static_cast<size_t>(m.source)] +=
-            s.ShareOf(m, round) * round.repeat * s.segments;
+            s.TotalShareOf(m, round) * s.segments;
       }
     }
   }
@@ -146,6 +146,16 @@ TEST(Collective, EveryAlgorithmMovesEveryChunkForEveryGroupSize) {
         if (p % size == 0) {
           layouts.push_back({p, size, {}});
           layouts.push_back({p, 0, {size, p / size}});
+          layouts.push_back({p, 0, {size, p / size}, {true, false}});
+        }
+      }
+      layouts.push_back({p, 0, {p}, {true}});
+      const bool rooted = kind == Kind::kBroadcast || kind == Kind::kReduce;
+      const size_t count = layouts.size();
+      for (size_t i = 0; rooted && i < count; ++i) {
+        for (const int32_t root : {p / 2, p - 1}) {
+          layouts.push_back(layouts[i]);
+          layouts.back().root = root;
         }
       }
       for (const GroupLayout& layout : layouts) {
@@ -166,6 +176,51 @@ TEST(Collective, EveryAlgorithmMovesEveryChunkForEveryGroupSize) {
     }
   }
   EXPECT_GT(checked, 1000);
+}
+
+// Boxes of one to three sides, rings and lines in any mixture, any root: every
+// chunk arrives, and what a side carries is what its closed form says.
+TEST(Collective, GridsOfRingsAndLinesMoveEveryChunk) {
+  const std::vector<std::vector<int32_t>> grids = {
+      {2},    {3},    {4},       {5},       {8},      {2, 2},
+      {3, 4}, {5, 2}, {2, 2, 2}, {3, 2, 4}, {3, 3, 2}};
+  for (const std::vector<int32_t>& grid : grids) {
+    int32_t p = 1;
+    for (int32_t side : grid) p *= side;
+    for (uint32_t open = 0; open < (1u << grid.size()); ++open) {
+      GroupLayout layout = {p, 0, grid};
+      int32_t steps = 0;  // of one pass
+      for (size_t d = 0; d < grid.size(); ++d) {
+        layout.open_sides.push_back((open >> d & 1) != 0);
+      }
+      // In every stage each side is some part's: the longest counts.
+      for (size_t d = 0; d < grid.size(); ++d) {
+        steps = std::max(steps, layout.open(d) ? grid[d] - 1 : grid[d] / 2);
+      }
+      steps *= static_cast<int32_t>(grid.size());
+      for (Kind kind : {Kind::kAllReduce, Kind::kReduceScatter,
+                        Kind::kAllGather, Kind::kBroadcast, Kind::kReduce}) {
+        const bool rooted = kind == Kind::kBroadcast || kind == Kind::kReduce;
+        const int passes = kind == Kind::kAllReduce ? 2 : 1;
+        for (int32_t root = 0; root < (rooted ? p : 1); root += 1 + p / 3) {
+          layout.root = root;
+          SCOPED_TRACE(testing::PrintToString(grid) + " " +
+                       std::to_string(open) + " " + std::string(NameOf(kind)));
+          ASSERT_OK_AND_ASSIGN(const Schedule s,
+                               MakeSchedule(kind, Algorithm::kGrid, layout));
+          ExpectMovesDataRight(s);
+          if (rooted) {
+            EXPECT_LE(StepsOf(s), 2 * steps);
+            continue;
+          }
+          EXPECT_EQ(StepsOf(s), passes * steps);
+          // Rings: everyone sends what it must and no more.
+          if (open != 0) continue;
+          EXPECT_NEAR(MostSent(s), passes * (p - 1.0) / p, 1e-12);
+        }
+      }
+    }
+  }
 }
 
 TEST(Collective, TorusAlgorithmsWorkInThreeDimensions) {

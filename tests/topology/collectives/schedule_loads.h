@@ -17,7 +17,7 @@ inline double SumOfLargestLoads(const Graph& graph, Routing routing,
       for (const Message& m : schedule.messages_of(round)) {
         demands.push_back({static_cast<VertexId>(m.source),
                            static_cast<VertexId>(m.destination),
-                           schedule.ShareOf(m, round) * round.repeat});
+                           schedule.TotalShareOf(m, round)});
       }
     }
     sum += LargestLoad(graph, routing, demands);

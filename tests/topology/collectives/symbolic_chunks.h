@@ -39,6 +39,9 @@ inline bool RunSymbolically(const Schedule& s, SymbolicState& state) {
         for (const Round& round : s.rounds_of(phase)) {
           if (r >= round.repeat) continue;
           for (const Message& message : s.messages_of(round)) {
+            if (r < message.first || r >= message.first + message.times) {
+              continue;
+            }
             for (int32_t i = message.ranges_begin; i < message.ranges_end;
                  ++i) {
               const ChunkRange& range = s.ranges[static_cast<size_t>(i)];

@@ -28,7 +28,7 @@ Amounts AmountsOf(const Schedule& schedule) {
   for (const Phase& phase : schedule.phases) {
     for (const Round& round : schedule.rounds_of(phase)) {
       for (const Message& message : schedule.messages_of(round)) {
-        const double share = schedule.ShareOf(message, round) * round.repeat;
+        const double share = schedule.TotalShareOf(message, round);
         amounts.sent[static_cast<size_t>(message.source)] += share;
         amounts.received[static_cast<size_t>(message.destination)] += share;
         amounts.total += share;
@@ -134,6 +134,42 @@ TEST(ExpertTraffic, ByIslandATokenCrossesOncePerNode) {
     const Amounts back = AmountsOf(
         ExpertSchedule(layout, traffic, CallShape::kTokensFromExperts));
     EXPECT_NEAR(back.total, across + inside, kRounding * back.total);
+  }
+}
+
+// A token goes once to a rank however many of its experts are there, on one
+// node as on several: the nodes it is spread over never make less of it.
+// Directly every copy travels.
+TEST(ExpertTraffic, ByIslandATokenGoesOncePerRankOnOneNodeToo) {
+  for (const int ranks : {2, 8, 64}) {
+    for (const int chosen : {1, 2, 8}) {
+      const auto n = static_cast<size_t>(ranks);
+      ExpertTraffic traffic{.experts = 256,
+                            .experts_per_token = chosen,
+                            .share = std::vector<double>(n, 1.0 / ranks),
+                            .by_island = true};
+      // 1 - C(256 - 256/n, k) / C(256, k) of the tokens need a given rank.
+      double missed = 1;
+      for (int i = 0; i < chosen; ++i) {
+        missed *= (256.0 - 256.0 / ranks - i) / (256 - i);
+      }
+      for (const int32_t island : {0, 1, ranks}) {
+        const GroupLayout one{.ranks = ranks, .island_size = island};
+        const Amounts to = AmountsOf(
+            ExpertSchedule(one, traffic, CallShape::kTokensToExperts));
+        const Amounts back = AmountsOf(
+            ExpertSchedule(one, traffic, CallShape::kTokensFromExperts));
+        for (size_t i = 0; i < n; ++i) {
+          EXPECT_NEAR(to.sent[i], (ranks - 1) * (1 - missed) / chosen,
+                      kRounding);
+          EXPECT_NEAR(back.received[i], to.sent[i], kRounding);
+        }
+      }
+      traffic.by_island = false;
+      const Amounts direct = AmountsOf(ExpertSchedule(
+          {.ranks = ranks}, traffic, CallShape::kTokensToExperts));
+      EXPECT_NEAR(direct.sent[0], (ranks - 1.0) / ranks, kRounding);
+    }
   }
 }
 

@@ -1,0 +1,336 @@
+#include "sim/network/exchange_routes.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/status.h"
+#include "sim/network/grid_exchange.h"
+
+namespace orrery {
+namespace {
+
+// Chips whose ways out of their islands, and into them, come together.
+struct LeafGroup {
+  std::vector<VertexId> chips = {};
+  std::map<int64_t, int64_t> on_island = {};
+  VertexId out{};
+  VertexId in{};
+  Duration out_latency{};
+  Duration in_latency{};
+};
+
+class ExchangeFinder {
+ public:
+  ExchangeFinder(const NetworkResources& resources, Router& router)
+      : graph_(router.graph()),
+        resources_(resources),
+        router_(router),
+        dense_(resources.capacities().size()) {}
+
+  absl::Status Add(const std::vector<VertexId>& chips) {
+    if (chips.size() < 2) return absl::OkStatus();
+    if (router_.routing() == Routing::kDimensionOrdered && AddOnGrid(chips)) {
+      return absl::OkStatus();
+    }
+    if (router_.routing() == Routing::kSpray) {
+      if (OnOneIsland(chips)) return AddInside(chips);
+      const std::optional<std::vector<LeafGroup>> leaves = LeavesOf(chips);
+      if (leaves) return AddLeaves(*leaves, chips);
+    }
+    return AddPairs(chips);
+  }
+
+  ExchangeRoutes Finish() && {
+    ExchangeRoutes result;
+    for (size_t i = 0; i < dense_.size(); ++i) {
+      if (dense_[i].empty()) continue;
+      result.loads.push_back({static_cast<ResourceId>(i), dense_[i]});
+    }
+    for (const Tier tier : {Tier::kScaleUp, Tier::kScaleOut}) {
+      const auto& slowest = slowest_[static_cast<size_t>(tier)];
+      if (slowest) result.slowest.push_back({tier, *slowest});
+    }
+    return result;
+  }
+
+ private:
+  absl::Status CheckPairs(int64_t pairs) {
+    pairs_ += pairs;
+    if (pairs_ <= kMostRoutedPairs) return absl::OkStatus();
+    return absl::InvalidArgumentError(fmt::format(
+        "an exchange takes at least {} routes of {} routing, more than the {} "
+        "that are found one by one",
+        pairs_, RoutingName(router_.routing()), kMostRoutedPairs));
+  }
+
+  void AddLink(LinkId link, Tier tier, double amount) {
+    dense_[Index(resources_.of(link))].of(tier) += amount;
+  }
+  void Note(Tier tier, Duration latency) {
+    std::optional<Duration>& slowest = slowest_[static_cast<size_t>(tier)];
+    slowest = std::max(slowest.value_or(Duration(0)), latency);
+  }
+  Tier TierBetween(VertexId a, VertexId b) const {
+    return graph_.island(a) == graph_.island(b) ? Tier::kScaleUp
+                                                : Tier::kScaleOut;
+  }
+
+  // The links between a chip and the switches of its island, in the order of
+  // the switches; nothing if the chip has another way inside.
+  struct Ports {
+    std::vector<LinkId> links;
+    std::vector<VertexId> elsewhere;  // where its other links lead
+  };
+  Ports PortsOf(VertexId chip, Direction direction) const {
+    Ports ports;
+    for (const LinkId id : graph_.links_at(chip, direction)) {
+      const VertexId other = graph_.far_end(id, direction);
+      if (graph_.kind(other) == VertexKind::kSwitch &&
+          graph_.island(other) == graph_.island(chip)) {
+        ports.links.push_back(id);
+      } else {
+        ports.elsewhere.push_back(other);
+      }
+    }
+    std::sort(ports.links.begin(), ports.links.end(), [&](LinkId a, LinkId b) {
+      return graph_.far_end(a, direction) < graph_.far_end(b, direction);
+    });
+    return ports;
+  }
+
+  // An island whose chips hang alike on the same switches: one route tells what
+  // all are. False if it is none.
+  absl::StatusOr<bool> AddSwitched(const std::vector<VertexId>& chips) {
+    std::vector<Ports> leaving, entering;
+    absl::flat_hash_map<VertexId, VertexId> whose;
+    for (const VertexId chip : chips) {
+      leaving.push_back(PortsOf(chip, Direction::kLeaving));
+      entering.push_back(PortsOf(chip, Direction::kEntering));
+      for (const VertexId v : leaving.back().elsewhere) {
+        // Two that share a NIC could meet there.
+        if (!whose.try_emplace(v, chip).second) return false;
+      }
+      if (!Alike(leaving[0], leaving.back(), Direction::kLeaving) ||
+          !Alike(entering[0], entering.back(), Direction::kEntering)) {
+        return false;
+      }
+    }
+    ASSIGN_OR_RETURN(const Route route, router_.Find(chips[0], chips[1]));
+    const auto others = static_cast<double>(chips.size() - 1);
+    std::vector<std::pair<size_t, double>> out, in;  // places and shares
+    for (const LinkShare& l : route.links) {
+      const auto place = [&](const Ports& ports) {
+        return static_cast<size_t>(
+            std::find(ports.links.begin(), ports.links.end(), l.link) -
+            ports.links.begin());
+      };
+      const size_t leaves = place(leaving[0]);
+      const size_t enters = place(entering[1]);
+      if (leaves < leaving[0].links.size()) {
+        out.emplace_back(leaves, l.share);
+      } else if (enters < entering[1].links.size()) {
+        in.emplace_back(enters, l.share);
+      } else {
+        return false;
+      }
+    }
+    const Tier tier = TierBetween(chips[0], chips[1]);
+    for (size_t i = 0; i < chips.size(); ++i) {
+      for (const auto& [place, share] : out) {
+        AddLink(leaving[i].links[place], tier, share * others);
+      }
+      for (const auto& [place, share] : in) {
+        AddLink(entering[i].links[place], tier, share * others);
+      }
+    }
+    Note(tier, route.latency);
+    return true;
+  }
+  bool Alike(const Ports& a, const Ports& b, Direction direction) const {
+    if (a.links.empty() || a.links.size() != b.links.size()) return false;
+    for (size_t i = 0; i < a.links.size(); ++i) {
+      const Link& x = graph_.link(a.links[i]);
+      const Link& y = graph_.link(b.links[i]);
+      if (graph_.far_end(a.links[i], direction) !=
+              graph_.far_end(b.links[i], direction) ||
+          x.bandwidth != y.bandwidth || x.latency != y.latency ||
+          x.cables != y.cables) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  absl::Status AddInside(const std::vector<VertexId>& chips) {
+    if (chips.size() < 2) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool switched, AddSwitched(chips));
+    if (switched) return absl::OkStatus();
+    return AddPairs(chips);
+  }
+
+  absl::Status AddPairs(const std::vector<VertexId>& chips) {
+    const auto count = static_cast<int64_t>(chips.size());
+    RETURN_IF_ERROR(CheckPairs(count * (count - 1)));
+    for (const VertexId a : chips) {
+      for (const VertexId b : chips) {
+        if (a != b) RETURN_IF_ERROR(AddPair(a, b));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddPair(VertexId a, VertexId b) {
+    ASSIGN_OR_RETURN(const Route route, router_.Find(a, b));
+    const Tier tier = TierBetween(a, b);
+    for (const LinkShare& l : route.links) AddLink(l.link, tier, l.share);
+    Note(tier, route.latency);
+    return absl::OkStatus();
+  }
+
+  bool AddOnGrid(const std::vector<VertexId>& chips) {
+    std::vector<std::pair<LinkId, double>> loads;
+    const std::optional<Duration> farthest = ExchangeOnGrid(
+        graph_, chips,
+        [&](LinkId link, double units) { loads.emplace_back(link, units); });
+    if (!farthest) return false;
+    for (const auto& [link, units] : loads) {
+      AddLink(link, Tier::kScaleUp, units);
+    }
+    Note(Tier::kScaleUp, *farthest);
+    return true;
+  }
+
+  bool OnOneIsland(const std::vector<VertexId>& chips) const {
+    return std::all_of(chips.begin(), chips.end(), [&](VertexId chip) {
+      return graph_.island(chip) &&
+             graph_.island(chip) == graph_.island(chips[0]);
+    });
+  }
+
+  // A number for the island of a chip; its own where it is on none.
+  int64_t IslandOf(VertexId chip) const {
+    const std::optional<int32_t> island = graph_.island(chip);
+    return island ? int64_t{*island} : -1 - static_cast<int64_t>(Index(chip));
+  }
+
+  Duration LatencyOf(const SharedSegment& segment) const {
+    Duration latency{};
+    for (const LinkId id : segment.all()) latency += graph_.link(id).latency;
+    return latency;
+  }
+
+  // Nothing where a chip has a choice at once, or segments may meet.
+  std::optional<std::vector<LeafGroup>> LeavesOf(
+      const std::vector<VertexId>& chips) {
+    // Chip, NIC, leaf: what is further on could be on the way out and in.
+    constexpr int kMostLinks = 2;
+    std::vector<LeafGroup> leaves;
+    absl::flat_hash_map<std::pair<VertexId, VertexId>, size_t> known;
+    absl::flat_hash_map<VertexId, int64_t> nics;
+    for (const VertexId chip : chips) {
+      const SharedSegment out = router_.segments().Leaving(chip);
+      const SharedSegment in = router_.segments().Entering(chip);
+      for (const SharedSegment* s : {&out, &in}) {
+        if (s->count == 0 || s->count > kMostLinks ||
+            graph_.group(s->end) != graph_.group(chip)) {
+          return std::nullopt;
+        }
+        if (s->count < kMostLinks) continue;
+        const Link& last = graph_.link(s->links[1]);
+        const VertexId nic = s == &out ? last.from : last.to;
+        const auto [found, is_new] = nics.try_emplace(nic, IslandOf(chip));
+        if (!is_new && found->second != IslandOf(chip)) return std::nullopt;
+      }
+      const auto [found, is_new] =
+          known.try_emplace({out.end, in.end}, leaves.size());
+      if (is_new) {
+        leaves.push_back({.out = out.end, .in = in.end});
+      }
+      LeafGroup& leaf = leaves[found->second];
+      leaf.chips.push_back(chip);
+      ++leaf.on_island[IslandOf(chip)];
+      leaf.out_latency = std::max(leaf.out_latency, LatencyOf(out));
+      leaf.in_latency = std::max(leaf.in_latency, LatencyOf(in));
+    }
+    return leaves;
+  }
+
+  absl::Status AddLeaves(const std::vector<LeafGroup>& leaves,
+                         const std::vector<VertexId>& chips) {
+    std::map<int64_t, std::vector<VertexId>> islands;
+    for (const VertexId chip : chips) islands[IslandOf(chip)].push_back(chip);
+    const auto count = static_cast<int64_t>(leaves.size());
+    RETURN_IF_ERROR(CheckPairs(count * count));
+    for (const auto& [island, members] : islands) {
+      RETURN_IF_ERROR(AddInside(members));
+      const auto others = static_cast<double>(chips.size() - members.size());
+      if (others == 0) continue;
+      const Tier tier = island >= 0 ? Tier::kScaleOut : Tier::kScaleUp;
+      for (const VertexId chip : members) {
+        for (const LinkId id : router_.segments().Leaving(chip).all()) {
+          AddLink(id, tier, others);
+        }
+        for (const LinkId id : router_.segments().Entering(chip).all()) {
+          AddLink(id, tier, others);
+        }
+      }
+    }
+    for (const LeafGroup& a : leaves) {
+      for (const LeafGroup& b : leaves) RETURN_IF_ERROR(AddBetween(a, b));
+    }
+    return absl::OkStatus();
+  }
+
+  // Pairs of different islands, from leaf to leaf.
+  absl::Status AddBetween(const LeafGroup& a, const LeafGroup& b) {
+    auto pairs = static_cast<int64_t>(a.chips.size()) *
+                 static_cast<int64_t>(b.chips.size());
+    for (const auto& [island, members] : a.on_island) {
+      const auto same = b.on_island.find(island);
+      if (same != b.on_island.end()) pairs -= members * same->second;
+    }
+    if (pairs == 0) return absl::OkStatus();
+    const Tier tier =
+        graph_.island(a.chips[0]) ? Tier::kScaleOut : Tier::kScaleUp;
+    Duration latency = a.out_latency + b.in_latency;
+    if (a.out != b.in) {
+      ASSIGN_OR_RETURN(const Route middle, router_.Find(a.out, b.in));
+      for (const LinkShare& l : middle.links) {
+        AddLink(l.link, tier, l.share * static_cast<double>(pairs));
+      }
+      latency += middle.latency;
+    }
+    Note(tier, latency);
+    return absl::OkStatus();
+  }
+
+  const Graph& graph_;
+  const NetworkResources& resources_;
+  Router& router_;
+  int64_t pairs_ = 0;
+  std::vector<TierShares> dense_;
+  std::optional<Duration> slowest_[kTiers];
+};
+
+}  // namespace
+
+absl::StatusOr<ExchangeRoutes> FindExchange(absl::Span<const VertexId> chips,
+                                            const RankExchange& exchange,
+                                            const NetworkResources& resources,
+                                            Router& router) {
+  ExchangeFinder finder(resources, router);
+  std::map<int32_t, std::vector<VertexId>> sets;
+  for (size_t i = 0; i < chips.size(); ++i) {
+    sets[exchange.SetOf(static_cast<int32_t>(i))].push_back(chips[i]);
+  }
+  for (const auto& [set, members] : sets) RETURN_IF_ERROR(finder.Add(members));
+  return std::move(finder).Finish();
+}
+
+}  // namespace orrery
