@@ -9,6 +9,8 @@ namespace orrery {
 Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
+Command CostCommand();
+Command DeriveCommand();
 Command EstimateCommand();
 Command ExplainCommand();
 Command ImportCommand();
@@ -17,15 +19,17 @@ Command ListCommand();
 Command RooflineCommand();
 Command ShowCommand();
 Command SimulateCommand();
+Command TopologyCommand();
 Command ValidateCommand();
 Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {SimulateCommand(), EstimateCommand(),   CheckCommand(),
-          ExplainCommand(),  ShowCommand(),       ListCommand(),
-          ImportCommand(),   CollectiveCommand(), KernelCommand(),
-          RooflineCommand(), ValidateCommand(),   CalibrateCommand(),
+  return {SimulateCommand(), EstimateCommand(), CheckCommand(),
+          ExplainCommand(),  CostCommand(),     ShowCommand(),
+          ListCommand(),     ImportCommand(),   CollectiveCommand(),
+          KernelCommand(),   RooflineCommand(), TopologyCommand(),
+          DeriveCommand(),   ValidateCommand(), CalibrateCommand(),
           ViewCommand()};
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "cli/print/cost_text.h"
 
 namespace orrery {
 namespace {
@@ -11,10 +12,39 @@ using Shares = google::protobuf::RepeatedPtrField<pb::Explanation::Share>;
 std::string SharesText(const std::string& title, const Shares& shares) {
   std::string text = fmt::format("\n{}\n", title);
   for (const auto& share : shares) {
-    text += fmt::format("  {:<38} {:>10}  {:>5.1f} %\n", share.name(),
-                        SecondsText(share.time_s()), 100 * share.share());
+    text +=
+        fmt::format("  {:<38} {:>10}  {:>5.1f} %{}\n", share.name(),
+                    SecondsText(share.time_s()), 100 * share.share(),
+                    share.has_dollars()
+                        ? fmt::format(" {:>12}", DollarsText(share.dollars()))
+                        : "");
   }
   return text;
+}
+
+// What the step costs, and what of it is not arithmetic.
+std::string MoneyText(const pb::Explanation& explanation) {
+  if (!explanation.has_dollars_per_step()) return "";
+  const bool run = explanation.has_dollars_per_run();
+  std::string text =
+      fmt::format("\nThe {} costs {}", run ? "run" : "step",
+                  DollarsText(run ? explanation.dollars_per_run()
+                                  : explanation.dollars_per_step()));
+  const pb::Explanation::Share* largest = nullptr;
+  for (const auto& share : explanation.rank_time()) {
+    if (share.name().find("exposed") == std::string::npos &&
+        share.name().find("bubble") == std::string::npos) {
+      continue;
+    }
+    if (largest == nullptr || share.dollars() > largest->dollars()) {
+      largest = &share;
+    }
+  }
+  if (largest != nullptr && largest->dollars() > 0) {
+    text += fmt::format("; {} costs {} of it", largest->name(),
+                        DollarsText(largest->dollars()));
+  }
+  return text + ".\n";
 }
 
 std::string CommunicationText(const pb::Explanation& explanation) {
@@ -64,6 +94,7 @@ std::string ExplanationText(const pb::Explanation& explanation) {
       fmt::format("{}: {}\n\n{}\n", explanation.scenario(),
                   SecondsText(explanation.step_time_s()),
                   explanation.bottleneck()) +
+      MoneyText(explanation) +
       SharesText("critical path by cause", explanation.critical_path()) +
       SharesText("tasks that matter most on it", explanation.top_tasks());
   if (explanation.busiest_rank() != 0) {

@@ -2,7 +2,7 @@
 #include "topology/graph/build.h"
 
 #include "tests/status_matchers.h"
-#include "tests/topology/graph/metrics.h"
+#include "topology/graph/metrics.h"
 #include "tests/topology/machine/protos.h"
 #include "topology/routing/route.h"
 

@@ -6,7 +6,7 @@
 
 #include "tests/status_matchers.h"
 #include "tests/topology/graph/fabrics.h"
-#include "tests/topology/graph/metrics.h"
+#include "topology/graph/metrics.h"
 #include "tests/topology/machine/protos.h"
 #include "tests/topology/routing/link_loads.h"
 #include "topology/graph/build.h"
