@@ -75,8 +75,9 @@ std::string Signed(double share) {
 }
 // An error that may be as small as rounding.
 std::string Relative(double error) {
-  return error == 0 || error >= 1e-3 ? Percent(error)
-                                     : fmt::format("{:.1e}", error);
+  constexpr double kPrinted = 5e-4;  // a tenth of a percent, rounded
+  return error == 0 || error >= kPrinted ? Percent(error)
+                                         : fmt::format("{:.1e}", error);
 }
 std::string Count(int count) { return fmt::format("{}", count); }
 std::string Verdict(const AccuracyGroup& group) {
@@ -230,15 +231,15 @@ Cells RowCells(const AccuracyRow& row) {
 
 // Why rows were refused, each reason once.
 std::string ReasonsText(const AccuracyTable& table) {
-  std::map<std::string, std::pair<int, std::string>> reasons;
+  std::map<std::string, std::vector<const RefusedRow*>> reasons;
   for (const RefusedRow& refused : table.refused()) {
-    auto& [count, first] = reasons[refused.reason];
-    if (count++ == 0) first = refused.id;
+    reasons[refused.reason].push_back(&refused);
   }
   std::string text;
-  for (const auto& [reason, counted] : reasons) {
-    text += fmt::format("  {} row{} (first: {}): {}\n", counted.first,
-                        counted.first == 1 ? "" : "s", counted.second, reason);
+  for (const auto& [reason, rows] : reasons) {
+    text += rows.size() == 1 ? fmt::format("  {}\n", rows[0]->ToString())
+                             : fmt::format("  {} rows (the first: {}): {}\n",
+                                           rows.size(), rows[0]->id, reason);
   }
   return text;
 }

@@ -14,6 +14,8 @@ namespace {
 // (Chiplet Actuary: modules 0.5 and chip 0.3; the rest is fixed).
 constexpr double kDesignByArea = 0.8;
 constexpr double kDesignArea = 300;
+// Of embedding one known-good bridge: a judgement.
+constexpr double kBridgeYield = 0.998;
 
 }  // namespace
 
@@ -79,9 +81,15 @@ PackageModel::Built PackageModel::Build(int index,
     }
   }
   const double bond = std::min(1.0, level.bond_yield.At(draw));
-  double pieces = level.bridges;
+  double pieces = 0;
   for (const Part& part : parts) pieces += part.count;
-  built.yield *= std::pow(bond, pieces) * level.mount_yield;
+  // In a stack the part below is bonded to nothing.
+  const bool stack = !level.has_carrier && !level.has_substrate;
+  if (stack) pieces -= 1;
+  const double joined = std::pow(bond, pieces) *
+                        std::pow(kBridgeYield, level.bridges) *
+                        level.mount_yield;
+  built.yield *= joined;
   Carrier carrier;
   if (level.has_carrier) {
     carrier.cost =
@@ -99,13 +107,11 @@ PackageModel::Built PackageModel::Build(int index,
   Dollars work(level.has_substrate ? level.substrate_price.At(draw) *
                                          level.substrate_area.value()
                                    : 0);
-  built.part =
-      Assemble(carrier, parts,
-               {.part_yield = bond,
-                .line_yield = level.mount_yield * std::pow(bond, level.bridges),
-                .work = work,
-                .test = level.test,
-                .coverage = level.coverage});
+  built.part = Assemble(carrier, parts,
+                        {.line_yield = joined,
+                         .work = work,
+                         .test = level.test,
+                         .coverage = level.coverage});
   built.part.cost.test += Dollars(level.module_price.At(draw));
   built.part.cost.nre = design.nre + Dollars(level.design.At(draw) / units_);
   built.carbon = built.carbon * (1 / built.yield) + GramsCo2(level.carbon_g);

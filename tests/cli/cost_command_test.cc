@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // As a shell would split it: at blanks, but for what is quoted.
-ProgramResult Run(const std::string& line, const std::string& input = "") {
+ProgramResult Typed(const std::string& line, const std::string& input = "") {
   std::vector<std::string> words(1);
   bool quoted = false;
   for (const char c : line) {
@@ -27,7 +27,7 @@ ProgramResult Run(const std::string& line, const std::string& input = "") {
 }
 
 TEST(Cost, PrintsTheBillTheHourAndTheRun) {
-  const auto result = Run("cost quickstart --set training.run_tokens=15e12");
+  const auto result = Typed("cost quickstart --set training.run_tokens=15e12");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("NDR switches"), HasSubstr("a chip-hour"),
@@ -36,14 +36,14 @@ TEST(Cost, PrintsTheBillTheHourAndTheRun) {
 }
 
 TEST(Cost, OfARentedMachineIsItsRent) {
-  const auto result = Run("cost quickstart --set cost.rent='$2/h'");
+  const auto result = Typed("cost quickstart --set cost.rent='$2/h'");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("rented"), HasSubstr("2 USD"),
                                 Not(HasSubstr("NDR switches"))));
 }
 
 TEST(Cost, OfAPackageIsABreakdown) {
-  const auto result = Run("cost --package h100_sxm");
+  const auto result = Typed("cost --package h100_sxm");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("GH100"), HasSubstr("good dies and stacks lost"),
@@ -51,16 +51,16 @@ TEST(Cost, OfAPackageIsABreakdown) {
 }
 
 TEST(Cost, SaysWhatIsWrong) {
-  EXPECT_THAT(Run("cost").err, HasSubstr("give a SCENARIO"));
-  EXPECT_THAT(Run("cost --package h100").err, HasSubstr("h100_sxm"));
-  EXPECT_THAT(Run("cost quickstart --set cost.prices=x").err,
+  EXPECT_THAT(Typed("cost").err, HasSubstr("give a SCENARIO"));
+  EXPECT_THAT(Typed("cost --package h100").err, HasSubstr("no package 'h100'"));
+  EXPECT_THAT(Typed("cost quickstart --set cost.prices=x").err,
               HasSubstr("price list 'x'"));
-  EXPECT_THAT(Run("cost quickstart --set cost.rent=cheap").err,
+  EXPECT_THAT(Typed("cost quickstart --set cost.rent=cheap").err,
               HasSubstr("cheap"));
 }
 
 TEST(Simulate, HasCostAndEnergyInItsReport) {
-  const auto result = Run("simulate quickstart --json -");
+  const auto result = Typed("simulate quickstart --json -");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("\"dollars_per_chip_hour\""),
                                 HasSubstr("\"joules_per_step\""),
@@ -68,40 +68,40 @@ TEST(Simulate, HasCostAndEnergyInItsReport) {
 }
 
 TEST(Topology, ShowsWhatWasBuilt) {
-  const auto text = Run("topology dgx_h100_ib400 --nodes 4");
+  const auto text = Typed("topology dgx_h100_ib400 --nodes 4");
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr("bisection"), HasSubstr("0 .. 31"),
                               HasSubstr("fault { from: 0")));
-  EXPECT_THAT(Run("topology dgx_h100_ib400 --nodes 1 --format dot").out,
+  EXPECT_THAT(Typed("topology dgx_h100_ib400 --nodes 1 --format dot").out,
               HasSubstr("v0 -- v"));
-  EXPECT_THAT(Run("topology tpu_v4_pod --nodes 16 --format svg").out,
+  EXPECT_THAT(Typed("topology tpu_v4_pod --nodes 16 --format svg").out,
               AllOf(HasSubstr("<svg"), HasSubstr("</svg>")));
-  EXPECT_THAT(Run("topology dgx_h100_ib400 --nodes 512 --format svg").err,
+  EXPECT_THAT(Typed("topology dgx_h100_ib400 --nodes 512 --format svg").err,
               HasSubstr("fewer nodes"));
 }
 
 // The id that is printed is one that a scenario accepts.
 TEST(Topology, IdsAreThoseOfFaults) {
-  std::string scenario = Run("show quickstart").out;
+  std::string scenario = Typed("show quickstart").out;
   const size_t at = scenario.find("system {\n");
   ASSERT_NE(at, std::string::npos);
   scenario.insert(at + 9, "  fault { from: 0 to: 32 remaining: 0.5 }\n");
-  const auto result = Run("simulate -", scenario);
+  const auto result = Typed("simulate -", scenario);
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
 TEST(Derive, PrintsAChip) {
-  const auto result =
-      Run("derive b200_sxm --process n3 --dies 2 --stacks 8 --power '1.2 kW'");
+  const auto result = Typed(
+      "derive b200_sxm --process n3 --dies 2 --stacks 8 --power '1.2 kW'");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("proto-message: Chip"),
                                 HasSubstr("estimate: true"),
                                 HasSubstr("power: \"1.2 kW\"")));
-  EXPECT_THAT(Run("derive h20_sxm").err, HasSubstr("has no package"));
+  EXPECT_THAT(Typed("derive h20_sxm").err, HasSubstr("has no package"));
 }
 
 TEST(Show, CountsParameters) {
-  EXPECT_THAT(Run("show quickstart").out, HasSubstr("# parameters: 8030"));
+  EXPECT_THAT(Typed("show quickstart").out, HasSubstr("# parameters: 8030"));
 }
 
 }  // namespace

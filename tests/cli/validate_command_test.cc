@@ -49,7 +49,7 @@ constexpr Case kCases[] = {
     {"cost",
      "id,source_model,case,inputs,quantity,expected\n"
      "a,Chiplet Actuary,interposer_yield,type=SI;area_mm2=100;D0=0.06;c=6,"
-     "yield,0.9418703\n"
+     "yield,1\n"
      "b,Chiplet Actuary,interposer_yield,type=SI;area_mm2=100;D0=0.06;c=6,"
      "yield,lots\n",
      "Chiplet Actuary"},
