@@ -125,11 +125,11 @@ void AddDollars(const ResolvedScenario& scenario, const SimulatedRun& run,
   if (!report.has_cost()) return;
   const pb::Report::CostResult& cost = report.cost();
   explanation.set_dollars_per_step(cost.dollars_per_step());
+  double all = cost.dollars_per_step();
   if (cost.has_dollars_per_run()) {
-    explanation.set_dollars_per_run(cost.dollars_per_run());
+    all = cost.dollars_per_run();
+    explanation.set_dollars_per_run(all);
   }
-  const double all = cost.has_dollars_per_run() ? cost.dollars_per_run()
-                                                : cost.dollars_per_step();
   for (auto* shares :
        {explanation.mutable_critical_path(), explanation.mutable_top_tasks(),
         explanation.mutable_rank_time(), explanation.mutable_rank_0_time()}) {

@@ -18,17 +18,24 @@
 namespace orrery {
 namespace {
 
+// The package that says what the chip is made of.
+absl::StatusOr<pb::Package> PackageOf(const Catalog& catalog,
+                                      const std::string& chip) {
+  for (const std::string& name : catalog.Names("packages")) {
+    ASSIGN_OR_RETURN(pb::Package package, catalog.Package(name));
+    if (package.chip() == chip) return package;
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "derive: chip '{}' has no package that says what it is made of; those "
+      "of 'orrery list packages' have",
+      chip));
+}
+
 absl::StatusOr<ExitCode> Derive(const Arguments& arguments) {
   const Catalog catalog;
   const std::string& name = arguments.positional()[0];
   ASSIGN_OR_RETURN(const pb::Chip base, catalog.Chip(name));
-  if (!catalog.Has("packages", name)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "derive: chip '{}' has no package that says what it is made of; those "
-        "of 'orrery list packages' have",
-        name));
-  }
-  ASSIGN_OR_RETURN(const pb::Package package, catalog.Package(name));
+  ASSIGN_OR_RETURN(const pb::Package package, PackageOf(catalog, name));
   ASSIGN_OR_RETURN(const SiliconLibrary library, LoadSilicon(catalog, {}));
   ASSIGN_OR_RETURN(TechnologyBudget budget, BudgetOf(base, package));
   if (const auto process = arguments.Get("process")) budget.process = *process;

@@ -155,7 +155,7 @@ absl::StatusOr<CatchSystem> CatchModel::Evaluate(
                                      test.price_per_second() * patterns * chain)
                            : Dollars();
   };
-  const double misses = 1 - coverage;
+  const double misses = 1 - design.pattern_coverage.value_or(coverage);
   const Dollars die_test = scan(test.patterns() / misses + 1, test.chain());
   const Dollars placed_test =
       scan(test.assembly_patterns() / misses, test.assembly_chain());

@@ -45,8 +45,10 @@ struct CatchDesign {
   std::vector<double> die_units = {};
   // Share of a die whose design has to be paid.
   double logic = 0;
-  // Of the chiplets' tests; nothing: perfect and free.
+  // Of the chiplets' tests; nothing: perfect and free. The library's patterns
+  // are those of `pattern_coverage`, where that differs.
   std::optional<double> coverage = std::nullopt;
+  std::optional<double> pattern_coverage = std::nullopt;
   CatchNetlist netlist = CatchNetlist::kGrid;
 };
 

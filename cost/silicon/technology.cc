@@ -110,9 +110,10 @@ std::string Scaled(const std::string& text, double factor,
   if (!value.ok()) return text;
   constexpr int kDigits = 5;
   if constexpr (std::is_same_v<Q, Bytes>) {
-    return ToBinaryText(Bytes(static_cast<int64_t>(std::llround(
-                            static_cast<double>(value->value()) * factor))),
-                        kDigits);
+    // Whole mebibytes, so that the text is a whole number of bytes.
+    constexpr double kMiB = 1 << 20;
+    const double size = static_cast<double>(value->value()) * factor / kMiB;
+    return fmt::format("{} MiB", std::max<int64_t>(1, std::llround(size)));
   } else {
     return ToText(*value * factor, kDigits);
   }
@@ -268,9 +269,9 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   chip.clear_source();
   chip.set_name(fmt::format("derived_{}", base.name()));
   chip.set_description(fmt::format(
-      "{} units of {} in {}, {} dies of {:.0f} mm2, {} {} stacks, {}", units,
-      base.name(), to.name(), budget.dies, budget.area.value(), budget.stacks,
-      budget.memory, ToText(budget.power)));
+      "{} units of {} at {:g} nm, {} dies of {:.0f} mm2, {} {} stacks, {}",
+      units, base.name(), to.nanometres(), budget.dies, budget.area.value(),
+      budget.stacks, budget.memory, ToText(budget.power)));
   chip.set_vendor("derived");
   chip.clear_year();
   chip.set_compute_units(units);

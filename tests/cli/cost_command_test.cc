@@ -100,6 +100,26 @@ TEST(Derive, PrintsAChip) {
   EXPECT_THAT(Typed("derive h20_sxm").err, HasSubstr("has no package"));
 }
 
+// What is derived is a chip like any other.
+TEST(Derive, MakesAChipThatCanBeSimulated) {
+  const std::string chip =
+      Typed(
+          "derive h100_sxm --process n3 --dies 2 --stacks 8 --memory HBM3E "
+          "--power '1.2 kW'")
+          .out;
+  const auto result =
+      Typed("simulate -",
+            "name: \"q\" model { preset: \"llama3_8b\" } system { preset: "
+            "\"dgx_h100_ib400\" nodes: 4 chip {\n" +
+                chip +
+                "} } training { global_batch: 64 micro_batch: 1 sequence: 8192 "
+                "parallel { tensor: 4 pipeline: 2 data: 4 } precision: BF16 }");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("step time"));
+  // Nobody sells it: the price has to be said.
+  EXPECT_THAT(result.out, HasSubstr("no 'chip/derived_h100_sxm'"));
+}
+
 TEST(Show, CountsParameters) {
   EXPECT_THAT(Typed("show quickstart").out, HasSubstr("# parameters: 8030"));
 }

@@ -7,6 +7,7 @@
 #include "cost/ownership/run_bill.h"
 #include "run/silicon_catalog.h"
 #include "tests/status_matchers.h"
+#include "tests/topology/graph/fabrics.h"
 #include "topology/graph/build.h"
 
 namespace orrery {
@@ -65,6 +66,34 @@ TEST(NetworkParts, OfATorusAreOneLinkPerChipAndDimension) {
   ASSERT_EQ(parts.size(), 1);
   EXPECT_EQ(parts[0].switches, 0);
   EXPECT_EQ(parts[0].direct_links, 3 * 512);
+}
+
+// Per end point, radix k: a full tree of L tiers has (2L-1)/k switches and L
+// links; tapered o:1 at the leaf (1+o)/(ok) + (2L-3)/(ok) and 1 + (L-1)/o; a
+// dragonfly 1/p; a HyperX 1/T and 1 + sum K(S-1)/(2T); a torus none and D.
+TEST(NetworkParts, OfEveryTopologyAreThoseOfTheTextbook) {
+  const struct {
+    FabricKind kind;
+    int64_t ends, switches, links;
+  } cases[] = {
+      {FatTreeFabric{2, 8, 1, false}, 32, 3 * 32 / 8, 2 * 32},
+      {FatTreeFabric{3, 8, 1, false}, 128, 5 * 128 / 8, 3 * 128},
+      // 6 down and 2 up: 4/24 + 1/24 switches and 1 + 1/3 links each.
+      {FatTreeFabric{2, 8, 3, false}, 48, 5 * 48 / 24, 48 + 48 / 3},
+      // p 2, a 4, h 2 in 9 groups: 9 (4 x 3/2) inside, 9 x 8 / 2 between.
+      {DragonflyFabric{2, 4, 2, 9}, 72, 72 / 2, 72 + 54 + 36},
+      {HyperXFabric{{4, 4}, 4, {1, 1}}, 64, 64 / 4, 64 + 64 * 6 / 8},
+      {TorusFabric{{4, 4, 4}, false}, 64, 0, 3 * 64},
+  };
+  for (const auto& c : cases) {
+    const auto parts = CountParts(UnitGraph(c.kind, c.ends)).classes;
+    ASSERT_EQ(parts.size(), 1);
+    EXPECT_EQ(parts[0].switches, c.switches) << c.ends;
+    EXPECT_EQ(
+        parts[0].host_links + parts[0].fabric_links + parts[0].direct_links,
+        c.links)
+        << c.ends;
+  }
 }
 
 // 100 now, nothing left, no interest: 20 a year for five years. With 10 % the
