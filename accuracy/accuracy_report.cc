@@ -64,6 +64,13 @@ void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
                    training->set_measured_memory_gib(*facts.measured_gib);
                  }
                  training->set_predicted_memory_gib(facts.predicted_gib);
+               },
+               [&](const MeasuredCost& facts) {
+                 auto* money = out->mutable_money();
+                 money->set_model(facts.model);
+                 money->set_inputs(facts.inputs);
+                 money->set_quantity(facts.quantity);
+                 money->set_unit(facts.unit);
                }},
       row.facts);
 }

@@ -23,10 +23,10 @@
 
 namespace orrery {
 
-enum class Suite : uint8_t { kCollectives, kKernels, kTraining };
+enum class Suite : uint8_t { kCollectives, kKernels, kTraining, kCost };
 inline constexpr Suite kSuites[] = {Suite::kCollectives, Suite::kKernels,
-                                    Suite::kTraining};
-// "collectives", "kernels", "training".
+                                    Suite::kTraining, Suite::kCost};
+// "collectives", "kernels", "training", "cost".
 std::string_view Name(Suite suite);
 
 // Rows that are judged together. Groups are listed in the order of the members.
@@ -64,6 +64,14 @@ struct MeasuredStep {
   double predicted_gib = 0;  // without what the run-time reserves
 };
 
+// A published cost or a quantity behind one, in its own unit.
+struct MeasuredCost {
+  std::string model;
+  std::string inputs;
+  std::string quantity;
+  std::string unit;
+};
+
 struct AccuracyRow {
   std::string id;
   int line = 0;
@@ -74,7 +82,8 @@ struct AccuracyRow {
   // The prediction has a constant that was fitted on this row.
   bool fitted = false;
   std::vector<GroupKey> groups;
-  std::variant<MeasuredKernel, MeasuredCollective, MeasuredStep> facts;
+  std::variant<MeasuredKernel, MeasuredCollective, MeasuredStep, MeasuredCost>
+      facts;
 
   double error() const { return predicted / measured - 1; }
 };

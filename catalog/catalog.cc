@@ -16,7 +16,11 @@ namespace {
 
 // "chip" of "chips"; kernels come together.
 absl::string_view OneOf(absl::string_view kind) {
-  return kind == "kernels" ? "kernels preset" : absl::StripSuffix(kind, "s");
+  if (kind == "kernels") return "kernels preset";
+  if (kind == "processes") return "process";
+  if (kind == "prices") return "price list";
+  if (kind == "cost_models") return "cost model";
+  return absl::StripSuffix(kind, "s");
 }
 
 }  // namespace
@@ -114,6 +118,26 @@ absl::StatusOr<pb::Scenario> Catalog::Scenario(absl::string_view name) const {
 }
 absl::StatusOr<pb::System> Catalog::System(absl::string_view name) const {
   return Load<pb::System>("systems", name);
+}
+absl::StatusOr<pb::Process> Catalog::Process(absl::string_view name) const {
+  return Load<pb::Process>("processes", name);
+}
+absl::StatusOr<pb::Packaging> Catalog::Packaging(absl::string_view name) const {
+  return Load<pb::Packaging>("packaging", name);
+}
+absl::StatusOr<pb::Package> Catalog::Package(absl::string_view name) const {
+  return Load<pb::Package>("packages", name);
+}
+absl::StatusOr<pb::PriceList> Catalog::Prices(absl::string_view name) const {
+  return Load<pb::PriceList>("prices", name);
+}
+absl::StatusOr<pb::ActuaryParameters> Catalog::Actuary(
+    absl::string_view name) const {
+  return Load<pb::ActuaryParameters>("cost_models", name);
+}
+absl::StatusOr<pb::CatchParameters> Catalog::Catch(
+    absl::string_view name) const {
+  return Load<pb::CatchParameters>("cost_models", name);
 }
 
 }  // namespace orrery

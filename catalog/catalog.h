@@ -14,6 +14,8 @@
 
 #include "catalog/embedded.h"
 #include "proto/chip.pb.h"
+#include "proto/cost.pb.h"
+#include "proto/cost_models.pb.h"
 #include "proto/kernels.pb.h"
 #include "proto/model.pb.h"
 #include "proto/scenario.pb.h"
@@ -30,7 +32,8 @@ class Catalog {
       : presets_(presets) {}
 
   absl::Span<const EmbeddedPreset> presets() const { return presets_; }
-  // "chips", "kernels", "models", "scenarios", "systems".
+  // "chips", "kernels", "models", "scenarios", "systems"; of money,
+  // "cost_models", "packages", "packaging", "prices", "processes".
   std::vector<std::string> Kinds() const;
   // Names of one kind, sorted.
   std::vector<std::string> Names(absl::string_view kind) const;
@@ -45,6 +48,14 @@ class Catalog {
   absl::StatusOr<pb::Model> Model(absl::string_view name) const;
   absl::StatusOr<pb::Scenario> Scenario(absl::string_view name) const;
   absl::StatusOr<pb::System> System(absl::string_view name) const;
+  // Of money: processes, packagings, packages, prices, and the parameters of
+  // published cost models.
+  absl::StatusOr<pb::Process> Process(absl::string_view name) const;
+  absl::StatusOr<pb::Packaging> Packaging(absl::string_view name) const;
+  absl::StatusOr<pb::Package> Package(absl::string_view name) const;
+  absl::StatusOr<pb::PriceList> Prices(absl::string_view name) const;
+  absl::StatusOr<pb::ActuaryParameters> Actuary(absl::string_view name) const;
+  absl::StatusOr<pb::CatchParameters> Catch(absl::string_view name) const;
 
  private:
   absl::StatusOr<const EmbeddedPreset*> Find(absl::string_view kind,

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "run/scenario_cost.h"
 #include "run/utilisation.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/span_index.h"
@@ -113,6 +114,29 @@ std::string BottleneckSentence(const pb::Explanation& explanation) {
   return sentence + ".";
 }
 
+// What each share of the step costs over the run, or per step where the run's
+// length is not known. Nothing where the machine has no price.
+void AddDollars(const ResolvedScenario& scenario, const SimulatedRun& run,
+                pb::Explanation& explanation) {
+  pb::Report report;
+  report.set_step_time_s(ToSeconds(run.result.end));
+  const StepWork work = WorkOf(run);
+  FillCost(scenario, &work, report);
+  if (!report.has_cost()) return;
+  const pb::Report::CostResult& cost = report.cost();
+  explanation.set_dollars_per_step(cost.dollars_per_step());
+  double all = cost.dollars_per_step();
+  if (cost.has_dollars_per_run()) {
+    all = cost.dollars_per_run();
+    explanation.set_dollars_per_run(all);
+  }
+  for (auto* shares :
+       {explanation.mutable_critical_path(), explanation.mutable_top_tasks(),
+        explanation.mutable_rank_time(), explanation.mutable_rank_0_time()}) {
+    for (auto& share : *shares) share.set_dollars(all * share.share());
+  }
+}
+
 }  // namespace
 
 pb::Explanation Explain(const ResolvedScenario& scenario,
@@ -157,6 +181,7 @@ pb::Explanation Explain(const ResolvedScenario& scenario,
     added.set_count(use.count);
   }
   AddSensitivities(sensitivities, explanation);
+  AddDollars(scenario, run, explanation);
   explanation.set_bottleneck(BottleneckSentence(explanation));
   return explanation;
 }

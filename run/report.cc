@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/format.h"
+#include "run/scenario_cost.h"
 #include "run/training_report.h"
 
 namespace orrery {
@@ -197,6 +198,8 @@ pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
     report.add_warnings("ranks were simulated as one, but " + run.nearly);
   }
   AddWarnings(scenario, report);
+  const StepWork work = WorkOf(run);
+  FillCost(scenario, &work, report);
   return report;
 }
 

@@ -9,6 +9,8 @@ namespace orrery {
 Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
+Command CostCommand();
+Command DeriveCommand();
 Command EstimateCommand();
 Command ExplainCommand();
 Command ImportCommand();
@@ -18,17 +20,19 @@ Command RooflineCommand();
 Command ShowCommand();
 Command SimulateCommand();
 Command SweepCommand();
+Command TopologyCommand();
 Command TuneCommand();
 Command ValidateCommand();
 Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {SimulateCommand(),   EstimateCommand(),  CheckCommand(),
-          ExplainCommand(),    TuneCommand(),      SweepCommand(),
-          ShowCommand(),       ListCommand(),      ImportCommand(),
-          CollectiveCommand(), KernelCommand(),    RooflineCommand(),
-          ValidateCommand(),   CalibrateCommand(), ViewCommand()};
+  return {SimulateCommand(), EstimateCommand(),   CheckCommand(),
+          ExplainCommand(),  CostCommand(),       TuneCommand(),
+          SweepCommand(),    ShowCommand(),       ListCommand(),
+          ImportCommand(),   CollectiveCommand(), KernelCommand(),
+          RooflineCommand(), TopologyCommand(),   DeriveCommand(),
+          ValidateCommand(), CalibrateCommand(),  ViewCommand()};
 }
 
 }  // namespace orrery

@@ -11,6 +11,7 @@
 #include "cli/print/report_text.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
+#include "run/scenario_cost.h"
 
 namespace orrery {
 namespace {
@@ -43,6 +44,7 @@ absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   FillThroughput(scenario, estimate.step_s(), estimate.recomputed, report);
   FillEstimate(estimate, *report.mutable_estimate());
   AddWarnings(scenario, report);
+  FillCost(scenario, nullptr, report);
   const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
   if (json != "-") RETURN_IF_ERROR(Print(EstimateText(report)).status());

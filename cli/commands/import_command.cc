@@ -6,6 +6,7 @@
 #include "catalog/textproto.h"
 #include "cli/commands/commands.h"
 #include "cli/print/output.h"
+#include "cli/print/parameter_text.h"
 #include "workload/model/model.h"
 
 namespace orrery {
@@ -47,9 +48,9 @@ absl::StatusOr<ExitCode> Import(const Arguments& arguments) {
   if (!model.ok()) return Annotate(model.status(), path);
   const absl::StatusOr<Model> valid = Model::FromProto(*model);
   if (!valid.ok()) return Annotate(valid.status(), path);
-  return Print(
-      fmt::format("# proto-file: proto/model.proto\n# proto-message: Model\n{}",
-                  PrintTextproto(*model)));
+  return Print(fmt::format(
+      "# proto-file: proto/model.proto\n# proto-message: Model\n{}{}",
+      ParameterComment(*valid), PrintTextproto(*model)));
 }
 
 }  // namespace

@@ -40,6 +40,23 @@ absl::StatusOr<std::string> Describe(const Catalog& catalog,
     ASSIGN_OR_RETURN(const pb::System system, catalog.System(name));
     return system.description();
   }
+  if (kind == "processes") {
+    ASSIGN_OR_RETURN(const pb::Process process, catalog.Process(name));
+    return process.description();
+  }
+  if (kind == "packaging") {
+    ASSIGN_OR_RETURN(const pb::Packaging packaging, catalog.Packaging(name));
+    return packaging.description();
+  }
+  if (kind == "packages") {
+    ASSIGN_OR_RETURN(const pb::Package package, catalog.Package(name));
+    return package.description();
+  }
+  if (kind == "prices") {
+    ASSIGN_OR_RETURN(const pb::PriceList prices, catalog.Prices(name));
+    return prices.description();
+  }
+  if (kind == "cost_models") return "Parameters of a published cost model";
   ASSIGN_OR_RETURN(const pb::Scenario scenario, catalog.Scenario(name));
   return scenario.description();
 }

@@ -7,6 +7,7 @@
 #include "cli/flags/scenario.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
+#include "cli/print/parameter_text.h"
 
 namespace orrery {
 namespace {
@@ -18,8 +19,8 @@ absl::StatusOr<ExitCode> Show(const Arguments& arguments) {
     return ExitCode::kDone;
   }
   return Print(fmt::format(
-      "# proto-file: proto/scenario.proto\n# proto-message: Scenario\n{}",
-      PrintTextproto(scenario.proto)));
+      "# proto-file: proto/scenario.proto\n# proto-message: Scenario\n{}{}",
+      ParameterComment(scenario.model), PrintTextproto(scenario.proto)));
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_join.h>
 
+#include <cmath>
+#include <map>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -70,6 +73,12 @@ std::string Percent(const std::optional<double>& share) {
 std::string Signed(double share) {
   return fmt::format("{:+.1f} %", 100 * share);
 }
+// An error that may be as small as rounding.
+std::string Relative(double error) {
+  constexpr double kPrinted = 5e-4;  // a tenth of a percent, rounded
+  return error == 0 || error >= kPrinted ? Percent(error)
+                                         : fmt::format("{:.1e}", error);
+}
 std::string Count(int count) { return fmt::format("{}", count); }
 std::string Verdict(const AccuracyGroup& group) {
   return group.met() ? "met" : "missed";
@@ -90,6 +99,10 @@ std::vector<Column> GroupColumns(Suite suite) {
     case Suite::kTraining:
       return {{"source", 34, true}, {"rows", 5},  {"mean", 8},
               {"median", 8},        {"worst", 8}, {"bias", 8}};
+    case Suite::kCost:
+      return {{"model", 26, true}, {"case", 28, true}, {"rows", 5},
+              {"skipped", 8},      {"median", 9},      {"worst", 9},
+              {"bar", 9},          {"", 0, true}};
   }
   CHECK(false) << "no such suite";
   return {};
@@ -126,6 +139,15 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
               Percent(e.median),
               Percent(e.worst),
               Signed(e.bias)};
+    case Suite::kCost:
+      return {subject,
+              part.empty() ? "all" : part,
+              Count(e.rows),
+              Count(group.refused),
+              Relative(e.median),
+              Relative(e.worst),
+              group.bars.worst ? Relative(*group.bars.worst) : "-",
+              group.bars.worst ? Verdict(group) : ""};
   }
   CHECK(false) << "no such suite";
   return {};
@@ -151,6 +173,11 @@ std::vector<Column> RowColumns(Suite suite) {
       return {{"row", 8, true}, {"model", 28, true}, {"plan", 44, true},
               {"measured", 9},  {"predicted", 9},    {"error", 8},
               {"GiB", 8},       {"ours", 8}};
+    case Suite::kCost:
+      return {{"row", 6, true},     {"model", 26, true},
+              {"inputs", 60, true}, {"quantity", 30, true},
+              {"published", 14},    {"ours", 14},
+              {"error", 9}};
   }
   CHECK(false) << "no such suite";
   return {};
@@ -189,8 +216,32 @@ Cells RowCells(const AccuracyRow& row) {
                              ? fmt::format("{:.2f}", *facts.measured_gib)
                              : "-",
                          fmt::format("{:.2f}", facts.predicted_gib)};
+               },
+               [&](const MeasuredCost& facts) -> Cells {
+                 return {row.id,
+                         facts.model,
+                         facts.inputs.substr(0, 60),
+                         facts.quantity.substr(0, 30),
+                         fmt::format("{:.10g}", row.measured),
+                         fmt::format("{:.10g}", row.predicted),
+                         Relative(std::abs(row.error()))};
                }},
       row.facts);
+}
+
+// Why rows were refused, each reason once.
+std::string ReasonsText(const AccuracyTable& table) {
+  std::map<std::string, std::vector<const RefusedRow*>> reasons;
+  for (const RefusedRow& refused : table.refused()) {
+    reasons[refused.reason].push_back(&refused);
+  }
+  std::string text;
+  for (const auto& [reason, rows] : reasons) {
+    text += rows.size() == 1 ? fmt::format("  {}\n", rows[0]->ToString())
+                             : fmt::format("  {} rows (the first: {}): {}\n",
+                                           rows.size(), rows[0]->id, reason);
+  }
+  return text;
 }
 
 }  // namespace
@@ -214,6 +265,7 @@ std::string AccuracyText(const AccuracyTable& table,
   text += Plain(groups);
   text += fmt::format("\n{} rows predicted, {} refused\n", table.rows().size(),
                       table.refused().size());
+  if (table.suite() == Suite::kCost) return text + ReasonsText(table);
   for (const RefusedRow& refused : table.refused()) {
     text += fmt::format("  {}\n", refused.ToString());
   }

@@ -2,19 +2,51 @@
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "cli/print/cost_text.h"
 
 namespace orrery {
 namespace {
 
 using Shares = google::protobuf::RepeatedPtrField<pb::Explanation::Share>;
 
-std::string SharesText(const std::string& title, const Shares& shares) {
+// Dollars of the run where `priced`; those of one step say nothing to anybody.
+std::string SharesText(const std::string& title, const Shares& shares,
+                       bool priced) {
   std::string text = fmt::format("\n{}\n", title);
   for (const auto& share : shares) {
-    text += fmt::format("  {:<38} {:>10}  {:>5.1f} %\n", share.name(),
-                        SecondsText(share.time_s()), 100 * share.share());
+    text +=
+        fmt::format("  {:<38} {:>10}  {:>5.1f} %{}\n", share.name(),
+                    SecondsText(share.time_s()), 100 * share.share(),
+                    priced && share.has_dollars()
+                        ? fmt::format(" {:>12}", DollarsText(share.dollars()))
+                        : "");
   }
   return text;
+}
+
+// What the step costs, and what of it is not arithmetic.
+std::string MoneyText(const pb::Explanation& explanation) {
+  if (!explanation.has_dollars_per_step()) return "";
+  const bool run = explanation.has_dollars_per_run();
+  const double all =
+      run ? explanation.dollars_per_run() : explanation.dollars_per_step();
+  std::string text =
+      fmt::format("\nThe {} costs {}", run ? "run" : "step", DollarsText(all));
+  const pb::Explanation::Share* largest = nullptr;
+  for (const auto& share : explanation.rank_time()) {
+    if (share.name().find("exposed") == std::string::npos &&
+        share.name().find("bubble") == std::string::npos) {
+      continue;
+    }
+    if (largest == nullptr || share.time_s() > largest->time_s()) {
+      largest = &share;
+    }
+  }
+  if (largest != nullptr && largest->time_s() > 0) {
+    text += fmt::format("; {} costs {} of it", largest->name(),
+                        DollarsText(all * largest->share()));
+  }
+  return text + ".\n";
 }
 
 std::string CommunicationText(const pb::Explanation& explanation) {
@@ -60,18 +92,22 @@ std::string SensitivityText(const pb::Explanation& explanation) {
 }  // namespace
 
 std::string ExplanationText(const pb::Explanation& explanation) {
-  std::string text =
-      fmt::format("{}: {}\n\n{}\n", explanation.scenario(),
-                  SecondsText(explanation.step_time_s()),
-                  explanation.bottleneck()) +
-      SharesText("critical path by cause", explanation.critical_path()) +
-      SharesText("tasks that matter most on it", explanation.top_tasks());
+  const bool priced = explanation.has_dollars_per_run();
+  std::string text = fmt::format("{}: {}\n\n{}\n", explanation.scenario(),
+                                 SecondsText(explanation.step_time_s()),
+                                 explanation.bottleneck()) +
+                     MoneyText(explanation) +
+                     SharesText("critical path by cause",
+                                explanation.critical_path(), priced) +
+                     SharesText("tasks that matter most on it",
+                                explanation.top_tasks(), priced);
   if (explanation.busiest_rank() != 0) {
-    text += SharesText("how rank 0 spends the step", explanation.rank_0_time());
+    text += SharesText("how rank 0 spends the step", explanation.rank_0_time(),
+                       priced);
   }
   text += SharesText(fmt::format("how rank {}, of the busiest stage, spends it",
                                  explanation.busiest_rank()),
-                     explanation.rank_time());
+                     explanation.rank_time(), priced);
   return text + CommunicationText(explanation) + UtilisationText(explanation) +
          SensitivityText(explanation);
 }

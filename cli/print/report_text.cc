@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "cli/print/cost_text.h"
 
 namespace orrery {
 namespace {
@@ -108,6 +109,10 @@ std::string ReportText(const pb::Report& report) {
        fmt::format("{:.1f} %", 100 * report.mfu_causal()));
   line("HFU (recomputation included)",
        fmt::format("{:.1f} %", 100 * report.hfu()));
+  if (report.has_cost()) text += fmt::format("cost: {}\n", CostLine(report));
+  if (report.has_energy()) {
+    text += fmt::format("energy: {}\n", EnergyLine(report));
+  }
   if (report.has_breakdown()) text += "\n" + BreakdownText(report);
   if (report.has_memory()) text += "\n" + MemoryText(report.memory());
   text += "\n";

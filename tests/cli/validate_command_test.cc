@@ -46,6 +46,13 @@ constexpr Case kCases[] = {
      "b,mine,GPT-small,A100-80GB-SXM,8,8,lots,4096,16384,32,51200,2048,8,1,8,"
      "1,fp16,0.3\n",
      "mine"},
+    {"cost",
+     "id,source_model,case,inputs,quantity,expected\n"
+     "a,Chiplet Actuary,interposer_yield,type=SI;area_mm2=100;D0=0.06;c=6,"
+     "yield,1\n"
+     "b,Chiplet Actuary,interposer_yield,type=SI;area_mm2=100;D0=0.06;c=6,"
+     "yield,lots\n",
+     "Chiplet Actuary"},
 };
 
 class Validate : public testing::TestWithParam<Case> {

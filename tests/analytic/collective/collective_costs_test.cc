@@ -20,9 +20,9 @@
 #include "tests/status_matchers.h"
 #include "tests/topology/collectives/schedule_loads.h"
 #include "tests/topology/graph/fabrics.h"
-#include "tests/topology/graph/metrics.h"
 #include "topology/collectives/collective.h"
 #include "topology/graph/generate_fat_tree.h"
+#include "topology/graph/metrics.h"
 #include "topology/routing/route.h"
 
 namespace orrery {

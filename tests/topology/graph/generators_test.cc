@@ -3,9 +3,9 @@
 
 #include "tests/status_matchers.h"
 #include "tests/topology/graph/fabrics.h"
-#include "tests/topology/graph/metrics.h"
 #include "topology/graph/build.h"
 #include "topology/graph/generate_grid.h"
+#include "topology/graph/metrics.h"
 
 namespace orrery {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "tests/status_matchers.h"
 #include "tests/topology/graph/fabrics.h"
-#include "tests/topology/graph/metrics.h"
 #include "tests/topology/machine/protos.h"
 #include "tests/topology/routing/link_loads.h"
 #include "topology/graph/build.h"
+#include "topology/graph/metrics.h"
 
 namespace orrery {
 namespace {

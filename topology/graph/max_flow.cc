@@ -1,4 +1,4 @@
-#include "tests/topology/graph/max_flow.h"
+#include "topology/graph/max_flow.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,9 +1,9 @@
-#include "tests/topology/graph/metrics.h"
+#include "topology/graph/metrics.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "tests/topology/graph/max_flow.h"
+#include "topology/graph/max_flow.h"
 
 namespace orrery {
 namespace {

@@ -1,0 +1,117 @@
+// orrery cost: what a scenario, or a package, costs.
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/textproto.h"
+#include "cli/commands/commands.h"
+#include "cli/flags/run_flags.h"
+#include "cli/flags/scenario.h"
+#include "cli/print/cost_text.h"
+#include "cli/print/json.h"
+#include "cli/print/output.h"
+#include "cli/print/progress.h"
+#include "run/package_report.h"
+#include "run/report.h"
+#include "run/run_scenario.h"
+#include "run/silicon_catalog.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<pb::Package> LoadPackage(const Catalog& catalog,
+                                        const std::string& name) {
+  if (catalog.Has("packages", name)) return catalog.Package(name);
+  if (name.find('/') == std::string::npos &&
+      name.find('.') == std::string::npos) {
+    return catalog.Package(name);
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(name));
+  pb::Package package;
+  RETURN_IF_ERROR(ParseTextproto(text, name, &package));
+  return package;
+}
+
+absl::StatusOr<ExitCode> CostOfPackage(const std::string& name,
+                                       const Arguments& arguments) {
+  const Catalog catalog;
+  ASSIGN_OR_RETURN(const pb::Package package, LoadPackage(catalog, name));
+  pb::CostOptions options;
+  if (const auto prices = arguments.Get("prices")) {
+    options.set_prices(*prices);
+  }
+  ASSIGN_OR_RETURN(const SiliconLibrary library, LoadSilicon(catalog, options));
+  ASSIGN_OR_RETURN(const pb::PackageResult result,
+                   ReportPackage(package, library));
+  if (const auto json = arguments.Get("json")) {
+    RETURN_IF_ERROR(WriteFile(*json, ToJson(result)));
+    if (*json == "-") return ExitCode::kDone;
+  }
+  return Print(PackageText(result));
+}
+
+absl::StatusOr<ExitCode> Cost(const Arguments& arguments) {
+  if (const auto package = arguments.Get("package")) {
+    if (!arguments.positional().empty()) {
+      return absl::InvalidArgumentError(
+          "cost: give a SCENARIO or --package, not both");
+    }
+    return CostOfPackage(*package, arguments);
+  }
+  if (arguments.positional().empty()) {
+    return absl::InvalidArgumentError("cost: give a SCENARIO, or --package");
+  }
+  if (arguments.Get("prices")) {
+    return absl::InvalidArgumentError(
+        "cost: a scenario says its prices itself: --set cost.prices=NAME");
+  }
+  ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
+  Progress progress(arguments);
+  options.progress = progress.Listener();
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
+  const pb::Report report = MakeReport(scenario, run, estimate, options, {});
+  progress.Wipe();
+  if (!report.has_cost()) {
+    for (const std::string& warning : report.warnings()) {
+      if (warning.find("no cost: ") == 0) {
+        return absl::InvalidArgumentError(warning);
+      }
+    }
+  }
+  if (const auto json = arguments.Get("json")) {
+    RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
+    if (*json == "-") return ExitCode::kDone;
+  }
+  return Print(CostText(report));
+}
+
+}  // namespace
+
+Command CostCommand() {
+  std::vector<Flag> flags = RunFlags();
+  flags.push_back({.name = "package",
+                   .value = "NAME",
+                   .help = "what a package costs to make: a preset or a file"});
+  flags.push_back({.name = "prices",
+                   .value = "NAME",
+                   .help = "with --package: the list of prices"});
+  return {.name = "cost",
+          .operands = "[SCENARIO]",
+          .min_operands = 0,
+          .max_operands = 1,
+          .summary = "What it costs: die, package, machine, hour, step, run.",
+          .details =
+              "Prices the machine of SCENARIO from its own graph, simulates a "
+              "step for its time\nand energy, and prints what a chip-hour, a "
+              "step, a run and a million tokens cost,\neach as a nominal value "
+              "and the middle 90 % of what the prices allow. With\n--package, "
+              "what a package costs to make, from the wafer up.\n\n"
+              "  orrery cost llama3_405b_16k\n"
+              "  orrery cost llama3_405b_16k --set cost.rent='$2.5/h'\n"
+              "  orrery cost --package h100_sxm",
+          .flags = std::move(flags),
+          .run = Cost};
+}
+
+}  // namespace orrery

@@ -1,0 +1,74 @@
+// orrery topology: what was built of a system.
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/resolve.h"
+#include "cli/commands/commands.h"
+#include "cli/flags/scenario.h"
+#include "cli/print/output.h"
+#include "cli/print/topology_text.h"
+#include "topology/graph/build.h"
+#include "topology/machine/system.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<ExitCode> Topology(const Arguments& arguments) {
+  const auto given = arguments.All("set");
+  std::vector<std::string> sets(given.begin(), given.end());
+  if (const auto nodes = arguments.Get("nodes")) {
+    sets.push_back("system.nodes=" + *nodes);
+  }
+  ASSIGN_OR_RETURN(const pb::System proto,
+                   ResolveSystem(Catalog(), arguments.positional()[0], sets));
+  ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
+  ASSIGN_OR_RETURN(const Graph graph, BuildGraph(system));
+  const std::string format = arguments.Get("format").value_or("text");
+  std::string text;
+  if (format == "text") {
+    text = TopologyText(system, graph);
+  } else if (format == "dot") {
+    text = TopologyDot(system, graph);
+  } else if (format == "svg") {
+    ASSIGN_OR_RETURN(text, TopologySvg(system, graph));
+  } else {
+    return absl::InvalidArgumentError(fmt::format(
+        "--format: must be text, dot or svg, got '{}'", format.substr(0, 80)));
+  }
+  if (const auto output = arguments.Get("output")) {
+    RETURN_IF_ERROR(WriteFile(*output, text));
+    return ExitCode::kDone;
+  }
+  return Print(text);
+}
+
+}  // namespace
+
+Command TopologyCommand() {
+  return {.name = "topology",
+          .operands = "SYSTEM",
+          .min_operands = 1,
+          .max_operands = 1,
+          .summary = "Show what is built of a system: switches, links, ids.",
+          .details =
+              "Builds the graph of a system and prints its vertices with their "
+              "ids, its links by\ntier, its bisection and how a fault names a "
+              "link; or draws it.\n\n"
+              "  orrery topology dgx_h100_ib400 --nodes 16\n"
+              "  orrery topology tpu_v4_pod --nodes 16 --format svg --output "
+              "pod.svg\n"
+              "  orrery topology dgx_h100_ib400 --nodes 2 --format dot",
+          .flags = {{.name = "nodes",
+                     .value = "N",
+                     .help = "how many nodes (default: as the preset says)"},
+                    {.name = "format",
+                     .value = "FORMAT",
+                     .help = "text, dot (Graphviz) or svg"},
+                    {.name = "output",
+                     .value = "FILE",
+                     .help = "write to FILE instead of standard output"},
+                    SetFlag()},
+          .run = Topology};
+}
+
+}  // namespace orrery

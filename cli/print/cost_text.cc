@@ -1,0 +1,156 @@
+#include "cli/print/cost_text.h"
+
+#include <cmath>
+
+#include "base/format.h"
+
+namespace orrery {
+namespace {
+
+template <class I>
+std::string Row(const std::string& what, const I& interval) {
+  return fmt::format("  {:<40} {:>12}   {:>12} .. {}\n", what,
+                     DollarsText(interval.nominal()),
+                     DollarsText(interval.low()), DollarsText(interval.high()));
+}
+
+std::string EnergyText(const pb::Report::EnergyResult& e) {
+  const double step = e.joules_per_step();
+  std::string text = fmt::format(
+      "energy of a step: {:.4g} MJ in the machine, {:.4g} MJ with the facility "
+      "(PUE {:.2f})\n",
+      step / 1e6, e.facility_joules_per_step() / 1e6, e.pue());
+  const std::pair<const char*, double> parts[] = {
+      {"arithmetic", e.arithmetic_joules()},
+      {"memory", e.memory_joules()},
+      {"links", e.link_joules()},
+      {"chips, base", e.idle_joules()},
+      {"hosts", e.host_joules()},
+      {"network", e.network_joules()}};
+  for (const auto& [name, joules] : parts) {
+    text += fmt::format("  {:<40} {:>9.1f} %\n", name, 100 * joules / step);
+  }
+  text += fmt::format("  {:<40} {:>9.0f} W\n", "a chip draws", e.chip_watts());
+  text += fmt::format("  {:<40} {:>9.0f} W\n", "its share of the machine",
+                      e.machine_watts_per_chip());
+  if (e.has_joules_per_token()) {
+    text +=
+        fmt::format("  {:<40} {:>9.3g} J\n", "a token", e.joules_per_token());
+  }
+  if (e.has_facility_kwh_per_run()) {
+    text +=
+        fmt::format("  {:<40} {:>9.3g} GWh, {:.3g} t CO2e\n", "the run",
+                    e.facility_kwh_per_run() / 1e6, e.tonnes_co2e_per_run());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string DollarsText(double dollars) {
+  const double size = std::abs(dollars);
+  if (size >= 1e9) return fmt::format("{:.4g} GUSD", dollars / 1e9);
+  if (size >= 1e6) return fmt::format("{:.4g} MUSD", dollars / 1e6);
+  if (size >= 1e4) return fmt::format("{:.4g} kUSD", dollars / 1e3);
+  return fmt::format("{:.4g} USD", dollars);
+}
+
+std::string CostText(const pb::Report& report) {
+  const pb::Report::CostResult& c = report.cost();
+  std::string text = fmt::format(
+      "{}: {}, prices {}{}\n\n", report.scenario(), c.terms(), c.prices(),
+      c.has_oldest_price()
+          ? fmt::format(" ({} to {})", c.oldest_price(), c.newest_price())
+          : "");
+  if (c.items_size() > 0) {
+    text += fmt::format("{:<32} {:>9} {:>12} {:>12}  {}\n", "bought", "count",
+                        "each", "together", "price of");
+    for (const auto& item : c.items()) {
+      text += fmt::format("  {:<30} {:>9.0f} {:>12} {:>12}  {}\n", item.what(),
+                          item.count(), DollarsText(item.price().nominal()),
+                          DollarsText(item.total().nominal()), item.date());
+    }
+    text += "\n";
+  }
+  text += fmt::format("{:<42} {:>12}   {:>12}\n", "", "nominal", "middle 90 %");
+  if (c.has_capital()) text += Row("capital", c.capital());
+  text += Row("a chip-hour", c.chip_hour());
+  for (const auto& share : c.chip_hour_shares()) {
+    text += Row("  of it " + share.what(), share.dollars());
+  }
+  if (report.step_time_s() > 0) text += Row("a step", c.step());
+  if (c.has_run()) {
+    text += Row(fmt::format("the run of {:.3g} days", c.run_days()), c.run());
+  }
+  if (c.has_million_tokens())
+    text += Row("a million tokens", c.million_tokens());
+  if (c.has_million_input_tokens()) {
+    text += Row("a million input tokens", c.million_input_tokens());
+  }
+  if (c.has_million_output_tokens()) {
+    text += Row("a million output tokens", c.million_output_tokens());
+  }
+  if (report.has_energy()) text += "\n" + EnergyText(report.energy());
+  return text;
+}
+
+std::string PackageText(const pb::PackageResult& r) {
+  std::string text = fmt::format("{}: prices {}\n\n", r.name(), r.prices());
+  text += fmt::format("{:<12} {:<8} {:>5} {:>9} {:>11} {:>8} {:>12}\n", "die",
+                      "process", "count", "mm2", "per wafer", "yield",
+                      "known good");
+  for (const auto& die : r.die()) {
+    text += fmt::format(
+        "{:<12} {:<8} {:>5} {:>9.1f} {:>11.0f} {:>8.3f} {:>12}\n", die.name(),
+        die.process(), die.count(), die.area_mm2(), die.gross_dies(),
+        die.yield(), DollarsText(die.known_good_dollars()));
+  }
+  text +=
+      fmt::format("\n{:<42} {:>12}   {:>12}\n", "", "nominal", "middle 90 %");
+  text += Row("dies as if all were good", r.raw_dies());
+  text += Row("defects", r.die_defects());
+  text += Row("memory", r.memory());
+  text += Row("package", r.package());
+  text += Row("package scrap", r.package_scrap());
+  text += Row("good dies and stacks lost with it", r.wasted_dies());
+  text += Row("test and module", r.test());
+  text += Row("recurring", r.recurring());
+  text += Row("design and masks, per unit", r.nre());
+  text += Row("all", r.total());
+  text += fmt::format(
+      "\nassembly yield {:.3f}, quality {:.4f}, {:.1f} kg CO2e of silicon and "
+      "package\n",
+      r.assembly_yield(), r.quality(), r.carbon_kg());
+  return text;
+}
+
+std::string CostLine(const pb::Report& report) {
+  if (!report.has_cost()) return "";
+  const pb::Report::CostResult& c = report.cost();
+  std::string text = fmt::format("{}/chip-hour, {} a step",
+                                 DollarsText(c.dollars_per_chip_hour()),
+                                 DollarsText(c.dollars_per_step()));
+  if (c.has_run()) {
+    text += fmt::format(", {} ({} .. {}) the run of {:.3g} days",
+                        DollarsText(c.dollars_per_run()),
+                        DollarsText(c.run().low()), DollarsText(c.run().high()),
+                        c.run_days());
+  } else if (c.has_dollars_per_million_tokens()) {
+    text += fmt::format(", {} a million tokens",
+                        DollarsText(c.dollars_per_million_tokens()));
+  }
+  return text;
+}
+
+std::string EnergyLine(const pb::Report& report) {
+  if (!report.has_energy()) return "";
+  const pb::Report::EnergyResult& e = report.energy();
+  return fmt::format(
+      "{:.0f} W a chip, {:.3g} MJ a step{}", e.chip_watts(),
+      e.joules_per_step() / 1e6,
+      e.has_joules_per_token()
+          ? fmt::format(", {:.3g} J a token", e.joules_per_token())
+          : "");
+}
+
+}  // namespace orrery

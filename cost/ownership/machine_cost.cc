@@ -1,0 +1,164 @@
+#include "cost/ownership/machine_cost.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "cost/ownership/capital.h"
+
+namespace orrery {
+namespace {
+
+// Everything but parts: id and unit.
+constexpr std::pair<const char*, const char*> kRates[] = {
+    {"finance/interest", "/year"},
+    {"finance/lifetime", "years"},
+    {"finance/residual", ""},
+    {"finance/availability", ""},
+    {"facility/colocation", "USD/kW-month"},
+    {"facility/pue", ""},
+    {"energy/price", "USD/kWh"},
+    {"energy/carbon", "g/kWh"},
+    {"power/base", ""},
+    {"power/host", ""},
+    {"power/link", "pJ/bit"},
+    {"run/goodput", ""},
+    {"serving/utilisation", ""},
+};
+constexpr double kHoursPerMonth = kHoursPerYear / 12;
+
+}  // namespace
+
+absl::StatusOr<MachineCost> MachineCost::Create(
+    const System& system, const Graph& graph, const PriceTable& prices,
+    std::optional<DollarsPerHour> rent) {
+  MachineCost machine;
+  machine.chips_ = system.chips();
+  machine.rent_ = rent;
+  Violations missing;
+  const auto dated = [&](const PriceRange& range) {
+    if (range.date.empty()) return;
+    if (machine.oldest_.empty() || range.date < machine.oldest_) {
+      machine.oldest_ = range.date;
+    }
+    machine.newest_ = std::max(machine.newest_, range.date);
+  };
+  const auto buy = [&](std::string what, const std::string& id, double count) {
+    if (count == 0) return;
+    const auto entry = prices.Find(id, "USD");
+    if (!entry.ok()) {
+      missing.Add(std::string(entry.status().message()));
+      return;
+    }
+    dated((*entry)->range);
+    machine.items_.push_back(
+        {std::move(what), id, count, (*entry)->range, (*entry)->power});
+  };
+  for (const auto& [id, unit] : kRates) {
+    const auto entry = prices.Find(id, unit);
+    if (!entry.ok()) {
+      missing.Add(std::string(entry.status().message()));
+      continue;
+    }
+    machine.rates_[id] = (*entry)->range;
+  }
+  const std::string& chip = system.chip().name();
+  buy(chip, "chip/" + chip, system.chips());
+  // A system may have a price of its own for what else is in a node.
+  const std::string own = "server/" + system.name();
+  buy("rest of the servers", prices.Has(own) ? own : "server/parts",
+      system.nodes());
+  const NetworkParts parts = CountParts(graph);
+  for (const NetworkParts::OfClass& of : parts.classes) {
+    if (of.inside) continue;
+    if (of.price_id.empty()) {
+      missing.Add(fmt::format(
+          "link class '{}' of system '{}' has no price_id; say one: "
+          "fabric.link.price_id",
+          of.name, system.name()));
+      continue;
+    }
+    buy(of.name + " switches", "switch/" + of.price_id,
+        static_cast<double>(of.switches));
+    buy(of.name + " host links", "host_link/" + of.price_id,
+        static_cast<double>(of.host_links));
+    buy(of.name + " fabric links", "fabric_link/" + of.price_id,
+        static_cast<double>(of.fabric_links));
+    buy(of.name + " links between chips", "direct_link/" + of.price_id,
+        static_cast<double>(of.direct_links));
+    if (parts.nics > 0 && of.host_links > 0) {
+      buy(of.name + " NICs", "nic/" + of.price_id,
+          static_cast<double>(parts.nics));
+    }
+  }
+  RETURN_IF_ERROR(missing.ToStatus());
+  for (const BillItem& item : machine.items_) {
+    machine.network_power_ += item.power * item.count;
+  }
+  machine.power_limit_ = machine.network_power_;
+  if (system.chip().power()) {
+    machine.power_limit_ +=
+        *system.chip().power() * static_cast<double>(system.chips());
+  }
+  if (system.host()) {
+    machine.power_limit_ +=
+        system.host()->power * static_cast<double>(system.nodes());
+  }
+  return machine;
+}
+
+double MachineCost::At(const char* id, const PriceDraw& draw) const {
+  const auto found = rates_.find(id);
+  CHECK(found != rates_.end()) << id;
+  return draw.At(id, found->second);
+}
+
+Dollars MachineCost::Capital(const PriceDraw& draw) const {
+  Dollars sum{};
+  for (const BillItem& item : items_) {
+    sum += Dollars(item.count * draw.At(item.price_id, item.price));
+  }
+  return sum;
+}
+
+ChipHourCost MachineCost::ChipHour(const PriceDraw& draw, Watts drawn) const {
+  if (rent_) return {.rent = *rent_};
+  const double chips = static_cast<double>(chips_);
+  const Dollars capital = Capital(draw);
+  const Dollars per_year = CapitalRecovery(
+      capital, capital * At("finance/residual", draw),
+      At("finance/interest", draw), At("finance/lifetime", draw));
+  const double kilowatts = power_limit_.value() / 1e3;
+  const double drawn_kilowatts = drawn.value() / 1e3;
+  const double availability = At("finance/availability", draw);
+  return {
+      .capital = DollarsPerHour(per_year.value() / kHoursPerYear /
+                                availability / chips),
+      .facility = DollarsPerHour(kilowatts * At("facility/colocation", draw) /
+                                 kHoursPerMonth / availability / chips),
+      .energy = DollarsPerHour(drawn_kilowatts * Pue(draw) *
+                               At("energy/price", draw) / chips)};
+}
+
+EnergyRates MachineCost::Rates(const PriceDraw& draw) const {
+  return {.base = At("power/base", draw),
+          .host = At("power/host", draw),
+          .link_joules_per_byte = 8e-12 * At("power/link", draw),
+          .network = network_power_};
+}
+
+double MachineCost::Pue(const PriceDraw& draw) const {
+  return At("facility/pue", draw);
+}
+double MachineCost::GramsPerKwh(const PriceDraw& draw) const {
+  return At("energy/carbon", draw);
+}
+double MachineCost::Goodput(const PriceDraw& draw) const {
+  return At("run/goodput", draw);
+}
+double MachineCost::Utilisation(const PriceDraw& draw) const {
+  return At("serving/utilisation", draw);
+}
+
+}  // namespace orrery

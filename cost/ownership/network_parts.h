@@ -1,0 +1,37 @@
+#pragma once
+// What a machine's networks are made of, counted on the graph itself.
+//
+// Every cable counts once, whichever way data goes; parallel cables count each.
+// Host links end at a chip or NIC and at a switch, fabric links at two
+// switches, direct links at two chips.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "topology/graph/graph.h"
+
+namespace orrery {
+
+struct NetworkParts {
+  // One kind of link, with the switches it is attached to.
+  struct OfClass {
+    std::string name;
+    // Row of the price table; empty where none is named.
+    std::string price_id;
+    // Inside a node: part of the server.
+    bool inside = false;
+    int64_t host_links = 0;
+    int64_t fabric_links = 0;
+    int64_t direct_links = 0;
+    int64_t switches = 0;
+    // Ports of its largest switch.
+    int64_t most_ports = 0;
+  };
+  std::vector<OfClass> classes;
+  int64_t nics = 0;
+};
+
+// Links between a chip and its NIC are no cables and not counted.
+NetworkParts CountParts(const Graph& graph);
+
+}  // namespace orrery

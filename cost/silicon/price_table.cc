@@ -1,0 +1,79 @@
+#include "cost/silicon/price_table.h"
+
+#include "base/format.h"
+#include "base/status.h"
+#include "base/units_text.h"
+
+namespace orrery {
+namespace {
+
+// The unit an entry is written in: whatever follows the number.
+std::string UnitOf(const pb::Range& range) {
+  const std::string& text = range.nominal();
+  const size_t blank = text.find(' ');
+  return blank == std::string::npos ? "" : text.substr(blank + 1);
+}
+
+absl::StatusOr<PriceEntry> Read(const pb::Price& price) {
+  PriceEntry entry{.description = price.description(), .range = {}};
+  ASSIGN_OR_RETURN(entry.range,
+                   ParseRange(price.price(), UnitOf(price.price()),
+                              fmt::format("price '{}'", price.id())));
+  if (price.has_power()) {
+    ASSIGN_OR_RETURN(entry.power, ParseWatts(price.power()));
+  }
+  return entry;
+}
+
+}  // namespace
+
+absl::StatusOr<PriceTable> PriceTable::FromProto(
+    const pb::PriceList& list, const pb::CostOptions& options) {
+  PriceTable table;
+  table.name_ = list.name();
+  Violations violations;
+  const auto add = [&](const pb::Price& price, bool replaces) {
+    if (!price.has_id()) {
+      violations.Add("price: not set: id");
+      return;
+    }
+    if (!replaces && table.entries_.contains(price.id())) {
+      violations.Add(fmt::format("price '{}' is there twice", price.id()));
+    }
+    absl::StatusOr<PriceEntry> entry = Read(price);
+    if (!entry.ok()) {
+      violations.Add(std::string(entry.status().message()));
+      return;
+    }
+    table.entries_[price.id()] = *std::move(entry);
+  };
+  for (const pb::Price& price : list.price()) add(price, false);
+  for (const pb::Price& price : options.price()) add(price, true);
+  RETURN_IF_ERROR(violations.ToStatus());
+  return table;
+}
+
+bool PriceTable::Has(absl::string_view id) const {
+  return entries_.contains(id);
+}
+
+absl::StatusOr<const PriceEntry*> PriceTable::Find(
+    absl::string_view id, absl::string_view unit) const {
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) {
+    return absl::NotFoundError(fmt::format(
+        "price list '{}' has no '{}'; say it in the scenario: cost {{ price {{ "
+        "id: \"{}\" price {{ nominal: \"1 {}\" }} }} }}",
+        name_, std::string(id), std::string(id), std::string(unit)));
+  }
+  if (found->second.range.unit != unit) {
+    return absl::InvalidArgumentError(fmt::format(
+        "price '{}' must be in {}, it is in {}", std::string(id),
+        std::string(unit),
+        found->second.range.unit.empty() ? "no unit"
+                                         : found->second.range.unit));
+  }
+  return &found->second;
+}
+
+}  // namespace orrery

@@ -1,0 +1,128 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/run_orrery.h"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// As a shell would split it: at blanks, but for what is quoted.
+ProgramResult Typed(const std::string& line, const std::string& input = "") {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return RunOrrery(words, input);
+}
+
+TEST(Cost, PrintsTheBillTheHourAndTheRun) {
+  const auto result = Typed("cost quickstart --set training.run_tokens=15e12");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("NDR switches"), HasSubstr("a chip-hour"),
+                    HasSubstr("the run of"), HasSubstr("a million tokens"),
+                    HasSubstr("energy of a step")));
+}
+
+TEST(Cost, OfARentedMachineIsItsRent) {
+  const auto result = Typed("cost quickstart --set cost.rent='$2/h'");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("rented"), HasSubstr("2 USD"),
+                                Not(HasSubstr("NDR switches"))));
+}
+
+TEST(Cost, OfAPackageIsABreakdown) {
+  const auto result = Typed("cost --package h100_sxm");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("GH100"), HasSubstr("good dies and stacks lost"),
+                    HasSubstr("kg CO2e")));
+}
+
+TEST(Cost, SaysWhatIsWrong) {
+  EXPECT_THAT(Typed("cost").err, HasSubstr("give a SCENARIO"));
+  EXPECT_THAT(Typed("cost --package h100").err, HasSubstr("no package 'h100'"));
+  EXPECT_THAT(Typed("cost quickstart --set cost.prices=x").err,
+              HasSubstr("price list 'x'"));
+  EXPECT_THAT(Typed("cost quickstart --set cost.rent=cheap").err,
+              HasSubstr("cheap"));
+}
+
+TEST(Simulate, HasCostAndEnergyInItsReport) {
+  const auto result = Typed("simulate quickstart --json -");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\"dollars_per_chip_hour\""),
+                                HasSubstr("\"joules_per_step\""),
+                                HasSubstr("\"grams_co2e_per_step\"")));
+}
+
+TEST(Topology, ShowsWhatWasBuilt) {
+  const auto text = Typed("topology dgx_h100_ib400 --nodes 4");
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("bisection"), HasSubstr("0 .. 31"),
+                              HasSubstr("fault { from: 0")));
+  EXPECT_THAT(Typed("topology dgx_h100_ib400 --nodes 1 --format dot").out,
+              HasSubstr("v0 -- v"));
+  EXPECT_THAT(Typed("topology tpu_v4_pod --nodes 16 --format svg").out,
+              AllOf(HasSubstr("<svg"), HasSubstr("</svg>")));
+  EXPECT_THAT(Typed("topology dgx_h100_ib400 --nodes 512 --format svg").err,
+              HasSubstr("fewer nodes"));
+}
+
+// The id that is printed is one that a scenario accepts.
+TEST(Topology, IdsAreThoseOfFaults) {
+  std::string scenario = Typed("show quickstart").out;
+  const size_t at = scenario.find("system {\n");
+  ASSERT_NE(at, std::string::npos);
+  scenario.insert(at + 9, "  fault { from: 0 to: 32 remaining: 0.5 }\n");
+  const auto result = Typed("simulate -", scenario);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST(Derive, PrintsAChip) {
+  const auto result = Typed(
+      "derive b200_sxm --process n3 --dies 2 --stacks 8 --power '1.2 kW'");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("proto-message: Chip"),
+                                HasSubstr("estimate: true"),
+                                HasSubstr("power: \"1.2 kW\"")));
+  EXPECT_THAT(Typed("derive h20_sxm").err, HasSubstr("has no package"));
+}
+
+// What is derived is a chip like any other.
+TEST(Derive, MakesAChipThatCanBeSimulated) {
+  const std::string chip =
+      Typed(
+          "derive h100_sxm --process n3 --dies 2 --stacks 8 --memory HBM3E "
+          "--power '1.2 kW'")
+          .out;
+  const auto result =
+      Typed("simulate -",
+            "name: \"q\" model { preset: \"llama3_8b\" } system { preset: "
+            "\"dgx_h100_ib400\" nodes: 4 chip {\n" +
+                chip +
+                "} } training { global_batch: 64 micro_batch: 1 sequence: 8192 "
+                "parallel { tensor: 4 pipeline: 2 data: 4 } precision: BF16 }");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("step time"));
+  // Nobody sells it: the price has to be said.
+  EXPECT_THAT(result.out, HasSubstr("no 'chip/derived_h100_sxm'"));
+}
+
+TEST(Show, CountsParameters) {
+  EXPECT_THAT(Typed("show quickstart").out, HasSubstr("# parameters: 8030"));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,244 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "accuracy/measurement_table.h"
+#include "catalog/resolve.h"
+#include "cost/ownership/machine_cost.h"
+#include "cost/ownership/run_bill.h"
+#include "run/silicon_catalog.h"
+#include "tests/status_matchers.h"
+#include "tests/topology/graph/fabrics.h"
+#include "topology/graph/build.h"
+
+namespace orrery {
+namespace {
+
+using testing::HasSubstr;
+
+System Preset(const std::string& name, int nodes, bool planes = false) {
+  auto proto =
+      ResolveSystem(Catalog(), name, {fmt::format("system.nodes={}", nodes)});
+  CHECK(proto.ok()) << proto.status().ToString();
+  if (planes) {
+    proto->mutable_scale_out()
+        ->mutable_fabric()
+        ->mutable_rail_only()
+        ->set_radix(64);
+  }
+  auto system = System::FromProto(*proto);
+  CHECK(system.ok()) << system.status().ToString();
+  return *std::move(system);
+}
+
+NetworkParts::OfClass ScaleOut(const System& system) {
+  const auto graph = BuildGraph(system);
+  CHECK(graph.ok()) << graph.status().ToString();
+  for (const auto& of : CountParts(*graph).classes) {
+    if (!of.inside) return of;
+  }
+  CHECK(false) << "no scale-out network";
+  return {};
+}
+
+// The public H100 cluster sheet of August 2024: 64-port switches, one port of
+// 400 Gb/s per GPU. Two tiers are 3/64 switches per GPU, three 5/64.
+// Up to 2048 GPUs fit two tiers; beyond, every rail is a plane of two tiers, up
+// to 2048 nodes.
+TEST(NetworkParts, OfTheClusterSheetAreCountedOnTheGraph) {
+  const std::pair<int, int> sheet[] = {
+      {256, 96}, {512, 192}, {1024, 384}, {4096, 2560}, {8192, 5120}};
+  for (const auto& [nodes, switches] : sheet) {
+    const bool planes = 8 * nodes > 2048 && nodes <= 2048;
+    const auto parts = ScaleOut(Preset("dgx_h100_ib400", nodes, planes));
+    EXPECT_EQ(parts.switches, switches) << nodes;
+    EXPECT_EQ(parts.host_links, 8 * nodes);
+    const int tiers = switches * 64 / (8 * nodes) == 3 ? 2 : 3;
+    EXPECT_EQ(parts.fabric_links, 8 * nodes * (tiers - 1)) << nodes;
+    EXPECT_LE(parts.most_ports, 64);
+  }
+}
+
+// A torus of D dimensions has D links per chip and no switch.
+TEST(NetworkParts, OfATorusAreOneLinkPerChipAndDimension) {
+  const auto graph = BuildGraph(Preset("tpu_v4_pod", 128));
+  ASSERT_THAT(graph, IsOk());
+  const auto parts = CountParts(*graph).classes;
+  ASSERT_EQ(parts.size(), 1);
+  EXPECT_EQ(parts[0].switches, 0);
+  EXPECT_EQ(parts[0].direct_links, 3 * 512);
+}
+
+// Per end point, radix k: a full tree of L tiers has (2L-1)/k switches and L
+// links; tapered o:1 at the leaf (1+o)/(ok) + (2L-3)/(ok) and 1 + (L-1)/o; a
+// dragonfly 1/p; a HyperX 1/T and 1 + sum K(S-1)/(2T); a torus none and D.
+TEST(NetworkParts, OfEveryTopologyAreThoseOfTheTextbook) {
+  const struct {
+    FabricKind kind;
+    int64_t ends, switches, links;
+  } cases[] = {
+      {FatTreeFabric{2, 8, 1, false}, 32, 3 * 32 / 8, 2 * 32},
+      {FatTreeFabric{3, 8, 1, false}, 128, 5 * 128 / 8, 3 * 128},
+      // 6 down and 2 up: 4/24 + 1/24 switches and 1 + 1/3 links each.
+      {FatTreeFabric{2, 8, 3, false}, 48, 5 * 48 / 24, 48 + 48 / 3},
+      // p 2, a 4, h 2 in 9 groups: 9 (4 x 3/2) inside, 9 x 8 / 2 between.
+      {DragonflyFabric{2, 4, 2, 9}, 72, 72 / 2, 72 + 54 + 36},
+      {HyperXFabric{{4, 4}, 4, {1, 1}}, 64, 64 / 4, 64 + 64 * 6 / 8},
+      {TorusFabric{{4, 4, 4}, false}, 64, 0, 3 * 64},
+  };
+  for (const auto& c : cases) {
+    const auto parts = CountParts(UnitGraph(c.kind, c.ends)).classes;
+    ASSERT_EQ(parts.size(), 1);
+    EXPECT_EQ(parts[0].switches, c.switches) << c.ends;
+    EXPECT_EQ(
+        parts[0].host_links + parts[0].fabric_links + parts[0].direct_links,
+        c.links)
+        << c.ends;
+  }
+}
+
+// 100 now, nothing left, no interest: 20 a year for five years. With 10 % the
+// annuity is 0.1 / (1 - 1.1^-5) = 0.26380.
+TEST(Capital, IsRecoveredWithInterest) {
+  EXPECT_DOUBLE_EQ(CapitalRecovery(Dollars(100), {}, 0, 5).value(), 20);
+  EXPECT_NEAR(CapitalRecovery(Dollars(100), {}, 0.1, 5).value(), 26.380, 5e-4);
+  // What is left at the end is worth less now.
+  EXPECT_NEAR(CapitalRecovery(Dollars(100), Dollars(50), 0.1, 5).value(),
+              (100 - 50 / std::pow(1.1, 5)) * 0.2637975, 1e-4);
+}
+
+TEST(Capital, DecaysByAnOrderOfMagnitudeInSevenYears) {
+  EXPECT_NEAR(DecayPerHour(Dollars(10000)).value(),
+              10000 * 0.14 * 2.302585093 / 8766, 1e-9);
+  EXPECT_NEAR(DecayedValue(Dollars(10000), 1 / 0.14).value(), 1000, 1e-9);
+}
+
+struct Priced {
+  System system;
+  MachineCost cost;
+};
+
+Priced Price(const std::string& preset, int nodes,
+             std::optional<DollarsPerHour> rent = {}) {
+  System system = Preset(preset, nodes);
+  const auto graph = BuildGraph(system);
+  CHECK(graph.ok());
+  const auto prices = LoadPrices(Catalog(), {});
+  CHECK(prices.ok()) << prices.status().ToString();
+  auto cost = MachineCost::Create(system, *graph, *prices, rent);
+  CHECK(cost.ok()) << cost.status().ToString();
+  return {std::move(system), *std::move(cost)};
+}
+
+// 256 nodes at 310 000 USD, 96 switches at 36 000 and 2560 USD of cables per
+// GPU: 88.06 MUSD, the sheet's 100.86 less 50 000 a node for the facility.
+TEST(MachineCost, CapitalIsThatOfTheClusterSheet) {
+  const Priced priced = Price("dgx_h100_ib400", 256);
+  EXPECT_NEAR(priced.cost.Capital(PriceDraw::Nominal()).value(),
+              100858880 - 256 * 50000, 1);
+}
+
+// SemiAnalysis, November 2025: 1.41 USD an hour, 1.06 of it capital.
+TEST(MachineCost, OfAnH200IsNearThePublishedHour) {
+  const Priced priced = Price("h200_ib400", 128);
+  const PriceDraw nominal = PriceDraw::Nominal();
+  const auto hour = priced.cost.ChipHour(
+      nominal, priced.cost.power_limit() * priced.cost.Rates(nominal).host);
+  constexpr double kPublished = 1.41;
+  EXPECT_NEAR(hour.total().value() / kPublished, 1, 0.15)
+      << hour.total().value();
+}
+
+TEST(MachineCost, OfARentedChipIsItsRent) {
+  const Priced priced = Price("dgx_h100_ib400", 2, DollarsPerHour(2.5));
+  EXPECT_DOUBLE_EQ(
+      priced.cost.ChipHour(PriceDraw::Nominal(), Watts(1e6)).total().value(),
+      2.5);
+}
+
+// Every system of the catalogue can be priced.
+TEST(MachineCost, EverySystemHasAllItsPrices) {
+  for (const std::string& name : Catalog().Names("systems")) {
+    const int nodes = name.find("tpu") == 0 ? 16 : 4;
+    const Priced priced = Price(name, nodes);
+    EXPECT_GT(priced.cost.Capital(PriceDraw::Nominal()).value(), 0) << name;
+    EXPECT_GT(priced.cost.power_limit().value(), 0) << name;
+  }
+}
+
+TEST(MachineCost, NamesThePriceThatIsMissing) {
+  const System system = Preset("dgx_h100_ib400", 2);
+  const auto graph = BuildGraph(system);
+  ASSERT_THAT(graph, IsOk());
+  ASSERT_OK_AND_ASSIGN(pb::PriceList list, Catalog().Prices("market_2025"));
+  for (auto& price : *list.mutable_price()) {
+    if (price.id() == "nic/ndr") price.set_id("nic/other");
+  }
+  ASSERT_OK_AND_ASSIGN(const PriceTable prices,
+                       PriceTable::FromProto(list, {}));
+  EXPECT_THAT(MachineCost::Create(system, *graph, prices, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("has no 'nic/ndr'")));
+}
+
+// Power that Splitwise measured on A100s (arXiv 2311.18677), as a share of the
+// limit: weights are streamed once per token, and arithmetic is two operations
+// per parameter and token. The published times are given.
+TEST(StepEnergy, IsNearThePowerThatWasMeasured) {
+  ASSERT_OK_AND_ASSIGN(
+      const MeasurementTable table,
+      MeasurementTable::Open("validation/power.csv", "power.csv",
+                             {"system", "num_gpus", "average_power_share"}));
+  constexpr double kBar = 0.15;
+  int rows = 0;
+  for (const MeasurementRow& row : table.rows()) {
+    // A reading below the power of an idle chip.
+    if (row.Has("note")) continue;
+    const auto number = [&](const char* column) {
+      const auto value = row.Positive(column);
+      CHECK(value.ok()) << value.status().ToString();
+      return *value;
+    };
+    const Priced priced = Price(row.Text("system"), 1);
+    const Chip& chip = priced.system.chip();
+    const double share_of_chips = number("num_gpus") / priced.system.chips();
+    const double output = number("output");
+    const double seconds =
+        (number("ttft_ms") + (output - 1) * number("tpot_ms")) / 1e3;
+    // As if every chip of the node did what those of the run did.
+    StepWork work{.time = FromSeconds(seconds)};
+    work.arithmetic = Flops(2 * number("parameters") * number("batch") *
+                            (number("prompt") + output) / share_of_chips);
+    work.memory_bytes = 2 * number("parameters") * output / share_of_chips;
+    const StepEnergy energy =
+        EnergyOf(priced.system, *chip.peak(DType::kFp16), work,
+                 priced.cost.Rates(PriceDraw::Nominal()));
+    const double share = energy.chips().value() / seconds /
+                         (chip.power()->value() * priced.system.chips());
+    EXPECT_NEAR(share / number("average_power_share"), 1, kBar) << row.id();
+    ++rows;
+  }
+  EXPECT_EQ(rows, 19);
+}
+
+// A chip never draws more than its limit, nor less than its base.
+TEST(StepEnergy, StaysWithinTheLimit) {
+  const Priced priced = Price("dgx_h100_ib400", 1);
+  const EnergyRates rates = priced.cost.Rates(PriceDraw::Nominal());
+  const FlopsPerSecond peak = *priced.system.chip().peak(DType::kBf16);
+  const Duration second = FromSeconds(1);
+  const double limit = 8 * 700;
+  EXPECT_NEAR(
+      EnergyOf(priced.system, peak, {.time = second}, rates).chips().value(),
+      rates.base * limit, 1e-9);
+  EXPECT_NEAR(
+      EnergyOf(
+          priced.system, peak,
+          {.time = second, .arithmetic = Flops(1e18), .memory_bytes = 1e15},
+          rates)
+          .chips()
+          .value(),
+      limit, 1e-6);
+}
+
+}  // namespace
+}  // namespace orrery

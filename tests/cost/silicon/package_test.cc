@@ -1,0 +1,154 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/textproto.h"
+#include "cost/silicon/package_cost.h"
+#include "run/package_report.h"
+#include "run/silicon_catalog.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+SiliconLibrary Library() {
+  auto library = LoadSilicon(Catalog(), {});
+  CHECK(library.ok()) << library.status().ToString();
+  return *std::move(library);
+}
+
+// Outsiders' estimates of the same package differ by this much.
+constexpr double kBill = 0.30;
+
+// H100 3320 USD, B200 6400, MI300X 5300 (Silicon Analysts, Epoch AI).
+TEST(Package, BillsOfKnownAcceleratorsAreNearThePublishedOnes) {
+  const SiliconLibrary library = Library();
+  const std::pair<const char*, double> published[] = {
+      {"h100_sxm", 3320}, {"b200_sxm", 6400}, {"mi300x", 5300}};
+  for (const auto& [name, dollars] : published) {
+    ASSERT_OK_AND_ASSIGN(const pb::Package package, Catalog().Package(name));
+    ASSERT_OK_AND_ASSIGN(const PackageModel model,
+                         PackageModel::Create(package, library));
+    const double ours =
+        model.Evaluate(PriceDraw::Nominal()).cost.recurring().value();
+    EXPECT_NEAR(ours / dollars, 1, kBill) << name << " " << ours;
+  }
+}
+
+TEST(Package, EveryPresetLoadsAndItsIntervalsHoldTheNominalValue) {
+  const SiliconLibrary library = Library();
+  for (const std::string& name : Catalog().Names("packages")) {
+    ASSERT_OK_AND_ASSIGN(const pb::Package package, Catalog().Package(name));
+    ASSERT_OK_AND_ASSIGN(const pb::PackageResult result,
+                         ReportPackage(package, library));
+    for (const auto& spread :
+         {result.recurring(), result.total(), result.nre(), result.memory()}) {
+      EXPECT_LE(spread.low(), spread.nominal()) << name;
+      EXPECT_LE(spread.nominal(), spread.high()) << name;
+    }
+    EXPECT_LT(result.recurring().low(), result.recurring().high()) << name;
+    EXPECT_GT(result.carbon_kg(), 0) << name;
+  }
+}
+
+// Every range of the catalogue is in order and dated.
+TEST(Prices, AreInOrderAndDated) {
+  const SiliconLibrary library = Library();
+  for (const auto& [id, entry] : library.prices.entries()) {
+    EXPECT_LE(entry.range.low, entry.range.nominal) << id;
+    EXPECT_LE(entry.range.nominal, entry.range.high) << id;
+    EXPECT_FALSE(entry.range.date.empty()) << id;
+  }
+  for (const auto& [name, process] : library.processes) {
+    EXPECT_THAT(ParseRange(process.wafer_price(), "USD", name), IsOk());
+    EXPECT_THAT(ParseRange(process.defects(), "/cm2", name), IsOk());
+    EXPECT_THAT(ParseRange(process.mask_set(), "USD", name), IsOk());
+    EXPECT_THAT(ParseRange(process.design(), "USD", name), IsOk());
+    EXPECT_GT(process.source_size(), 0) << name;
+  }
+}
+
+pb::Package Simple(double area, double units, double defects_factor = 1) {
+  pb::Package package;
+  const absl::Status parsed =
+      ParseTextproto(fmt::format(R"(name: "p" units: {}
+                     assembly {{ packaging: "organic"
+                       part {{ count: 2 die {{ name: "d" process: "n5"
+                                               area: "{} mm2" }} }} }})",
+                                 units, area * defects_factor),
+                     "test", &package);
+  CHECK(parsed.ok()) << parsed.ToString();
+  return package;
+}
+
+Dollars Total(const pb::Package& package, const SiliconLibrary& library) {
+  const auto model = PackageModel::Create(package, library);
+  CHECK(model.ok()) << model.status().ToString();
+  return model->Evaluate(PriceDraw::Nominal()).cost.total();
+}
+
+TEST(Package, NeverGetsDearerPerUnitWithVolumeNorCheaperWithArea) {
+  const SiliconLibrary library = Library();
+  Dollars before{1e18};
+  for (double units = 1e3; units < 1e8; units *= 3) {
+    const Dollars total = Total(Simple(200, units), library);
+    EXPECT_LE(total, before);
+    before = total;
+  }
+  before = Dollars(0);
+  for (double area = 20; area < 850; area *= 1.15) {
+    const Dollars total = Total(Simple(area, 1e6), library);
+    EXPECT_GE(total, before);
+    before = total;
+  }
+}
+
+TEST(Package, SaysEverythingThatIsWrongWithIt) {
+  pb::Package package;
+  ASSERT_THAT(ParseTextproto(R"(name: "p" units: 0
+                        assembly { packaging: "glue"
+                          part { die { name: "d" process: "n1" area: "9 mm2" } }
+                          part { memory { kind: "HBM9" capacity: "16 GB" } } })",
+                             "test", &package),
+              IsOk());
+  EXPECT_THAT(
+      PackageModel::Create(package, Library()),
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          AllOf(HasSubstr("package.units"), HasSubstr("no process 'n1'"),
+                HasSubstr("memory/HBM9"), HasSubstr("no packaging 'glue'"))));
+}
+
+TEST(PriceRange, RefusesOtherUnitsAndBoundsOutOfOrder) {
+  pb::Range range;
+  range.set_nominal("5 USD");
+  EXPECT_THAT(ParseRange(range, "USD/h", "x"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("must be a number in USD/h, got '5 USD'")));
+  range.set_low("6 USD");
+  EXPECT_THAT(ParseRange(range, "USD", "x"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("low <= nominal <= high")));
+}
+
+// The mean of a triangle is a third of its corners' sum.
+TEST(PriceDraw, IsTriangularAndTheSameForTheSameName) {
+  const PriceRange range{.low = 1, .nominal = 2, .high = 6};
+  double sum = 0;
+  constexpr int kDraws = 4000;
+  for (int i = 0; i < kDraws; ++i) {
+    const double value = PriceDraw::Sample(i).At("a", range);
+    EXPECT_GE(value, range.low);
+    EXPECT_LE(value, range.high);
+    EXPECT_EQ(value, PriceDraw::Sample(i).At("a", range));
+    sum += value;
+  }
+  // Five standard errors of a spread of about 1.08.
+  EXPECT_NEAR(sum / kDraws, 3, 5 * 1.08 / std::sqrt(kDraws));
+  EXPECT_EQ(PriceDraw::Nominal().At("a", range), 2);
+}
+
+}  // namespace
+}  // namespace orrery

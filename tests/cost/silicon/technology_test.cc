@@ -1,0 +1,146 @@
+#include "cost/silicon/technology.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/units_text.h"
+#include "run/silicon_catalog.h"
+#include "tests/status_matchers.h"
+#include "topology/machine/chip.h"
+
+namespace orrery {
+namespace {
+
+using testing::HasSubstr;
+
+SiliconLibrary Library() {
+  auto library = LoadSilicon(Catalog(), {});
+  CHECK(library.ok()) << library.status().ToString();
+  return *std::move(library);
+}
+
+struct Known {
+  pb::Chip chip;
+  pb::Package package;
+  TechnologyBudget budget;
+};
+
+Known Load(const std::string& name) {
+  const Catalog catalog;
+  auto chip = catalog.Chip(name);
+  auto package = catalog.Package(name);
+  CHECK(chip.ok() && package.ok());
+  auto budget = BudgetOf(*chip, *package);
+  CHECK(budget.ok()) << budget.status().ToString();
+  return {*std::move(chip), *std::move(package), *std::move(budget)};
+}
+
+double Bf16(const pb::Chip& chip) {
+  for (const auto& peak : chip.peak()) {
+    if (peak.dtype() == pb::BF16) {
+      return ParseFlopsPerSecond(peak.rate())->value();
+    }
+  }
+  CHECK(false) << "no BF16";
+  return 0;
+}
+
+double Bandwidth(const pb::Chip& chip) {
+  return ParseBytesPerSecond(chip.memory_bandwidth())->value();
+}
+
+// Of what a budget says, within this of the chip it is the budget of.
+constexpr double kBar = 0.15;
+
+TEST(Technology, GivesBackAChipFromItsOwnBudget) {
+  const SiliconLibrary library = Library();
+  for (const char* name :
+       {"a100_sxm_80", "h100_sxm", "b200_sxm", "mi300x", "tpu_v4"}) {
+    const Known known = Load(name);
+    ASSERT_OK_AND_ASSIGN(
+        const pb::Chip derived,
+        DeriveChip(known.chip, known.package, known.budget, library));
+    EXPECT_EQ(derived.compute_units(), known.chip.compute_units()) << name;
+    EXPECT_NEAR(Bf16(derived) / Bf16(known.chip), 1, kBar) << name;
+    EXPECT_NEAR(Bandwidth(derived) / Bandwidth(known.chip), 1, kBar) << name;
+    const double held = ParseHertz(known.chip.has_sustained_clock()
+                                       ? known.chip.sustained_clock()
+                                       : known.chip.clock())
+                            ->value();
+    EXPECT_NEAR(ParseHertz(derived.sustained_clock())->value() / held, 1, kBar)
+        << name;
+    EXPECT_THAT(Chip::FromProto(derived), IsOk()) << name;
+  }
+}
+
+// Not its own budget, but that of a sister of the same architecture: an H200 is
+// an H100 with six stacks of HBM3E (4.8 TB/s, 141 GB, the same clocks).
+TEST(Technology, MakesAnH200OfAnH100WithOtherMemory) {
+  const Known h100 = Load("h100_sxm");
+  ASSERT_OK_AND_ASSIGN(const pb::Chip h200, Catalog().Chip("h200_sxm"));
+  TechnologyBudget budget = h100.budget;
+  budget.stacks = 6;
+  budget.memory = "HBM3E";
+  const SiliconLibrary library = Library();
+  ASSERT_OK_AND_ASSIGN(const pb::Chip derived,
+                       DeriveChip(h100.chip, h100.package, budget, library));
+  EXPECT_NEAR(Bf16(derived) / Bf16(h200), 1, kBar);
+  EXPECT_NEAR(static_cast<double>(ParseBytes(derived.memory())->value()) /
+                  static_cast<double>(ParseBytes(h200.memory())->value()),
+              1, kBar);
+  // The list's nominal stack is faster than what an H200 runs it at.
+  constexpr double kStackSpeed = 0.30;
+  EXPECT_NEAR(Bandwidth(derived) / Bandwidth(h200), 1, kStackSpeed);
+}
+
+TEST(Technology, GrowsWithItsBudget) {
+  const Known base = Load("b200_sxm");
+  const SiliconLibrary library = Library();
+  const auto derive = [&](auto change) {
+    TechnologyBudget budget = base.budget;
+    change(budget);
+    const auto chip = DeriveChip(base.chip, base.package, budget, library);
+    CHECK(chip.ok()) << chip.status().ToString();
+    return *chip;
+  };
+  const pb::Chip n3 = derive([](TechnologyBudget& b) { b.process = "n3"; });
+  const pb::Chip n7 = derive([](TechnologyBudget& b) { b.process = "n7"; });
+  EXPECT_GT(n3.compute_units(), base.chip.compute_units());
+  EXPECT_LT(n7.compute_units(), base.chip.compute_units());
+  EXPECT_GT(Bf16(n3), Bf16(n7));
+  const auto held = [](const pb::Chip& chip) {
+    return ParseHertz(chip.sustained_clock())->value();
+  };
+  const pb::Chip cool =
+      derive([](TechnologyBudget& b) { b.power = Watts(700); });
+  const pb::Chip hot =
+      derive([](TechnologyBudget& b) { b.power = Watts(1200); });
+  EXPECT_LT(held(cool), held(hot));
+}
+
+TEST(Technology, RefusesWhatDoesNotFit) {
+  const Known base = Load("h100_sxm");
+  const SiliconLibrary library = Library();
+  TechnologyBudget budget = base.budget;
+  budget.area = SquareMillimetres(1000);
+  budget.stacks = 30;
+  budget.links = 5000;
+  EXPECT_THAT(DeriveChip(base.chip, base.package, budget, library),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       testing::AllOf(HasSubstr("does not fit the reticle"),
+                                      HasSubstr("stacks: 30 do not fit"),
+                                      HasSubstr("links: 5000 do not fit"))));
+  budget = base.budget;
+  budget.power = Watts(50);
+  EXPECT_THAT(DeriveChip(base.chip, base.package, budget, library),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("power: memory and links alone take")));
+  budget = base.budget;
+  budget.process = "n1";
+  EXPECT_THAT(DeriveChip(base.chip, base.package, budget, library),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("no process 'n1'")));
+}
+
+}  // namespace
+}  // namespace orrery
