@@ -1,6 +1,8 @@
 #include "accuracy/collective_measurement.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
 
 #include <utility>
 #include <vector>
@@ -34,10 +36,16 @@ absl::StatusOr<std::string> SystemOf(const MeasurementRow& row,
                    "preset instead)");
 }
 
+// A name alone, or with a remark in brackets: "Ring (stated)". Several, as in
+// "Ring/LL <=1MiB, NVLS above", leave the choice to the library.
 std::optional<CollectiveAlgorithm> AlgorithmOf(const std::string& text) {
-  if (text == "Ring") return CollectiveAlgorithm::kRing;
-  if (text == "Tree") return CollectiveAlgorithm::kDoubleBinaryTree;
-  if (text == "NVLS") return CollectiveAlgorithm::kSwitchMulticast;
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('(', 1));
+  const std::string name =
+      absl::AsciiStrToLower(absl::StripAsciiWhitespace(parts.first));
+  if (name == "ring") return CollectiveAlgorithm::kRing;
+  if (name == "tree") return CollectiveAlgorithm::kDoubleBinaryTree;
+  if (name == "nvls") return CollectiveAlgorithm::kSwitchMulticast;
   return std::nullopt;
 }
 

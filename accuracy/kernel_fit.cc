@@ -45,6 +45,7 @@ double FitLoss(absl::Span<const KernelMeasurement* const> rows,
   };
   std::map<std::pair<KernelClass, bool>, Mean> classes;
   for (const KernelMeasurement* row : rows) {
+    if (timers.Of(row->implementation) == nullptr) continue;
     Mean& mean = classes[{row->kernel_class, IsLargeProduct(*row)}];
     mean.sum += std::abs(std::log(Predict(*row, timers) / row->seconds));
     ++mean.count;

@@ -67,6 +67,32 @@ TEST(TimeAttention, OfABackwardPassIsTwoToTwoAndAHalfTimesForward) {
   EXPECT_LT(backward / forward, 2.6);
 }
 
+// TFLOP/s of a long sequence by the usual count: 4 N S d forward, 10 backward.
+double Rate(const std::string& implementation, bool backward) {
+  const KernelChip chip =
+      TimerOf(PresetChip("h100_sxm"), {.implementation = implementation})
+          .chip();
+  FusedAttention a = Square(16384, Mask::kFull);
+  a.query_heads = a.kv_heads = 16;
+  a.backward = backward;
+  const double flops =
+      (backward ? 10.0 : 4.0) * 16384 * 16384 * a.head_dimension * 16;
+  return flops / TimeAttention(a, chip).seconds / 1e12;
+}
+
+// FlashAttention-3, figures 5 and 6, at 16 K; the charts are read to 2 %, and a
+// few constants stand for all lengths and head dimensions.
+TEST(TimeAttention, IsThatOfTheImplementationThatRuns) {
+  constexpr double kFit = 0.08;
+  EXPECT_NEAR(Rate("fa3", false) / 648, 1, kFit);
+  EXPECT_NEAR(Rate("fa3", true) / 561, 1, kFit);
+  EXPECT_NEAR(Rate("fa2", false) / 370, 1, kFit);
+  EXPECT_NEAR(Rate("fa2", true) / 322, 1, kFit);
+  EXPECT_NEAR(Rate("cudnn", false) / 595, 1, kFit);
+  EXPECT_NEAR(Rate("cudnn", true) / 516, 1, kFit);
+  EXPECT_NEAR(Rate("triton", false) / 395, 1, kFit);
+}
+
 TEST(TimeAttention, OfADecodeStepIsBoundByTheCache) {
   const KernelChip chip = TimerOf(PresetChip("h100_sxm")).chip();
   const FusedAttention decode{.batch = 64,
