@@ -32,6 +32,7 @@ std::vector<const KernelMeasurement*> RowsToFit(
   std::vector<const KernelMeasurement*> chosen;
   for (const KernelMeasurement& row : rows) {
     if (row.chip != chip) continue;
+    if (row.kernel_class == KernelClass::kUnfusedAttention) continue;
     if (seen[{row.source, row.what}]++ % kEvery == 0) chosen.push_back(&row);
   }
   return chosen;
