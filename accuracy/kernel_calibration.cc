@@ -110,17 +110,16 @@ absl::StatusOr<HarnessTimers> TimersWith(
     const ChipProtos& protos, absl::Span<const FitConstant> constants) {
   ChipProtos changed = protos;
   for (const FitConstant& constant : constants) {
-    RETURN_IF_ERROR(changed.Set(absl::StrCat(
-        constant.name, "=", ConstantText(constant))));
+    RETURN_IF_ERROR(
+        changed.Set(absl::StrCat(constant.name, "=", ConstantText(constant))));
   }
   ASSIGN_OR_RETURN(const ChipWithKernels on, changed.ToValues());
   return HarnessTimers::Create(on.chip, on.kernels);
 }
 
 // Mean size of the errors, or nothing if no row can be predicted.
-std::optional<double> MeanError(
-    absl::Span<const KernelMeasurement* const> rows,
-    const HarnessTimers& timers) {
+std::optional<double> MeanError(absl::Span<const KernelMeasurement* const> rows,
+                                const HarnessTimers& timers) {
   double sum = 0;
   int count = 0;
   for (const KernelMeasurement* row : rows) {
@@ -143,8 +142,7 @@ std::string ConstantText(const FitConstant& constant) {
 }
 
 absl::StatusOr<KernelCalibration> CalibrateKernels(
-    const ChipProtos& protos,
-    absl::Span<const KernelMeasurement* const> rows) {
+    const ChipProtos& protos, absl::Span<const KernelMeasurement* const> rows) {
   std::vector<FitConstant> candidates;
   const auto offer = [&](const Fitted& fitted, const std::string& path) {
     const std::optional<double> value = Current(protos, path);
@@ -178,7 +176,8 @@ absl::StatusOr<KernelCalibration> CalibrateKernels(
 absl::StatusOr<std::vector<LeftOut>> LeaveSourcesOut(
     absl::Span<const KernelMeasurement> rows) {
   std::map<std::string, std::set<std::string>> sources;
-  for (const KernelMeasurement& row : rows) sources[row.chip].insert(row.source);
+  for (const KernelMeasurement& row : rows)
+    sources[row.chip].insert(row.source);
   std::vector<LeftOut> result;
   for (const auto& [chip, names] : sources) {
     ASSIGN_OR_RETURN(const ChipProtos protos, LoadChipProtos(chip, ""));
@@ -194,9 +193,8 @@ absl::StatusOr<std::vector<LeftOut>> LeaveSourcesOut(
           others.push_back(row);
         }
       }
-      LeftOut left{.chip = chip,
-                   .source = source,
-                   .rows = static_cast<int>(own.size())};
+      LeftOut left{
+          .chip = chip, .source = source, .rows = static_cast<int>(own.size())};
       const std::optional<double> mean = MeanError(own, as_is);
       if (!mean.has_value()) continue;
       left.mean = *mean;

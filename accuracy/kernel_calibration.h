@@ -30,8 +30,7 @@ struct KernelCalibration {
 
 // Requires: rows of this chip, at least one.
 absl::StatusOr<KernelCalibration> CalibrateKernels(
-    const ChipProtos& protos,
-    absl::Span<const KernelMeasurement* const> rows);
+    const ChipProtos& protos, absl::Span<const KernelMeasurement* const> rows);
 
 // Whether a fitted constant belongs to the kernels, not to the chip.
 bool OfKernels(absl::string_view path);

@@ -34,8 +34,8 @@ struct FitResult {
 };
 
 // Every third row of each (source, kind), in the order of the table. Unfused
-// attention is left out: it has no constants of its own, and only tests those of
-// products and softmax.
+// attention is left out: it has no constants of its own, and only tests those
+// of products and softmax.
 std::vector<const KernelMeasurement*> RowsToFit(
     absl::Span<const KernelMeasurement> rows, absl::string_view chip);
 

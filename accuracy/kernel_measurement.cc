@@ -18,7 +18,8 @@ namespace {
 constexpr double kLargeProduct = 1e12;
 // How long a chip that was idle runs above the power that it may draw for long.
 // In one harness (ten calls each) the H100 multiplies at 790 to 817 TFLOP/s if
-// a call takes 0.6 to 1.8 ms, at 755 if it takes 3 to 6 and at 718 from 6 to 12.
+// a call takes 0.6 to 1.8 ms, at 755 if it takes 3 to 6 and at 718 from 6
+// to 12.
 constexpr double kPowerWindow = 0.03;
 
 // Names under which chips appear in published tables, and their presets.

@@ -46,8 +46,8 @@ absl::Status ReadGemm(const MeasurementRow& row, DType dtype, KernelRow& out) {
       {OpName::kProduct, Pass::kForward, Gemm{.m = m, .n = n, .k = k}}));
   // aiconfigurator times the cast of the activations along.
   if (narrow && absl::StartsWith(source, "aic_")) {
-    const double written =
-        BytesPerElement(dtype) * static_cast<double>(m) * static_cast<double>(k);
+    const double written = BytesPerElement(dtype) * static_cast<double>(m) *
+                           static_cast<double>(k);
     Add(out, OpName::kQuantize,
         Pointwise{.kind = Pointwise::Kind::kQuantize,
                   .read = Bytes(2 * m * k),

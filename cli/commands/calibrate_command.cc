@@ -46,11 +46,10 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
                   rows.size(), name, absl::StrJoin(ids, " "));
   std::vector<Override> changes;
   for (size_t i = 0; i < fit.constants.size(); ++i) {
-    changes.push_back(
-        {fit.constants[i].name, ConstantText(fit.constants[i])});
-    out += fmt::format("{} = {}   # was {}\n", changes.back().path,
-                       changes.back().value,
-                       ConstantText(calibration.before[i]));
+    changes.push_back({fit.constants[i].name, ConstantText(fit.constants[i])});
+    out +=
+        fmt::format("{} = {}   # was {}\n", changes.back().path,
+                    changes.back().value, ConstantText(calibration.before[i]));
   }
   out += fmt::format(
       "# mean error per class {:.2f} % -> {:.2f} %, {} evaluations\n",
@@ -80,7 +79,8 @@ Command CalibrateCommand() {
               "third row of each\nsource and kind, and prints them with the "
               "rows' ids; the other rows stay out, for\n'orrery validate "
               "kernels' to judge. FILE is your own table, as for validate. "
-              "Power\nand clocks that a chip preset tells apart are fitted along, and "
+              "Power\nand clocks that a chip preset tells apart are fitted "
+              "along, and "
               "printed only:\nthey are the chip's.\n\n"
               "  orrery calibrate h100_sxm\n"
               "  orrery calibrate h100_sxm --write "

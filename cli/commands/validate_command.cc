@@ -66,12 +66,12 @@ absl::StatusOr<ExitCode> LeaveOut(const std::optional<std::string>& file) {
   std::string text = fmt::format("{:<16}{:<30}{:>6}{:>10}{:>16}\n", "chip",
                                  "source", "rows", "mean", "fitted without");
   for (const LeftOut& source : sources) {
-    text += fmt::format(
-        "{:<16}{:<30}{:>6}{:>8.1f} %{:>16}\n", source.chip, source.source,
-        source.rows, 100 * source.mean,
-        source.refitted_mean.has_value()
-            ? fmt::format("{:.1f} %", 100 * *source.refitted_mean)
-            : "no other source");
+    text +=
+        fmt::format("{:<16}{:<30}{:>6}{:>8.1f} %{:>16}\n", source.chip,
+                    source.source, source.rows, 100 * source.mean,
+                    source.refitted_mean.has_value()
+                        ? fmt::format("{:.1f} %", 100 * *source.refitted_mean)
+                        : "no other source");
   }
   return Print(text);
 }

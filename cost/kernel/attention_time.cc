@@ -98,8 +98,7 @@ Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
   const double clock = chip.power.Clock(a.operand, busy, kAttentionMemory);
   const double result = static_cast<double>(flash.rows) * a.value_dimension *
                         BytesPerElement(a.operand);
-  return {parts.matrix / clock,
-          parts.vector * chip.power.VectorClock() / clock,
+  return {parts.matrix / clock, parts.vector * chip.power.VectorClock() / clock,
           chip.TileEnds(result)};
 }
 
@@ -108,8 +107,8 @@ Parts QueryTiles(const FusedAttention& a, const KernelChip& chip) {
   const FlashConstants& c = chip.constants.attention;
   // Short queries take a smaller tile.
   const auto queries = static_cast<double>(a.queries);
-  const auto rows = static_cast<int64_t>(std::min<double>(
-      c.rows, CeilTo(queries, c.min_rows)));
+  const auto rows = static_cast<int64_t>(
+      std::min<double>(c.rows, CeilTo(queries, c.min_rows)));
   const ScoreBlocks blocks = CountScoreBlocks(a, rows, c.columns);
   const double heads = static_cast<double>(a.batch) * a.query_heads;
   const double tiles_per_head = std::ceil(queries / static_cast<double>(rows));
@@ -217,7 +216,8 @@ KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
       << a.batch << " x " << a.queries << " x " << a.keys;
   const FlashConstants& c = chip.constants.attention;
   const TrafficBytes bytes = Traffic(a, KeysSeen(a));
-  KernelEstimate best = Combine(a, QueryTiles(a, chip), bytes, chip.launch, chip);
+  KernelEstimate best =
+      Combine(a, QueryTiles(a, chip), bytes, chip.launch, chip);
   if (!a.backward) {
     if (MaySplitKeys(a, chip)) {
       const double merge = chip.launch + ToSeconds(c.combine);
@@ -239,8 +239,7 @@ KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
     best.memory_bytes += passes;
   }
   // At the cache every query tile streams the keys and values it sees.
-  const double tiles =
-      std::ceil(static_cast<double>(a.queries) / c.rows);
+  const double tiles = std::ceil(static_cast<double>(a.queries) / c.rows);
   const double group = static_cast<double>(a.query_heads) / a.kv_heads;
   best.cache_bytes = bytes.load * std::max(1.0, tiles * group) + bytes.store;
   return best;

@@ -59,8 +59,8 @@ absl::StatusOr<FlashConstants> Implementation(const Kernels& kernels,
   for (const FlashConstants& flash : kernels.constants().flash_attention) {
     if (flash.name == name) return flash;
   }
-  return absl::InvalidArgumentError(fmt::format(
-      "kernels '{}' have no attention '{}'", kernels.name(), name));
+  return absl::InvalidArgumentError(
+      fmt::format("kernels '{}' have no attention '{}'", kernels.name(), name));
 }
 
 }  // namespace

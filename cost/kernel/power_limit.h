@@ -1,9 +1,9 @@
 #pragma once
 // PowerLimit: the clock that a chip's power limit leaves a kernel.
 //
-// A kernel that keeps the matrix units, in some format, busy for a share `matrix` of the cycles
-// and memory for a share `memory` of its bandwidth draws, at a share x of the
-// nominal clock,
+// A kernel that keeps the matrix units, in some format, busy for a share
+// `matrix` of the cycles and memory for a share `memory` of its bandwidth
+// draws, at a share x of the nominal clock,
 //
 //   idle + memory * P_memory + matrix * P_matrix * x^e
 //

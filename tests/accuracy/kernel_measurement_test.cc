@@ -129,7 +129,8 @@ TEST(KernelMeasurements, UnfusedAttentionIsProductsAndASoftmax) {
 // 128; in decode all heads read one latent of 512 + 64.
 TEST(KernelMeasurements, PromptsOfLatentAttentionAreNotAbsorbed) {
   const KernelMeasurements read = Read(
-      "chip,kernel,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,head_dim,direction,"
+      "chip,kernel,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,head_dim,"
+      "direction,"
       "time_us\n"
       "h800_sxm,mla_attention,bf16,1,128,128,4096,4096,192,prefill,900\n"
       "h800_sxm,mla_attention,bf16,128,128,1,1,4096,576,decode,300\n");

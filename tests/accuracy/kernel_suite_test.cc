@@ -82,8 +82,7 @@ TEST_F(Kernels, NoMoreThanHalfOfAnythingWasFitted) {
 // the same product differ.
 TEST_F(Kernels, LargeProductsAreWithinTheScatterOfMeasurements) {
   for (const AccuracyRow& row : table_->rows()) {
-    if (!IsIn(row, "gemm above 1 TFLOP") ||
-        IsBlackwell(row.groups[0])) {
+    if (!IsIn(row, "gemm above 1 TFLOP") || IsBlackwell(row.groups[0])) {
       continue;
     }
     EXPECT_LT(std::abs(row.error()), 0.09) << row.id;

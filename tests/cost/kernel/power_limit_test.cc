@@ -13,10 +13,11 @@ namespace orrery {
 namespace {
 
 pb::Chip Limited() {
-  return With(TestChip(),
-              "power: '400 W' power_draw { idle: '80 W' matrix: '500 W' memory: "
-              "'100 W' clock_exponent: 2.5 format { dtype: FP8 matrix: '600 W' "
-              "} }");
+  return With(
+      TestChip(),
+      "power: '400 W' power_draw { idle: '80 W' matrix: '500 W' memory: "
+      "'100 W' clock_exponent: 2.5 format { dtype: FP8 matrix: '600 W' "
+      "} }");
 }
 
 TEST(PowerLimit, IsWhatIdleAndMemoryLeave) {

@@ -50,11 +50,11 @@ TEST(Kernels, NoConstantHasADefault) {
 }
 
 TEST(Kernels, NameTheAttentionThatIsUsed) {
-  const pb::Kernels two = With(
-      TestKernels(),
-      "flash_attention { name: 'other' rows: 64 columns: 64 min_rows: 16 "
-      "efficiency: 0.5 backward_efficiency: 0.4 softmax_operations: 6 "
-      "softmax_exposed: 1 backward_exposed: 1.5 combine: '1 us' }");
+  const pb::Kernels two =
+      With(TestKernels(),
+           "flash_attention { name: 'other' rows: 64 columns: 64 min_rows: 16 "
+           "efficiency: 0.5 backward_efficiency: 0.4 softmax_operations: 6 "
+           "softmax_exposed: 1 backward_exposed: 1.5 combine: '1 us' }");
   ASSERT_OK_AND_ASSIGN(const Kernels first, Kernels::FromProto(two));
   EXPECT_EQ(first.constants().attention.rows, 128);
   ASSERT_OK_AND_ASSIGN(const Kernels second,
