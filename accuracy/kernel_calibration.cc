@@ -31,10 +31,11 @@ struct Fitted {
   // Fitted only if the preset sets this field as well.
   absl::string_view along = {};
 };
+constexpr absl::string_view kMatrixPower = "power_draw.matrix";
 constexpr Fitted kFitted[] = {
     // Two clocks can be told from the rows of two kinds of harness; a single
     // one could not be told from the attainable share below.
-    {"power_draw.matrix", " W", 50, 5000, std::nullopt, "burst_clock"},
+    {kMatrixPower, " W", 50, 5000, std::nullopt, "burst_clock"},
     {"burst_clock", " GHz", 0.5, 3},
     {"kernels.matrix_efficiency", "", 0.85, 0.99},
     {"kernels.memory_efficiency", "", 0.6, 0.93},
@@ -82,6 +83,15 @@ bool HasClass(absl::Span<const KernelMeasurement* const> rows,
                      [&](const KernelMeasurement* row) {
                        return row->kernel_class == kernel_class;
                      });
+}
+
+// A product that ran for so long that the power limit binds.
+bool HasLastingProduct(absl::Span<const KernelMeasurement* const> rows) {
+  return std::any_of(
+      rows.begin(), rows.end(), [](const KernelMeasurement* row) {
+        return row->kernel_class == KernelClass::kGemm &&
+               !row->harness.has_value() && !row->calls.has_value();
+      });
 }
 
 bool HasBackward(absl::Span<const KernelMeasurement* const> rows,
@@ -149,6 +159,7 @@ absl::StatusOr<KernelCalibration> CalibrateKernels(
     if (!value.has_value()) return;
     if (!fitted.along.empty() && !Current(protos, fitted.along)) return;
     if (fitted.needs.has_value() && !HasClass(rows, *fitted.needs)) return;
+    if (fitted.path == kMatrixPower && !HasLastingProduct(rows)) return;
     candidates.push_back({path, *value, fitted.low, fitted.high});
   };
   for (const Fitted& fitted : kFitted) offer(fitted, std::string(fitted.path));

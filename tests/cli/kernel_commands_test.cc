@@ -174,8 +174,10 @@ TEST(CalibrateCommand, ReproducesTheShippedConstants) {
     ASSERT_OK_AND_ASSIGN(const std::string again, ReadFile(copy));
     EXPECT_EQ(again, shipped) << result.out;
     // Power and clocks stand in the chip, and stay as well.
-    EXPECT_TRUE(std::regex_search(
-        result.out, std::regex("power_draw.matrix = (.*)   # was \\1\n")));
+    EXPECT_EQ(
+        std::regex_search(result.out,
+                          std::regex("power_draw.matrix = (.*)   # was \\1\n")),
+        chip != "h800_sxm");
     EXPECT_TRUE(std::regex_search(
         result.out, std::regex("burst_clock = (.*)   # was \\1\n")));
   }
