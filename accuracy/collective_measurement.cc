@@ -1,6 +1,8 @@
 #include "accuracy/collective_measurement.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
 
 #include <utility>
 #include <vector>

@@ -22,6 +22,7 @@ struct CollectiveMeasurement {
   std::string system;   // preset
   std::string library;  // empty: not said
   CommunicationKind kind = CommunicationKind::kAllReduce;
+  // Hosts, as published.
   int nodes = 1;
   int chips = 2;
   Bytes bytes;

@@ -31,6 +31,9 @@ constexpr SizeClass kSizeClasses[] = {
     {Bytes(0), "below 1 MB", 0.35},
 };
 
+// A node with more is a rack of hosts.
+constexpr int kMostChipsOfAHost = 16;
+
 int ClassOf(Bytes bytes) {
   int i = 0;
   while (bytes < kSizeClasses[i].from) ++i;
@@ -64,21 +67,34 @@ class Machines {
   };
 
   absl::StatusOr<Machine*> Get(const CollectiveMeasurement& row) {
-    const std::pair<std::string, int> key = {row.system, row.nodes};
+    ASSIGN_OR_RETURN(const int nodes, NodesOf(row));
+    const std::pair<std::string, int> key = {row.system, nodes};
     auto found = machines_.find(key);
     if (found == machines_.end()) {
-      found = machines_.emplace(key, Build(row)).first;
+      found = machines_.emplace(key, Build(row.system, nodes)).first;
     }
     RETURN_IF_ERROR(found->second.status());
     return &*found->second;
   }
 
  private:
-  static absl::StatusOr<Machine> Build(const CollectiveMeasurement& row) {
-    ASSIGN_OR_RETURN(
-        const pb::System proto,
-        ResolveSystem(Catalog(), row.system,
-                      {fmt::format("system.nodes={}", row.nodes)}));
+  // Nodes of the system: the row's hosts, or racks of them.
+  absl::StatusOr<int> NodesOf(const CollectiveMeasurement& row) {
+    auto found = chips_per_node_.find(row.system);
+    if (found == chips_per_node_.end()) {
+      ASSIGN_OR_RETURN(
+          const pb::System proto,
+          ResolveSystem(Catalog(), row.system, {"system.nodes=1"}));
+      found = chips_per_node_.emplace(row.system, proto.chips_per_node()).first;
+    }
+    if (found->second <= kMostChipsOfAHost) return row.nodes;
+    return (row.chips + found->second - 1) / found->second;
+  }
+
+  static absl::StatusOr<Machine> Build(const std::string& name, int nodes) {
+    ASSIGN_OR_RETURN(const pb::System proto,
+                     ResolveSystem(Catalog(), name,
+                                   {fmt::format("system.nodes={}", nodes)}));
     ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
     ASSIGN_OR_RETURN(Network network, Network::Make(system));
     return Machine{system.collectives().library, system.chips_per_node(),
@@ -87,6 +103,7 @@ class Machines {
 
   // By system and nodes.
   std::map<std::pair<std::string, int>, absl::StatusOr<Machine>> machines_;
+  std::map<std::string, int> chips_per_node_;
 };
 
 absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
@@ -98,19 +115,25 @@ absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
         fmt::format("measured with '{}'; {} is calibrated for {}", row.library,
                     row.system, machine->library));
   }
-  const int per_node = row.chips / row.nodes;
-  if (per_node > machine->chips_per_node) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} chips on a node; {} has {}", per_node, row.system,
-                    machine->chips_per_node));
-  }
   ASSIGN_OR_RETURN(const MeasuredAlgorithm measured,
                    ReadMeasuredAlgorithm(row.algorithm, row.bytes));
   CollectiveCall call = {row.kind, row.bytes, {}};
-  for (int node = 0; node < row.nodes; ++node) {
-    for (int chip = 0; chip < per_node; ++chip) {
-      call.chips.push_back(
-          static_cast<VertexId>(node * machine->chips_per_node + chip));
+  if (machine->chips_per_node > kMostChipsOfAHost) {
+    for (int chip = 0; chip < row.chips; ++chip) {
+      call.chips.push_back(static_cast<VertexId>(chip));
+    }
+  } else {
+    const int per_node = row.chips / row.nodes;
+    if (per_node > machine->chips_per_node) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} chips on a node; {} has {}", per_node, row.system,
+                      machine->chips_per_node));
+    }
+    for (int node = 0; node < row.nodes; ++node) {
+      for (int chip = 0; chip < per_node; ++chip) {
+        call.chips.push_back(
+            static_cast<VertexId>(node * machine->chips_per_node + chip));
+      }
     }
   }
   ASSIGN_OR_RETURN(const PlannedCall planned,

@@ -14,8 +14,9 @@
 namespace orrery {
 
 // Each row is run alone on its system, or refused: measured with a library the
-// system is not calibrated for, or on more chips than a node has. `origin`
-// names the table the measurements are from.
+// system is not calibrated for, or on more chips than a node has. Where a node
+// of the system is a rack of several hosts, the row's chips fill racks one
+// after the other. `origin` names the table the measurements are from.
 AccuracyTable PredictCollectives(const CollectiveMeasurements& measurements,
                                  std::string origin);
 

@@ -32,6 +32,7 @@ std::vector<const KernelMeasurement*> RowsToFit(
   std::vector<const KernelMeasurement*> chosen;
   for (const KernelMeasurement& row : rows) {
     if (row.chip != chip) continue;
+    if (row.kernel_class == KernelClass::kUnfusedAttention) continue;
     if (seen[{row.source, row.what}]++ % kEvery == 0) chosen.push_back(&row);
   }
   return chosen;
@@ -45,6 +46,7 @@ double FitLoss(absl::Span<const KernelMeasurement* const> rows,
   };
   std::map<std::pair<KernelClass, bool>, Mean> classes;
   for (const KernelMeasurement* row : rows) {
+    if (timers.Of(row->implementation) == nullptr) continue;
     Mean& mean = classes[{row->kernel_class, IsLargeProduct(*row)}];
     mean.sum += std::abs(std::log(Predict(*row, timers) / row->seconds));
     ++mean.count;

@@ -33,7 +33,9 @@ struct FitResult {
   int evaluations = 0;
 };
 
-// Every third row of each (source, kind), in the order of the table.
+// Every third row of each (source, kind), in the order of the table. Unfused
+// attention is left out: it has no constants of its own, and only tests those
+// of products and softmax.
 std::vector<const KernelMeasurement*> RowsToFit(
     absl::Span<const KernelMeasurement> rows, absl::string_view chip);
 

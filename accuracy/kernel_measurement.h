@@ -11,6 +11,7 @@
 #include <absl/strings/string_view.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ namespace orrery {
 enum class KernelClass : uint8_t {
   kGemm,
   kGroupedGemm,
-  kAttention,         // the kernel alone, forward or both
+  kAttention,         // the kernel alone, forward, backward or both
+  kUnfusedAttention,  // its products and softmax, through memory
   kPrefillAttention,  // with rotary and cache write
   kDecodeAttention,
   kMemoryBound,  // pointwise, norms, softmax, streams
@@ -47,16 +49,34 @@ struct KernelMeasurement {
   // Of a harness that clocks single calls on the host: what it saw of a kernel
   // that does nothing; the launches are part of it.
   std::optional<double> harness;
+  // Calls in a row after an idle chip; unset: so many that it does not matter.
+  std::optional<double> calls;
+  // The implementation of attention that was timed; empty: the kernels' own.
+  std::string implementation;
 };
 
-// A chip as harnesses meet it: kept busy by a loop, or idle between single
-// calls, so that each runs before the power limit lowers the clock.
-struct HarnessTimers {
+// A chip as harnesses meet it: kept busy by a loop, or idle between short runs,
+// so that each begins before the power limit lowers the clock.
+class HarnessTimers {
+ public:
   static absl::StatusOr<HarnessTimers> Create(const Chip& chip,
                                               const Kernels& kernels);
 
-  KernelTimer sustained;
-  KernelTimer burst;
+  struct Pair {
+    KernelTimer sustained;
+    KernelTimer burst;
+  };
+  // Those of an implementation of attention; nothing if the kernels do not have
+  // it.
+  const Pair* Of(const std::string& implementation) const;
+  const std::vector<std::string>& fitted_rows() const { return fitted_rows_; }
+  // The constants are another chip's, or estimates.
+  bool taken_over() const { return taken_over_; }
+
+ private:
+  std::map<std::string, Pair> timers_;
+  std::vector<std::string> fitted_rows_;
+  bool taken_over_ = false;
 };
 
 using KernelMeasurements = Measurements<KernelMeasurement>;
@@ -73,7 +93,8 @@ KernelMeasurements ReadKernelMeasurements(const MeasurementTable& table,
 // A matrix product of more than 1 TFLOP.
 bool IsLargeProduct(const KernelMeasurement& row);
 
-// What the row should have measured, in seconds.
+// What the row should have measured, in seconds. Requires: the timers have the
+// row's implementation of attention.
 double Predict(const KernelMeasurement& row, const HarnessTimers& timers);
 
 }  // namespace orrery

@@ -38,17 +38,20 @@ absl::Status ReadGemm(const MeasurementRow& row, DType dtype, KernelRow& out) {
   ASSIGN_OR_RETURN(const int64_t m, row.Whole("m"));
   ASSIGN_OR_RETURN(const int64_t n, row.Whole("n"));
   ASSIGN_OR_RETURN(const int64_t k, row.Whole("k"));
-  const DType output = dtype == DType::kFp8 ? DType::kBf16 : dtype;
+  const bool narrow = dtype == DType::kFp8 || dtype == DType::kFp4;
+  const DType output = narrow ? DType::kBf16 : dtype;
   const std::string source = row.Text("source_id");
   const std::string notes = row.Text("notes");
   RETURN_IF_ERROR(CheckSize(
       {OpName::kProduct, Pass::kForward, Gemm{.m = m, .n = n, .k = k}}));
   // aiconfigurator times the cast of the activations along.
-  if (dtype == DType::kFp8 && absl::StartsWith(source, "aic_")) {
+  if (narrow && absl::StartsWith(source, "aic_")) {
+    const double written = BytesPerElement(dtype) * static_cast<double>(m) *
+                           static_cast<double>(k);
     Add(out, OpName::kQuantize,
         Pointwise{.kind = Pointwise::Kind::kQuantize,
                   .read = Bytes(2 * m * k),
-                  .written = Bytes(m * k),
+                  .written = Bytes(std::llround(written)),
                   .flops = 2.0 * static_cast<double>(m * k)});
   }
   // LLMCompass runs query, key and value one after the other.
@@ -108,6 +111,36 @@ absl::StatusOr<FusedAttention> ReadHeads(const MeasurementRow& row,
   return a;
 }
 
+// Two products, the first with the scale, and a softmax over scores that lie in
+// memory. How a mask is applied, and what autograd keeps, differs between
+// harnesses.
+absl::Status ReadUnfused(const MeasurementRow& row, const FusedAttention& a,
+                         const std::string& direction, KernelRow& out) {
+  if (direction != "fwd") {
+    return row.Wrong("direction", "fwd where attention is not fused");
+  }
+  if (a.mask != Mask::kFull) {
+    return row.Wrong("causal", "no where attention is not fused");
+  }
+  const int64_t heads = a.batch * a.query_heads;
+  const auto product = [&](int64_t n, int64_t k) {
+    return Gemm{.m = a.queries,
+                .n = n,
+                .k = k,
+                .batch = heads,
+                .operand = a.operand,
+                .output = a.operand};
+  };
+  const auto scores = static_cast<double>(heads * a.queries);
+  Add(out, OpName::kScores, product(a.keys, a.head_dimension));
+  Add(out, OpName::kSoftmax,
+      Rows(Pointwise::Kind::kSoftmax, scores, static_cast<double>(a.keys),
+           kSoftmaxFlops));
+  Add(out, OpName::kScoresTimesValues, product(a.value_dimension, a.keys));
+  out.kernel_class = KernelClass::kUnfusedAttention;
+  return absl::OkStatus();
+}
+
 absl::Status ReadAttention(const MeasurementRow& row, DType dtype,
                            KernelRow& out) {
   ASSIGN_OR_RETURN(FusedAttention a, ReadHeads(row, dtype));
@@ -116,7 +149,7 @@ absl::Status ReadAttention(const MeasurementRow& row, DType dtype,
                                                        {"no", Mask::kFull},
                                                        {"", Mask::kFull}}));
   const bool served = direction == "prefill" || direction == "decode";
-  if (served) {
+  if (served && absl::StrContains(row.Text("notes"), "RoPE")) {
     // The harness also rotates query and key and writes the cache, in kernels
     // of their own before it.
     const double tokens = static_cast<double>(a.batch * a.queries);
@@ -127,12 +160,15 @@ absl::Status ReadAttention(const MeasurementRow& row, DType dtype,
     rotary.launches = direction == "prefill" ? 2 : 1;
     Add(out, OpName::kRotary, rotary);
   }
-  Add(out, OpName::kAttention, a);
-  if (direction == "fwd+bwd") {
+  if (absl::StartsWith(row.Text("implementation"), "Standard attention")) {
+    return ReadUnfused(row, a, direction, out);
+  }
+  if (direction != "bwd") Add(out, OpName::kAttention, a);
+  if (direction == "fwd+bwd" || direction == "bwd") {
     a.backward = true;
     Add(out, OpName::kAttention, a);
   } else if (direction != "fwd" && !served) {
-    return row.Wrong("direction", "fwd, fwd+bwd, prefill or decode");
+    return row.Wrong("direction", "fwd, bwd, fwd+bwd, prefill or decode");
   }
   out.kernel_class = direction == "decode"    ? KernelClass::kDecodeAttention
                      : direction == "prefill" ? KernelClass::kPrefillAttention
@@ -140,11 +176,32 @@ absl::Status ReadAttention(const MeasurementRow& row, DType dtype,
   return absl::OkStatus();
 }
 
-// Absorbed latent attention: the last rope_dimension of the width are keys
-// only.
+// Latent attention of prompts: keys and values are made for every head, and the
+// keys are wider by what is rotated.
+absl::Status ReadLatentPrompt(const MeasurementRow& row, DType dtype,
+                              int64_t rope, KernelRow& out) {
+  ASSIGN_OR_RETURN(FusedAttention a, ReadHeads(row, dtype));
+  if (a.head_dimension <= rope) {
+    return row.Wrong("head_dim", "more than the 64 that are rotated");
+  }
+  if (a.kv_heads != a.query_heads) {
+    return row.Wrong("kv_heads", "q_heads in a prompt of latent attention");
+  }
+  a.value_dimension = a.head_dimension - static_cast<int32_t>(rope);
+  a.mask = Mask::kCausal;
+  Add(out, OpName::kAttention, a);
+  out.kernel_class = KernelClass::kPrefillAttention;
+  return absl::OkStatus();
+}
+
+// Latent attention. In decode it is absorbed: one key of the whole width for
+// all heads, whose last 64 are rotated and no part of the value.
 absl::Status ReadLatent(const MeasurementRow& row, DType dtype,
                         KernelRow& out) {
   constexpr int kRope = 64;
+  const std::string direction = row.Get("direction").value_or("decode");
+  if (direction == "prefill") return ReadLatentPrompt(row, dtype, kRope, out);
+  if (direction != "decode") return row.Wrong("direction", "prefill or decode");
   ASSIGN_OR_RETURN(const int64_t batch, row.Whole("batch"));
   ASSIGN_OR_RETURN(const int64_t heads, row.Whole("q_heads"));
   ASSIGN_OR_RETURN(const int64_t keys, row.Whole("seq_kv"));

@@ -7,6 +7,7 @@
 
 #include "accuracy/gemm_profile.h"
 #include "base/check.h"
+#include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "run/chip_with_kernels.h"
@@ -28,6 +29,8 @@ double BarOf(KernelClass kernel_class) {
     case KernelClass::kDecodeAttention:
     case KernelClass::kMemoryBound:
       return 0.15;
+    case KernelClass::kUnfusedAttention:
+      return 0.20;
   }
   CHECK(false) << "no such class";
   return 0;
@@ -61,7 +64,7 @@ absl::StatusOr<HarnessTimers> TimersOf(const std::string& chip,
 
 AccuracyRow PredictRow(const KernelMeasurement& row,
                        const HarnessTimers& timers) {
-  const auto& fitted = timers.sustained.chip().constants.fitted_rows;
+  const auto& fitted = timers.fitted_rows();
   return {
       .id = row.id,
       .line = row.line,
@@ -96,13 +99,23 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
            {KeyOf(row, false)}});
       continue;
     }
+    if (found->second->Of(row.implementation) == nullptr) {
+      parts.refused.push_back(
+          {{row.line, row.id,
+            fmt::format("the kernels of {} have no attention '{}'", row.chip,
+                        row.implementation)},
+           {KeyOf(row, false)}});
+      continue;
+    }
     AccuracyRow predicted = PredictRow(row, *found->second);
     const double bar = BarOf(row.kernel_class);
-    parts.bars[KeyOf(row, false)].median = bar;
+    const bool decides = !found->second->taken_over();
+    parts.bars[KeyOf(row, false)] = {.median = bar, .decides = decides};
     if (IsNarrow(row, predicted.predicted)) {
       predicted.groups.push_back(KeyOf(row, true));
-      parts.bars[KeyOf(row, true)].median =
-          IsLargeProduct(row) ? kLargeProductBar : bar;
+      parts.bars[KeyOf(row, true)] = {
+          .median = IsLargeProduct(row) ? kLargeProductBar : bar,
+          .decides = decides};
     }
     parts.rows.push_back(std::move(predicted));
   }

@@ -3,7 +3,8 @@
 //
 // Groups are a chip and a class of kernels; products above 1 TFLOP are a group
 // of their own besides, and so are memory-bound kernels whose work outlasts
-// what a host clock adds to them. Bars are for medians.
+// what a host clock adds to them. Bars are for medians; those of chips whose
+// kernels are estimates, or another chip's, are shown and do not decide.
 #include <absl/status/statusor.h>
 
 #include <optional>

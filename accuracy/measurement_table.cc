@@ -82,7 +82,7 @@ absl::StatusOr<DType> MeasurementRow::Format(absl::string_view column) const {
     return DType::kBf16;
   }
   if (name == "fp16") return DType::kFp16;
-  if (name == "fp4") return DType::kFp4;
+  if (name == "fp4" || name == "nvfp4") return DType::kFp4;
   if (name == "fp32") return DType::kFp32;
   if (name == "fp64") return DType::kFp64;
   return Wrong(column, "bf16, fp16, fp8, fp4, fp32 or fp64");

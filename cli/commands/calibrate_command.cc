@@ -1,19 +1,13 @@
 // orrery calibrate: fit the constants of kernels to measured ones.
 #include <absl/strings/ascii.h>
-#include <absl/strings/match.h>
-#include <absl/strings/numbers.h>
-#include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
-#include <absl/strings/str_split.h>
-#include <absl/strings/strip.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "accuracy/fit_doubts.h"
-#include "accuracy/kernel_fit.h"
+#include "accuracy/kernel_calibration.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -30,78 +24,6 @@
 namespace orrery {
 namespace {
 
-// What is fitted: a field of the kernels or a clock of the chip, the unit it is
-// written in, its range, and the class of kernels without which it would stand
-// for something else.
-struct Fitted {
-  absl::string_view path;
-  absl::string_view unit;
-  double low;
-  double high;
-  std::optional<KernelClass> needs = std::nullopt;
-  // Fitted only if the preset sets this field as well.
-  absl::string_view along = {};
-};
-constexpr Fitted kFitted[] = {
-    // Two clocks can be told from the rows of two kinds of harness; a single
-    // one could not be told from the attainable share below.
-    {"sustained_clock", " GHz", 0.5, 3, std::nullopt, "burst_clock"},
-    {"burst_clock", " GHz", 0.5, 3},
-    {"kernels.matrix_efficiency", "", 0.85, 0.99},
-    {"kernels.memory_efficiency", "", 0.6, 0.93},
-    {"kernels.launch", " us", 1, 10},
-    {"kernels.precision[FP8].efficiency", "", 0.5, 1},
-    {"kernels.step_cycles", "", 50, 500},
-    {"kernels.overlap_exponent", "", 1.2, 8},
-    {"kernels.cache_efficiency", "", 0.6, 1},
-    {"kernels.attention_efficiency", "", 0.5, 1},
-    {"kernels.softmax_exposed", "", 0.05, 1},
-    {"kernels.attention_combine", " us", 0.5, 20,
-     KernelClass::kDecodeAttention},
-    {"kernels.grouped_launch", " us", 0.5, 20, KernelClass::kGroupedGemm},
-    {"kernels.grouped_efficiency", "", 0.7, 1, KernelClass::kGroupedGemm},
-    {"kernels.quantize_efficiency", "", 0.2, 1},
-    {"kernels.quantize_launch", " us", 0.5, 20},
-};
-
-constexpr absl::string_view kKernels = "kernels.";
-bool OfKernels(absl::string_view path) {
-  return absl::StartsWith(path, kKernels);
-}
-
-std::string ValueText(double value, absl::string_view unit) {
-  return fmt::format("{:g}{}", value, unit);
-}
-
-// The number in front of a field's unit, or nothing if the field is not set.
-std::optional<double> Current(const ChipProtos& protos,
-                              absl::string_view path) {
-  const absl::StatusOr<std::string> text =
-      OfKernels(path)
-          ? FieldText(absl::StripPrefix(path, kKernels), protos.kernels)
-          : FieldText(path, protos.chip);
-  double value = 0;
-  if (!text.ok()) return std::nullopt;
-  const std::vector<std::string> words = absl::StrSplit(*text, ' ');
-  if (!absl::SimpleAtod(words[0], &value)) return std::nullopt;
-  return value;
-}
-
-bool HasClass(absl::Span<const KernelMeasurement* const> rows,
-              KernelClass kernel_class) {
-  return std::any_of(rows.begin(), rows.end(),
-                     [&](const KernelMeasurement* row) {
-                       return row->kernel_class == kernel_class;
-                     });
-}
-
-std::string UnitOf(absl::string_view path) {
-  for (const Fitted& fitted : kFitted) {
-    if (fitted.path == path) return std::string(fitted.unit);
-  }
-  return "";
-}
-
 // Constants of one library must not end up in the file of another.
 absl::Status CheckIsPresetOf(const std::string& text, const std::string& file,
                              const pb::Kernels& fitted) {
@@ -113,17 +35,6 @@ absl::Status CheckIsPresetOf(const std::string& text, const std::string& file,
       "--write {}: these are the kernels '{}', and '{}' were fitted; --library "
       "chooses others",
       file, kernels.name(), fitted.name()));
-}
-
-absl::StatusOr<HarnessTimers> TimersWith(
-    const ChipProtos& protos, absl::Span<const FitConstant> constants) {
-  ChipProtos changed = protos;
-  for (const FitConstant& constant : constants) {
-    RETURN_IF_ERROR(changed.Set(absl::StrCat(
-        constant.name, "=", ValueText(constant.value, UnitOf(constant.name)))));
-  }
-  ASSIGN_OR_RETURN(const ChipWithKernels on, changed.ToValues());
-  return HarnessTimers::Create(on.chip, on.kernels);
 }
 
 std::string_view KindName(FitDoubt::Kind kind) {
@@ -152,7 +63,7 @@ std::string FitJson(const std::string& kernels,
         "\"high\": {}, \"unit\": {}}}",
         JsonString(c.name), JsonNumber(c.value), JsonNumber(before[i].value),
         JsonNumber(c.low), JsonNumber(c.high),
-        JsonString(absl::StripAsciiWhitespace(UnitOf(c.name)))));
+        JsonString(absl::StripAsciiWhitespace(UnitOfConstant(c.name)))));
   }
   std::vector<std::string> lines;
   for (const FitDoubt& doubt : doubts) {
@@ -194,21 +105,9 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
     ASSIGN_OR_RETURN(const std::string preset, ReadFile(*write));
     RETURN_IF_ERROR(CheckIsPresetOf(preset, *write, protos.kernels));
   }
-  std::vector<FitConstant> candidates;
-  for (const Fitted& fitted : kFitted) {
-    const std::optional<double> value = Current(protos, fitted.path);
-    if (!value.has_value()) continue;
-    if (!fitted.along.empty() && !Current(protos, fitted.along)) continue;
-    if (fitted.needs.has_value() && !HasClass(rows, *fitted.needs)) continue;
-    candidates.push_back(
-        {std::string(fitted.path), *value, fitted.low, fitted.high});
-  }
-  RETURN_IF_ERROR(TimersWith(protos, candidates).status());
-  const auto loss = [&](absl::Span<const FitConstant> trial) {
-    return FitLoss(rows, *TimersWith(protos, trial));
-  };
-  const std::vector<FitConstant> constants = WithEffect(candidates, loss);
-  const FitResult fit = FitConstants(constants, loss);
+  ASSIGN_OR_RETURN(const KernelCalibration calibration,
+                   CalibrateKernels(protos, rows));
+  const FitResult& fit = calibration.fit;
 
   std::vector<std::string> ids;
   for (const KernelMeasurement* row : rows) ids.push_back(row->id);
@@ -217,21 +116,21 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
                   rows.size(), name, absl::StrJoin(ids, " "));
   std::vector<Override> changes;
   for (size_t i = 0; i < fit.constants.size(); ++i) {
-    const std::string unit = UnitOf(constants[i].name);
-    changes.push_back(
-        {constants[i].name, ValueText(fit.constants[i].value, unit)});
+    changes.push_back({fit.constants[i].name, ConstantText(fit.constants[i])});
     out +=
         fmt::format("{} = {}   # was {}\n", changes.back().path,
-                    changes.back().value, ValueText(constants[i].value, unit));
+                    changes.back().value, ConstantText(calibration.before[i]));
   }
   out += fmt::format(
       "# mean error per class {:.2f} % -> {:.2f} %, {} evaluations\n",
       100 * fit.loss_before, 100 * fit.loss_after, fit.evaluations);
-  const std::vector<FitDoubt> doubts = DoubtsOf(fit.constants, loss);
+  ASSIGN_OR_RETURN(const std::vector<FitDoubt> doubts,
+                   DoubtsOfFit(protos, rows, fit.constants));
   for (const FitDoubt& doubt : doubts) {
     out += fmt::format(
         "# doubt: {}\n",
-        DoubtText(doubt, ValueText(doubt.value, UnitOf(doubt.constant))));
+        DoubtText(doubt, fmt::format("{:g}{}", doubt.value,
+                                     UnitOfConstant(doubt.constant))));
   }
   if (write) {
     ASSIGN_OR_RETURN(const std::string preset, ReadFile(*write));
@@ -245,7 +144,8 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
   const auto json = arguments.Get("json");
   if (json) {
     RETURN_IF_ERROR(WriteFile(
-        *json, FitJson(protos.kernels.name(), constants, fit, doubts, ids)));
+        *json,
+        FitJson(protos.kernels.name(), calibration.before, fit, doubts, ids)));
   }
   if (json == "-") return ExitCode::kDone;
   return Print(out);
@@ -264,10 +164,10 @@ Command CalibrateCommand() {
               "third row of each\nsource and kind, and prints them with the "
               "rows' ids; the other rows stay out, for\n'orrery validate "
               "kernels' to judge. FILE is your own table, as for validate. "
-              "Clocks\nthat a chip preset tells apart are fitted along, and "
-              "printed only: they are the chip's.\nWhat the rows do not "
-              "determine is said: constants at an end of their range, and\n"
-              "constants that make no difference or cannot be told from "
+              "Power\nand clocks that a chip preset tells apart are fitted "
+              "along, and printed only:\nthey are the chip's. What the rows do "
+              "not determine is said: constants at an end\nof their range, and "
+              "constants that make no difference or cannot be told from\n"
               "another.\n\n"
               "  orrery calibrate h100_sxm\n"
               "  orrery calibrate h100_sxm --write "

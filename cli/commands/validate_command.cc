@@ -9,6 +9,7 @@
 #include "accuracy/accuracy_table.h"
 #include "accuracy/collective_suite.h"
 #include "accuracy/cost_suite.h"
+#include "accuracy/kernel_calibration.h"
 #include "accuracy/kernel_suite.h"
 #include "accuracy/training_suite.h"
 #include "base/check.h"
@@ -58,6 +59,26 @@ absl::StatusOr<std::vector<Suite>> ChosenSuites(const Arguments& arguments) {
                   DidYouMean(name, names), absl::StrJoin(names, ", ")));
 }
 
+// Every source of the kernel table with constants fitted without it.
+absl::StatusOr<ExitCode> LeaveOut(const std::optional<std::string>& file) {
+  ASSIGN_OR_RETURN(const MeasurementTable table, OpenKernelTable(file));
+  ASSIGN_OR_RETURN(const MeasurementTable harnesses, OpenHarnessTable());
+  ASSIGN_OR_RETURN(
+      const std::vector<LeftOut> sources,
+      LeaveSourcesOut(ReadKernelMeasurements(table, harnesses).rows));
+  std::string text = fmt::format("{:<16}{:<30}{:>6}{:>10}{:>16}\n", "chip",
+                                 "source", "rows", "mean", "fitted without");
+  for (const LeftOut& source : sources) {
+    text +=
+        fmt::format("{:<16}{:<30}{:>6}{:>8.1f} %{:>16}\n", source.chip,
+                    source.source, source.rows, 100 * source.mean,
+                    source.refitted_mean.has_value()
+                        ? fmt::format("{:.1f} %", 100 * *source.refitted_mean)
+                        : "no other source");
+  }
+  return Print(text);
+}
+
 absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<Suite> suites, ChosenSuites(arguments));
   const std::string library = arguments.Get("library").value_or("");
@@ -67,6 +88,13 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   }
   std::optional<std::string> file;
   if (arguments.positional().size() > 1) file = arguments.positional()[1];
+  if (arguments.Has("leave-out")) {
+    if (suites != std::vector<Suite>{Suite::kKernels} || !library.empty()) {
+      return absl::InvalidArgumentError(
+          "--leave-out is for 'orrery validate kernels' without --library");
+    }
+    return LeaveOut(file);
+  }
   const std::optional<std::string> json = arguments.Get("json");
   const AccuracyTextOptions options{.rows = arguments.Has("rows"),
                                     .markdown = arguments.Has("markdown")};
@@ -120,6 +148,10 @@ Command ValidateCommand() {
                     {.name = "rows",
                      .value = "",
                      .help = "print every row, not only the summary"},
+                    {.name = "leave-out",
+                     .value = "",
+                     .help = "print how kernels of each source fare with "
+                             "constants fitted without it"},
                     {.name = "markdown",
                      .value = "",
                      .help = "print Markdown tables"},

@@ -10,82 +10,9 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "catalog/field_text.h"
 
 namespace orrery {
-namespace {
-
-using google::protobuf::EnumValueDescriptor;
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-
-// "precision[FP8]" as name and key.
-struct FieldName {
-  std::string name;
-  std::string key;
-};
-FieldName ParseFieldName(absl::string_view text) {
-  const size_t bracket = text.find('[');
-  if (bracket == absl::string_view::npos) return {std::string(text), ""};
-  return {std::string(text.substr(0, bracket)),
-          std::string(text.substr(bracket + 1, text.size() - bracket - 2))};
-}
-
-// The entry of a repeated message whose enum field is called `key`.
-const Message* Entry(const Message& parent, const FieldDescriptor& field,
-                     const std::string& key) {
-  const Reflection& reflection = *parent.GetReflection();
-  for (int i = 0; i < reflection.FieldSize(parent, &field); ++i) {
-    const Message& entry = reflection.GetRepeatedMessage(parent, &field, i);
-    const auto& fields = *entry.GetDescriptor();
-    for (int f = 0; f < fields.field_count(); ++f) {
-      const FieldDescriptor& candidate = *fields.field(f);
-      if (candidate.cpp_type() == FieldDescriptor::CPPTYPE_ENUM &&
-          entry.GetReflection()->GetEnum(entry, &candidate)->name() == key) {
-        return &entry;
-      }
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-absl::StatusOr<std::string> FieldText(absl::string_view path,
-                                      const Message& message) {
-  const std::vector<std::string> steps = absl::StrSplit(path, '.');
-  const Message* at = &message;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const FieldName step = ParseFieldName(steps[i]);
-    const FieldDescriptor* field =
-        at->GetDescriptor()->FindFieldByName(step.name);
-    const auto missing = [&] {
-      return absl::NotFoundError(fmt::format("{} is not set", path));
-    };
-    if (field == nullptr) return missing();
-    const Reflection& reflection = *at->GetReflection();
-    if (field->is_repeated()) {
-      at = Entry(*at, *field, step.key);
-      if (at == nullptr) return missing();
-      continue;
-    }
-    if (!reflection.HasField(*at, field)) return missing();
-    switch (field->cpp_type()) {
-      case FieldDescriptor::CPPTYPE_MESSAGE:
-        at = &reflection.GetMessage(*at, field);
-        break;
-      case FieldDescriptor::CPPTYPE_STRING:
-        return reflection.GetString(*at, field);
-      case FieldDescriptor::CPPTYPE_DOUBLE:
-        return fmt::format("{}", reflection.GetDouble(*at, field));
-      case FieldDescriptor::CPPTYPE_INT32:
-        return fmt::format("{}", reflection.GetInt32(*at, field));
-      default:
-        return missing();
-    }
-  }
-  return absl::NotFoundError(fmt::format("{} is no scalar", path));
-}
 
 absl::StatusOr<std::string> WithConstants(absl::string_view preset,
                                           absl::Span<const Override> changes,

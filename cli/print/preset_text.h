@@ -6,18 +6,12 @@
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 #include <absl/types/span.h>
-#include <google/protobuf/message.h>
 
 #include <string>
 
 #include "catalog/override.h"
 
 namespace orrery {
-
-// The text of a scalar field, by its path as for --set: "0.87", "4.5 us". The
-// error says that it is not set.
-absl::StatusOr<std::string> FieldText(absl::string_view path,
-                                      const google::protobuf::Message& message);
 
 // `preset` with the values of `changes` in place of the old ones, and
 // `fitted_row` lines for `ids` before its first source. Paths end in a field

@@ -26,6 +26,9 @@ double SumOfRounded(double first, double n, double rows, double columns) {
   return sum;
 }
 
+// Share of the memory bandwidth of attention that is bound by arithmetic.
+constexpr double kAttentionMemory = 0.1;
+
 struct TrafficBytes {
   double load;
   double store;
@@ -69,27 +72,44 @@ double PairFlops(const FusedAttention& a) {
                     : 2.0 * (a.head_dimension + a.value_dimension);
 }
 
-// Seconds per score on one unit.
+double Exposed(const FusedAttention& a, const FlashConstants& flash) {
+  return a.backward ? flash.backward_exposed : flash.softmax_exposed;
+}
+
+// Seconds on the units: products and the part of the softmax they do not hide.
+double Core(const FusedAttention& a, const Parts& parts,
+            const FlashConstants& flash) {
+  return std::max(parts.matrix + Exposed(a, flash) * parts.vector,
+                  parts.vector);
+}
+
+// Seconds per score on one unit, at the clock that the power limit leaves.
 Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
-  const KernelConstants& c = chip.constants;
-  const double rate = chip.UnitRate(a.operand) * c.attention_efficiency;
+  const FlashConstants& flash = chip.constants.attention;
+  const double peak = chip.UnitPeak(a.operand);
+  const double efficiency =
+      a.backward ? flash.backward_efficiency : flash.efficiency;
   // Vector rates count multiply-adds as two; these are single operations.
   const double vector =
-      chip.units *
-      (2 * c.softmax_operations / chip.vector_rate + 1 / chip.exponential_rate);
-  const double result = static_cast<double>(c.attention_rows) *
-                        a.value_dimension * BytesPerElement(a.operand);
-  return {PairFlops(a) / rate, vector, chip.TileEnds(result)};
+      chip.units * (2 * flash.softmax_operations / chip.vector_rate +
+                    flash.hardware_exponentials / chip.exponential_rate);
+  Parts parts{PairFlops(a) / (peak * efficiency), vector, 0};
+  const double busy = PairFlops(a) / peak / Core(a, parts, flash);
+  const double clock = chip.power.Clock(a.operand, busy, kAttentionMemory);
+  const double result = static_cast<double>(flash.rows) * a.value_dimension *
+                        BytesPerElement(a.operand);
+  return {parts.matrix / clock, parts.vector * chip.power.VectorClock() / clock,
+          chip.TileEnds(result)};
 }
 
 // Seconds on the units with tiles of queries (backward: of keys).
 Parts QueryTiles(const FusedAttention& a, const KernelChip& chip) {
-  const KernelConstants& c = chip.constants;
+  const FlashConstants& c = chip.constants.attention;
   // Short queries take a smaller tile.
   const auto queries = static_cast<double>(a.queries);
-  const auto rows = static_cast<int64_t>(std::min<double>(
-      c.attention_rows, CeilTo(queries, c.attention_min_rows)));
-  const ScoreBlocks blocks = CountScoreBlocks(a, rows, c.attention_columns);
+  const auto rows = static_cast<int64_t>(
+      std::min<double>(c.rows, CeilTo(queries, c.min_rows)));
+  const ScoreBlocks blocks = CountScoreBlocks(a, rows, c.columns);
   const double heads = static_cast<double>(a.batch) * a.query_heads;
   const double tiles_per_head = std::ceil(queries / static_cast<double>(rows));
   const double tiles = heads * tiles_per_head;
@@ -108,23 +128,35 @@ Parts QueryTiles(const FusedAttention& a, const KernelChip& chip) {
 
 // Seconds on the units with split keys.
 Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
-  const KernelConstants& c = chip.constants;
+  const FlashConstants& c = chip.constants.attention;
   const double group = static_cast<double>(a.query_heads) / a.kv_heads;
   const double rows =
-      CeilTo(group * static_cast<double>(a.queries), c.attention_min_rows);
-  const double blocks = std::ceil(KeysSeen(a) / c.attention_columns);
+      CeilTo(group * static_cast<double>(a.queries), c.min_rows);
+  const double blocks = std::ceil(KeysSeen(a) / c.columns);
   const double scores = static_cast<double>(a.batch) * a.kv_heads * rows *
-                        blocks * c.attention_columns / chip.units;
+                        blocks * c.columns / chip.units;
   const Parts per_score = PerScore(a, chip);
   // A unit has at least one block to do.
-  const double least = c.attention_min_rows * c.attention_columns;
+  const double least = static_cast<double>(c.min_rows) * c.columns;
   const double share = std::max(scores, least);
   return {share * per_score.matrix, share * per_score.vector,
           per_score.overhead};
 }
 
-KernelEstimate Combine(const Parts& parts, const TrafficBytes& bytes,
-                       double launch, const KernelChip& chip) {
+// Libraries split the keys where the queries of a key-value head are one tile
+// (decoding), or tiles of queries do not fill the units.
+bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
+  const FlashConstants& flash = chip.constants.attention;
+  const auto queries = static_cast<double>(a.queries);
+  const double group = static_cast<double>(a.query_heads) / a.kv_heads;
+  const double tiles = static_cast<double>(a.batch) * a.query_heads *
+                       std::ceil(queries / flash.rows);
+  return group * queries <= flash.rows || tiles < chip.units;
+}
+
+KernelEstimate Combine(const FusedAttention& a, const Parts& parts,
+                       const TrafficBytes& bytes, double launch,
+                       const KernelChip& chip) {
   const KernelConstants& c = chip.constants;
   const double memory = (bytes.load + bytes.store) / chip.memory_rate;
   KernelEstimate estimate;
@@ -133,10 +165,8 @@ KernelEstimate Combine(const Parts& parts, const TrafficBytes& bytes,
   if (chip.attention_form == AttentionForm::kAdditive) {
     estimate.seconds = launch + memory + parts.matrix + parts.vector;
   } else {
-    const double core =
-        parts.matrix + c.softmax_exposed * parts.vector + parts.overhead;
-    estimate.seconds = launch + Overlapped(std::max(core, parts.vector), memory,
-                                           c.overlap_exponent);
+    const double core = Core(a, parts, c.attention) + parts.overhead;
+    estimate.seconds = launch + Overlapped(core, memory, c.overlap_exponent);
   }
   const double most = std::max({parts.matrix, parts.vector, memory});
   estimate.limit = launch > most          ? Limit::kLaunch
@@ -184,14 +214,17 @@ KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
   CHECK(a.batch > 0 && a.queries > 0 && a.keys > 0 && a.query_heads > 0 &&
         a.kv_heads > 0)
       << a.batch << " x " << a.queries << " x " << a.keys;
-  const KernelConstants& c = chip.constants;
+  const FlashConstants& c = chip.constants.attention;
   const TrafficBytes bytes = Traffic(a, KeysSeen(a));
-  KernelEstimate best = Combine(QueryTiles(a, chip), bytes, chip.launch, chip);
+  KernelEstimate best =
+      Combine(a, QueryTiles(a, chip), bytes, chip.launch, chip);
   if (!a.backward) {
-    const double merge = chip.launch + ToSeconds(c.attention_combine);
-    const KernelEstimate split =
-        Combine(SplitKeys(a, chip), bytes, merge, chip);
-    if (split.seconds < best.seconds) best = split;
+    if (MaySplitKeys(a, chip)) {
+      const double merge = chip.launch + ToSeconds(c.combine);
+      const KernelEstimate split =
+          Combine(a, SplitKeys(a, chip), bytes, merge, chip);
+      if (split.seconds < best.seconds) best = split;
+    }
   } else {
     // Before: output and its gradient are read, the FP32 gradient of the query
     // is cleared. After: it is read and written in the operands' format.
@@ -206,8 +239,7 @@ KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
     best.memory_bytes += passes;
   }
   // At the cache every query tile streams the keys and values it sees.
-  const double tiles =
-      std::ceil(static_cast<double>(a.queries) / c.attention_rows);
+  const double tiles = std::ceil(static_cast<double>(a.queries) / c.rows);
   const double group = static_cast<double>(a.query_heads) / a.kv_heads;
   best.cache_bytes = bytes.load * std::max(1.0, tiles * group) + bytes.store;
   return best;

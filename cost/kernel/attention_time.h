@@ -9,12 +9,14 @@
 //   keys are spread over all units and the parts are merged at the end.
 //
 // Inside a tile the matrix products, the exponentials and the rest of the
-// softmax compete; the chip hides a share of the latter behind the former
-// (FlashAttention-2: none, FlashAttention-3: about two thirds). Memory overlaps
-// as in a matrix product.
+// softmax compete; an implementation hides a share of the latter behind the
+// former. Its products attain a share of the peak at the clock that the power
+// limit leaves a kernel which keeps the matrix units busy only part of the time
+// (power_limit.h). Memory overlaps as in a matrix product.
 //
-// Backward has five products instead of two, and two passes over memory besides
-// (row sums of output and its gradient before; the FP32 query gradient after).
+// Backward has five products instead of two, shares of its own for them and for
+// the softmax and its gradient, and two passes over memory besides (row sums of
+// output and its gradient before; the FP32 query gradient after).
 //
 // The additive form (arXiv 2507.02456): load + products + pointwise + store,
 // with no overlap between them.

@@ -5,8 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/status.h"
+
 namespace orrery {
 namespace {
+
+// Share of the memory bandwidth that a large product takes: the profiled ones
+// of validation/gemm_a100_nsight.csv move 0.1 to 0.4 TB/s of 2.04.
+constexpr double kProductMemory = 0.15;
 
 // Enough parts to give every unit a share of the longest reduction.
 constexpr int kAnySplit = 16;
@@ -45,6 +51,23 @@ double PeakAt(double clock, const Chip& chip, DType dtype) {
   }
 }
 
+const KernelPrecision* PrecisionOf(const KernelConstants& constants,
+                                   DType dtype) {
+  for (const KernelPrecision& precision : constants.precisions) {
+    if (precision.dtype == dtype) return &precision;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<FlashConstants> Implementation(const Kernels& kernels,
+                                              const std::string& name) {
+  for (const FlashConstants& flash : kernels.constants().flash_attention) {
+    if (flash.name == name) return flash;
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("kernels '{}' have no attention '{}'", kernels.name(), name));
+}
+
 }  // namespace
 
 absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
@@ -61,24 +84,34 @@ absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
   const KernelConstants& constants = kernels.constants();
   result.constants = constants;
   result.extrapolated = constants.taken_over || !kernels.MadeFor(chip);
-  const double clock = options.clock.value_or(chip.sustained_clock()).value();
-  const double clock_share = clock / chip.clock().value();
+  if (options.implementation.has_value()) {
+    ASSIGN_OR_RETURN(result.constants.attention,
+                     Implementation(kernels, *options.implementation));
+  }
+  result.power = PowerLimit::Of(chip, options.clock);
   result.units = chip.compute_units();
-  result.cycle = 1 / clock;
+  result.cycle =
+      1 / (chip.clock().value() *
+           result.power.Clock(DType::kBf16, constants.matrix_efficiency,
+                              kProductMemory));
   for (const DType dtype : kAllDTypes) {
     const auto i = static_cast<size_t>(dtype);
-    result.unit_rate[i] =
-        PeakAt(clock, chip, dtype) * constants.matrix_efficiency / result.units;
-    result.max_split[i] = kAnySplit;
+    const KernelPrecision* precision = PrecisionOf(constants, dtype);
+    const double efficiency =
+        constants.matrix_efficiency *
+        (precision == nullptr ? 1 : precision->efficiency);
+    result.unit_peak[i] =
+        PeakAt(chip.clock().value(), chip, dtype) / result.units;
+    result.unit_rate[i] = result.unit_peak[i] * efficiency *
+                          result.power.Clock(dtype, efficiency, kProductMemory);
+    result.max_split[i] = precision == nullptr
+                              ? kAnySplit
+                              : precision->max_split.value_or(kAnySplit);
   }
-  for (const KernelPrecision& precision : constants.precisions) {
-    const auto i = static_cast<size_t>(precision.dtype);
-    result.unit_rate[i] *= precision.efficiency;
-    result.max_split[i] = precision.max_split.value_or(kAnySplit);
-  }
-  result.vector_rate =
-      chip.vector_rate().value() * (clock / chip.vector_clock().value());
-  result.exponential_rate = chip.sfu_rate().value() * clock_share;
+  const double vector_clock = result.power.VectorClock();
+  result.vector_rate = chip.vector_rate().value() * vector_clock *
+                       (chip.clock().value() / chip.vector_clock().value());
+  result.exponential_rate = chip.sfu_rate().value() * vector_clock;
   result.memory_rate =
       chip.memory_bandwidth().value() * constants.memory_efficiency;
   result.cache_rate = cache->bandwidth.value() * constants.cache_efficiency;

@@ -10,9 +10,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/units.h"
 #include "cost/kernel/op_time.h"
+#include "cost/kernel/power_limit.h"
 #include "topology/machine/chip.h"
 #include "topology/machine/kernels.h"
 
@@ -38,6 +40,8 @@ struct KernelOptions {
   // A clock other than the one the chip sustains: another power limit, or a
   // locked one.
   std::optional<Hertz> clock = std::nullopt;
+  // The implementation of attention, other than the one the kernels name.
+  std::optional<std::string> implementation = std::nullopt;
 };
 
 struct KernelChip {
@@ -48,11 +52,16 @@ struct KernelChip {
 
   double units = 0;
   // FLOP/s of one compute unit in the main loop of a large product, by operand
-  // format. A format the chip has no units for runs as the next wider one.
+  // format, at the clock that such a product holds; and the peak at the nominal
+  // clock. A format the chip has no units for runs as the next wider one.
   std::array<double, kAllDTypes.size()> unit_rate{};
+  std::array<double, kAllDTypes.size()> unit_peak{};
   // The most parts a reduction is cut into, by operand format.
   std::array<int, kAllDTypes.size()> max_split{};
-  double cycle = 0;  // seconds
+  // Seconds, at the clock of a large product.
+  double cycle = 0;
+  // What is left of the nominal clock, at which the next two rates are.
+  PowerLimit power = PowerLimit::Nominal();
   double vector_rate = 0;
   double exponential_rate = 0;
   double memory_rate = 0;
@@ -66,6 +75,9 @@ struct KernelChip {
 
   double UnitRate(DType dtype) const {
     return unit_rate[static_cast<size_t>(dtype)];
+  }
+  double UnitPeak(DType dtype) const {
+    return unit_peak[static_cast<size_t>(dtype)];
   }
   // Seconds of a tile besides its main loop, if it reads and writes so many
   // bytes of the result.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/kernel/power_limit.h"
+
 namespace orrery {
 
 StepEnergy EnergyOf(const System& system, FlopsPerSecond peak,
@@ -11,8 +13,9 @@ StepEnergy EnergyOf(const System& system, FlopsPerSecond peak,
   const double seconds = ToSeconds(work.time);
   const double limit = chip.power()->value() * chips * seconds;
   // The rate that the power limit leaves.
-  const double held =
-      peak.value() * (chip.sustained_clock() / chip.clock()) * chips * seconds;
+  const double held = peak.value() *
+                      PowerLimit::Of(chip).Clock(DType::kBf16, 1, 0) * chips *
+                      seconds;
   double matrix = work.arithmetic.value() / held;
   double memory =
       work.memory_bytes / (chip.memory_bandwidth().value() * chips * seconds);

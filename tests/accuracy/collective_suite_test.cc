@@ -126,5 +126,31 @@ TEST(CollectiveSuite, ErrorsAreOfTheBandwidthAndTheWholeTableDecides) {
   EXPECT_TRUE(run(predicted * 1e6).met());
 }
 
+TEST(CollectiveMeasurements, AnAlgorithmIsForcedByItsNameAlone) {
+  const CollectiveMeasurements read = ReadCollectiveMeasurements(
+      Table("collective,num_gpus,size_bytes,time_us,system,algo\n"
+            "all_reduce,8,1024,5,mine,ring (stated)\n"
+            "all_reduce,8,1024,5,mine,NVLS\n"
+            "all_reduce,8,1024,5,mine,\"Ring/LL <=1MiB, NVLS above\"\n"),
+      Table(kSystems));
+  ASSERT_EQ(read.rows.size(), 3u);
+  EXPECT_EQ(read.rows[0].algorithm, CollectiveAlgorithm::kRing);
+  EXPECT_EQ(read.rows[1].algorithm, CollectiveAlgorithm::kSwitchMulticast);
+  EXPECT_FALSE(read.rows[2].algorithm.has_value());
+}
+
+// 18 hosts of four chips are one rack: the bus bandwidth is NVLink's, far above
+// what a NIC of 50 GB/s per chip could give.
+TEST(CollectiveSuite, HostsOfARackShareItsSwitches) {
+  const AccuracyTable table = PredictCollectives(
+      ReadCollectiveMeasurements(
+          Table("collective,num_gpus,nodes,size_bytes,time_us,system\n"
+                "all_gather,72,18,8589934592,20000,gb200_nvl72\n"),
+          Table(kSystems)),
+      "test");
+  ASSERT_EQ(table.rows().size(), 1u);
+  EXPECT_GT(table.rows()[0].predicted, 300e9);
+}
+
 }  // namespace
 }  // namespace orrery

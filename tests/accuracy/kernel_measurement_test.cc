@@ -97,6 +97,71 @@ TEST(KernelMeasurements, AHostClockReplacesTheLaunches) {
               Predict(read.rows[1], timer) - launch, 1e-12);
 }
 
+TEST(KernelMeasurements, ABackwardPassMayStandAlone) {
+  const KernelMeasurements read = Read(
+      "chip,kernel,implementation,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,"
+      "head_dim,causal,direction,time_us\n"
+      "h100_sxm,attention,FlashAttention-2,bf16,2,16,16,512,512,64,yes,bwd,10\n"
+      "h100_sxm,attention,of our own,bf16,2,16,16,512,512,64,yes,fwd,10\n");
+  ASSERT_EQ(read.rows.size(), 2u);
+  ASSERT_EQ(read.rows[0].ops.size(), 1u);
+  EXPECT_TRUE(std::get<FusedAttention>(read.rows[0].ops[0].work).backward);
+  EXPECT_EQ(read.rows[0].implementation, "fa2");
+  EXPECT_EQ(read.rows[1].implementation, "");
+}
+
+TEST(KernelMeasurements, UnfusedAttentionIsProductsAndASoftmax) {
+  const KernelMeasurements read = Read(
+      "id,chip,kernel,implementation,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,"
+      "head_dim,causal,direction,time_us\n"
+      "a,h100_sxm,attention,Standard attention,bf16,2,16,16,512,512,64,no,fwd,"
+      "10\n"
+      "b,h100_sxm,attention,Standard attention,bf16,2,16,16,512,512,64,yes,fwd,"
+      "10\n");
+  ASSERT_EQ(read.rows.size(), 1u);
+  ASSERT_EQ(read.rows[0].ops.size(), 3u);
+  EXPECT_EQ(std::get<Gemm>(read.rows[0].ops[0].work).batch, 32);
+  EXPECT_THAT(Reasons(read),
+              ElementsAre(HasSubstr("(b): column 'causal' must be no")));
+}
+
+// A prompt of latent attention: every head has keys of 128 + 64 and values of
+// 128; in decode all heads read one latent of 512 + 64.
+TEST(KernelMeasurements, PromptsOfLatentAttentionAreNotAbsorbed) {
+  const KernelMeasurements read = Read(
+      "chip,kernel,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,head_dim,"
+      "direction,"
+      "time_us\n"
+      "h800_sxm,mla_attention,bf16,1,128,128,4096,4096,192,prefill,900\n"
+      "h800_sxm,mla_attention,bf16,128,128,1,1,4096,576,decode,300\n");
+  ASSERT_EQ(read.rows.size(), 2u);
+  const auto& prompt = std::get<FusedAttention>(read.rows[0].ops[0].work);
+  EXPECT_EQ(prompt.queries, 4096);
+  EXPECT_EQ(prompt.value_dimension, 128);
+  EXPECT_EQ(prompt.mask, Mask::kCausal);
+  EXPECT_FALSE(prompt.shared_key_value);
+  EXPECT_EQ(read.rows[0].kernel_class, KernelClass::kPrefillAttention);
+  const auto& decode = std::get<FusedAttention>(read.rows[1].ops[0].work);
+  EXPECT_EQ(decode.queries, 1);
+  EXPECT_EQ(decode.value_dimension, 512);
+  EXPECT_TRUE(decode.shared_key_value);
+}
+
+// 16384^3 takes some 12 ms on an H100: of ten calls the first few run before
+// the power limit bites, of one call all of it does.
+TEST(KernelMeasurements, AShortRunIsFasterThanALongOne) {
+  const KernelMeasurements read = Read(
+      "source_id,chip,kernel,dtype,m,n,k,time_us\n"
+      "long,h100_sxm,gemm,bf16,16384,16384,16384,12000\n"
+      "ten,h100_sxm,gemm,bf16,16384,16384,16384,12000\n"
+      "one,h100_sxm,gemm,bf16,16384,16384,16384,12000\n",
+      "source_id,kernel,overhead_us,calls\nten,gemm,,10\none,gemm,,1\n");
+  ASSERT_EQ(read.rows.size(), 3u);
+  const HarnessTimers timers = TimersOf(PresetChip("h100_sxm"));
+  EXPECT_GT(Predict(read.rows[0], timers), Predict(read.rows[1], timers));
+  EXPECT_GT(Predict(read.rows[1], timers), Predict(read.rows[2], timers));
+}
+
 TEST(KernelMeasurements, ForwardAndBackwardAreTwoOps) {
   const KernelMeasurements read = Read(
       "chip,kernel,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,head_dim,causal,"

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -126,7 +127,7 @@ TEST(ValidateCommand, KernelsMeetTheirBars) {
   const ProgramResult result = RunOrrery({"validate", "kernels"});
   EXPECT_EQ(result.exit_code, 0) << result.out;
   EXPECT_THAT(result.out, AllOf(HasSubstr("a100_sxm_80"), HasSubstr("h800_sxm"),
-                                HasSubstr("682 rows predicted, 4 refused")));
+                                HasSubstr("1040 rows predicted, 6 refused")));
 }
 
 TEST(ValidateCommand, TakesATeamsOwnTableAndSaysNoWhenItIsFarOff) {
@@ -172,16 +173,37 @@ TEST(CalibrateCommand, ReproducesTheShippedConstants) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     ASSERT_OK_AND_ASSIGN(const std::string again, ReadFile(copy));
     EXPECT_EQ(again, shipped) << result.out;
-    // The clocks stand in the chip, and stay as well.
-    EXPECT_EQ(absl::StrContains(result.out, "sustained_clock"),
-              chip == "a100_sxm_80");
-    if (chip == "a100_sxm_80") {
-      EXPECT_THAT(
-          result.out,
-          AllOf(HasSubstr("sustained_clock = 1.21 GHz   # was 1.21 GHz"),
-                HasSubstr("burst_clock = 1.31 GHz   # was 1.31 GHz")));
-    }
+    // Power and clocks stand in the chip, and stay as well.
+    EXPECT_EQ(
+        std::regex_search(result.out,
+                          std::regex("power_draw.matrix = (.*)   # was \\1\n")),
+        chip != "h800_sxm");
+    EXPECT_TRUE(std::regex_search(
+        result.out, std::regex("burst_clock = (.*)   # was \\1\n")));
   }
+}
+
+TEST(ValidateCommand, LeavesSourcesOutInTurn) {
+  const std::string table =
+      TemporaryFile("two.csv",
+                    "source_id,chip,kernel,dtype,m,n,k,time_us\n"
+                    "first,h100_sxm,gemm,bf16,8192,8192,8192,1500\n"
+                    "second,h100_sxm,gemm,bf16,8192,8192,8192,1600\n"
+                    "alone,h20_sxm,gemm,bf16,8192,8192,8192,9000\n");
+  const ProgramResult result =
+      RunOrrery({"validate", "kernels", table, "--leave-out"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  // Fitted on 1600 us, 1500 us are 1600 / 1500 - 1 = 6.7 % off, and 1600 us as
+  // much as 1 - 1500 / 1600 = 6.3 % with the other; the fit comes within a
+  // percent of what it is given.
+  EXPECT_TRUE(
+      std::regex_search(result.out, std::regex("first .* [67]\\.. %\n")))
+      << result.out;
+  EXPECT_TRUE(
+      std::regex_search(result.out, std::regex("second .* [67]\\.. %\n")))
+      << result.out;
+  EXPECT_THAT(result.out, HasSubstr("no other source"));
+  EXPECT_EQ(RunOrrery({"validate", "collectives", "--leave-out"}).exit_code, 2);
 }
 
 TEST(CalibrateCommand, NeedsAChipWithMeasurements) {

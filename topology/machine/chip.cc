@@ -44,6 +44,21 @@ Die ReadDie(const FieldReader& fields) {
           .transistors = fields.OptionalReal("transistors", 1e6, 1e15)};
 }
 
+PowerDraw ReadPowerDraw(const FieldReader& fields) {
+  PowerDraw draw{.idle = fields.Positive<Watts>("idle"),
+                 .matrix = {},
+                 .memory = fields.Positive<Watts>("memory"),
+                 .clock_exponent = fields.Real("clock_exponent", 1, 3)};
+  draw.matrix.fill(fields.Positive<Watts>("matrix"));
+  for (const FieldReader& format : fields.Each("format")) {
+    const auto dtype = format.Enum<pb::DType>("dtype");
+    const auto watts = format.Positive<Watts>("matrix");
+    if (dtype == pb::DTYPE_UNSPECIFIED) continue;
+    draw.matrix[static_cast<size_t>(orrery::FromProto(dtype))] = watts;
+  }
+  return draw;
+}
+
 }  // namespace
 
 absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
@@ -79,10 +94,8 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
 
   chip.compute_units_ = fields.Count("compute_units", 1, kMaxComputeUnits);
   chip.clock_ = fields.Positive<Hertz>("clock");
-  chip.sustained_clock_ =
-      fields.OptionalPositive<Hertz>("sustained_clock").value_or(chip.clock_);
-  chip.burst_clock_ = fields.OptionalPositive<Hertz>("burst_clock")
-                          .value_or(chip.sustained_clock_);
+  chip.sustained_clock_ = fields.OptionalPositive<Hertz>("sustained_clock");
+  chip.burst_clock_ = fields.OptionalPositive<Hertz>("burst_clock");
 
   chip.vector_clock_ =
       fields.OptionalPositive<Hertz>("vector_clock").value_or(chip.clock_);
@@ -102,6 +115,12 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
   }
 
   chip.power_ = fields.OptionalPositive<Watts>("power");
+  if (const auto draw = fields.Optional("power_draw")) {
+    chip.power_draw_ = ReadPowerDraw(*draw);
+    if (chip.power_.has_value() && *chip.power_ <= chip.power_draw_->idle) {
+      draw->Refuse("idle", "leaves nothing of the chip's power");
+    }
+  }
   if (const auto die = fields.Optional("die")) chip.die_ = ReadDie(*die);
   RETURN_IF_ERROR(violations.ToStatus());
   return chip;
@@ -109,7 +128,8 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
 
 Hertz Chip::highest_clock() const {
   Hertz highest =
-      std::max({clock_, vector_clock_, sustained_clock_, burst_clock_});
+      std::max({clock_, vector_clock_, sustained_clock_.value_or(clock_),
+                burst_clock_.value_or(clock_)});
   for (const Hertz clock : peak_clocks_) highest = std::max(highest, clock);
   return highest;
 }

@@ -59,6 +59,15 @@ struct Die {
   std::optional<double> transistors;
 };
 
+// What a chip draws at its nominal clock, by what is busy (proto/chip.proto).
+struct PowerDraw {
+  Watts idle;
+  // At the peak of each format.
+  std::array<Watts, kAllDTypes.size()> matrix;
+  Watts memory;
+  double clock_exponent;
+};
+
 class Chip {
  public:
   // `path` is where the message stands, for the words of an error: every
@@ -84,13 +93,13 @@ class Chip {
   OpsPerSecond sfu_rate() const { return sfu_rate_; }
 
   int compute_units() const { return compute_units_; }
-  // The clock at which peaks are stated that say no other, and the one held
-  // under sustained matrix load; the same where no power limit is known to
-  // bind.
+  // The clock at which peaks are stated that say no other.
   Hertz clock() const { return clock_; }
-  Hertz sustained_clock() const { return sustained_clock_; }
-  // Of a kernel that runs alone after an idle chip.
-  Hertz burst_clock() const { return burst_clock_; }
+  // The one that every kernel holds under load, if it is given; otherwise it
+  // follows from power() and power_draw() (cost/kernel/power_limit.h).
+  std::optional<Hertz> sustained_clock() const { return sustained_clock_; }
+  // Of a kernel that runs alone after an idle chip; unset: as under load.
+  std::optional<Hertz> burst_clock() const { return burst_clock_; }
   // The highest of all clocks that are stated.
   Hertz highest_clock() const;
 
@@ -108,6 +117,7 @@ class Chip {
 
   absl::Span<const LinkPort> ports() const { return ports_; }
   std::optional<Watts> power() const { return power_; }
+  const std::optional<PowerDraw>& power_draw() const { return power_draw_; }
   const std::optional<Die>& die() const { return die_; }
 
  private:
@@ -122,8 +132,8 @@ class Chip {
   OpsPerSecond sfu_rate_;
   int compute_units_ = 0;
   Hertz clock_;
-  Hertz sustained_clock_;
-  Hertz burst_clock_;
+  std::optional<Hertz> sustained_clock_;
+  std::optional<Hertz> burst_clock_;
   Bytes memory_;
   BytesPerSecond memory_bandwidth_;
   Duration memory_latency_{};
@@ -131,6 +141,7 @@ class Chip {
   std::vector<CacheLevel> caches_;
   std::vector<LinkPort> ports_;
   std::optional<Watts> power_;
+  std::optional<PowerDraw> power_draw_;
   std::optional<Die> die_;
 };
 

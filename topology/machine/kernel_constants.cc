@@ -1,5 +1,10 @@
 #include "topology/machine/kernel_constants.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "proto/source.pb.h"
 
 namespace orrery {
@@ -23,6 +28,50 @@ KernelPrecision ReadPrecision(const FieldReader& fields) {
       .dtype = dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype),
       .efficiency = fields.Efficiency("efficiency"),
       .max_split = fields.OptionalCount("max_split", 1, kMaxTile)};
+}
+
+FlashConstants ReadFlash(const FieldReader& fields) {
+  return {.name = fields.Text("name"),
+          .rows = fields.Count("rows", 1, kMaxTile),
+          .columns = fields.Count("columns", 1, kMaxTile),
+          .min_rows = fields.Count("min_rows", 1, kMaxTile),
+          .efficiency = fields.Efficiency("efficiency"),
+          .backward_efficiency = fields.Efficiency("backward_efficiency"),
+          .softmax_operations = fields.Real("softmax_operations", 0, 100),
+          .softmax_exposed = fields.Share("softmax_exposed"),
+          .backward_exposed = fields.Real("backward_exposed", 0, 10),
+          .combine = fields.NonNegative<Duration>("combine"),
+          .hardware_exponentials =
+              fields.OptionalReal("hardware_exponentials", 0, 1).value_or(1)};
+}
+
+// The known implementations of attention, and the one that is named.
+void ReadAttention(const FieldReader& fields, KernelConstants& kernels) {
+  std::vector<std::string> names;
+  for (const FieldReader& flash : fields.Each("flash_attention")) {
+    kernels.flash_attention.push_back(ReadFlash(flash));
+    const std::string& name = kernels.flash_attention.back().name;
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      flash.Refuse("name", fmt::format("'{}' is given twice", name));
+    }
+    names.push_back(name);
+  }
+  if (names.empty()) {
+    fields.Refuse("flash_attention",
+                  "not set; give at least one implementation of attention");
+    return;
+  }
+  const std::string chosen = fields.Text("attention");
+  if (fields.IsRefused("attention")) return;
+  for (const FlashConstants& flash : kernels.flash_attention) {
+    if (flash.name == chosen) {
+      kernels.attention = flash;
+      return;
+    }
+  }
+  fields.Refuse("attention",
+                fmt::format("'{}' is not known here; these kernels have {}",
+                            chosen, fmt::join(names, ", ")));
 }
 
 ProductTable ReadProductTable(const FieldReader& fields) {
@@ -63,13 +112,8 @@ KernelConstants ReadKernelConstants(const FieldReader& fields) {
       .multicast = fields.Count("multicast", 1, kMaxResident),
       .raster_rows = fields.Count("raster_rows", 1, kMaxTile),
       .cache_reach = fields.Real("cache_reach", 0.01, 100),
-      .attention_rows = fields.Count("attention_rows", 1, kMaxTile),
-      .attention_columns = fields.Count("attention_columns", 1, kMaxTile),
-      .attention_min_rows = fields.Count("attention_min_rows", 1, kMaxTile),
-      .attention_efficiency = fields.Efficiency("attention_efficiency"),
-      .softmax_operations = fields.Real("softmax_operations", 0, 100),
-      .softmax_exposed = fields.Share("softmax_exposed"),
-      .attention_combine = fields.NonNegative<Duration>("attention_combine"),
+      .attention = {},
+      .flash_attention = {},
       .grouped_launch = fields.NonNegative<Duration>("grouped_launch"),
       .grouped_efficiency = fields.Efficiency("grouped_efficiency"),
       .norm_row_limit = fields.Count("norm_row_limit", 1, kMaxRow),
@@ -88,6 +132,7 @@ KernelConstants ReadKernelConstants(const FieldReader& fields) {
                   "not set; write for example { rows: 128 columns: 128 "
                   "step_bytes: 64 resident: 2 }");
   }
+  ReadAttention(fields, kernels);
   for (const FieldReader& table : fields.Each("measured")) {
     kernels.measured.push_back(ReadProductTable(table));
   }

@@ -44,6 +44,21 @@ struct ProductTable {
   std::vector<Point> points;
 };
 
+// An implementation of fused attention.
+struct FlashConstants {
+  std::string name;
+  int rows;
+  int columns;
+  int min_rows;
+  double efficiency;
+  double backward_efficiency;
+  double softmax_operations;
+  double softmax_exposed;
+  double backward_exposed;
+  Duration combine;
+  double hardware_exponentials;
+};
+
 struct KernelConstants {
   // Attainable share of the peak in the main loop of a large matrix product.
   double matrix_efficiency;
@@ -66,13 +81,9 @@ struct KernelConstants {
   int raster_rows;
   double cache_reach;
 
-  int attention_rows;
-  int attention_columns;
-  int attention_min_rows;
-  double attention_efficiency;
-  double softmax_operations;
-  double softmax_exposed;
-  Duration attention_combine;
+  // The implementation of fused attention that is used, and all that are known.
+  FlashConstants attention;
+  std::vector<FlashConstants> flash_attention;
 
   Duration grouped_launch;
   double grouped_efficiency;

@@ -58,20 +58,37 @@ TEST(Chip, APerUnitCacheIsCountedOncePerUnit) {
   EXPECT_EQ(chip.last_level_cache()->name, "L2");
 }
 
-TEST(Chip, TheSustainedClockIsTheClockUnlessSaid) {
+TEST(Chip, ClocksUnderLoadAreThereIfGiven) {
   ASSERT_OK_AND_ASSIGN(const Chip chip, Chip::FromProto(TestChip()));
-  EXPECT_EQ(chip.sustained_clock(), Hertz(1e9));
-  ASSERT_OK_AND_ASSIGN(
-      const Chip limited,
-      Chip::FromProto(With(TestChip(), "sustained_clock: '0.8 GHz'")));
-  EXPECT_EQ(limited.sustained_clock(), Hertz(0.8e9));
-  EXPECT_EQ(limited.burst_clock(), Hertz(0.8e9));
+  EXPECT_FALSE(chip.sustained_clock().has_value());
+  EXPECT_FALSE(chip.burst_clock().has_value());
   ASSERT_OK_AND_ASSIGN(
       const Chip bursting,
       Chip::FromProto(With(
           TestChip(), "sustained_clock: '0.8 GHz' burst_clock: '0.9 GHz'")));
   EXPECT_EQ(bursting.sustained_clock(), Hertz(0.8e9));
   EXPECT_EQ(bursting.burst_clock(), Hertz(0.9e9));
+}
+
+TEST(Chip, WhatItDrawsIsKnownByFormat) {
+  ASSERT_OK_AND_ASSIGN(
+      const Chip chip,
+      Chip::FromProto(With(
+          TestChip(),
+          "power: '400 W' power_draw { idle: '80 W' matrix: '500 W' memory: "
+          "'100 W' clock_exponent: 2.5 format { dtype: FP4 matrix: '300 W' } "
+          "}")));
+  ASSERT_TRUE(chip.power_draw().has_value());
+  EXPECT_EQ(chip.power_draw()->matrix[static_cast<size_t>(DType::kBf16)],
+            Watts(500));
+  EXPECT_EQ(chip.power_draw()->matrix[static_cast<size_t>(DType::kFp4)],
+            Watts(300));
+  EXPECT_THAT(
+      Chip::FromProto(With(
+          TestChip(),
+          "power: '80 W' power_draw { idle: '80 W' matrix: '500 W' memory: "
+          "'100 W' clock_exponent: 2.5 }")),
+      StatusIs(kInvalid, HasSubstr("chip.power_draw.idle: leaves nothing")));
 }
 
 TEST(Chip, EveryUnsetQuantityIsReportedWithItsPath) {

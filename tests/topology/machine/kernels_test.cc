@@ -49,6 +49,25 @@ TEST(Kernels, NoConstantHasADefault) {
   }
 }
 
+TEST(Kernels, NameTheAttentionThatIsUsed) {
+  const pb::Kernels two =
+      With(TestKernels(),
+           "flash_attention { name: 'other' rows: 64 columns: 64 min_rows: 16 "
+           "efficiency: 0.5 backward_efficiency: 0.4 softmax_operations: 6 "
+           "softmax_exposed: 1 backward_exposed: 1.5 combine: '1 us' }");
+  ASSERT_OK_AND_ASSIGN(const Kernels first, Kernels::FromProto(two));
+  EXPECT_EQ(first.constants().attention.rows, 128);
+  ASSERT_OK_AND_ASSIGN(const Kernels second,
+                       Kernels::FromProto(With(two, "attention: 'other'")));
+  EXPECT_EQ(second.constants().attention.rows, 64);
+  EXPECT_EQ(second.constants().flash_attention.size(), 2u);
+  EXPECT_THAT(
+      Kernels::FromProto(With(two, "attention: 'third'")),
+      StatusIs(kInvalid,
+               HasSubstr("kernels.attention: 'third' is not known here; these "
+                         "kernels have flash, other")));
+}
+
 TEST(Kernels, EveryViolationIsReportedWithPathValueAndRule) {
   EXPECT_THAT(
       Kernels::FromProto(With(TestKernels(),

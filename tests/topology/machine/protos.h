@@ -58,13 +58,19 @@ inline pb::Kernels TestKernels() {
     multicast: 1
     raster_rows: 8
     cache_reach: 1
-    attention_rows: 128
-    attention_columns: 64
-    attention_min_rows: 16
-    attention_efficiency: 0.9
-    softmax_operations: 6
-    softmax_exposed: 0.5
-    attention_combine: "5 us"
+    flash_attention {
+      name: "flash"
+      rows: 128
+      columns: 64
+      min_rows: 16
+      efficiency: 0.9
+      backward_efficiency: 0.8
+      softmax_operations: 6
+      softmax_exposed: 0.5
+      backward_exposed: 1
+      combine: "5 us"
+    }
+    attention: "flash"
     grouped_launch: "5 us"
     grouped_efficiency: 0.9
     norm_row_limit: 8192
