@@ -64,6 +64,12 @@ void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
                    training->set_measured_memory_gib(*facts.measured_gib);
                  }
                  training->set_predicted_memory_gib(facts.predicted_gib);
+               },
+               [&](const MeasuredRequest& facts) {
+                 auto* request = out->mutable_inference();
+                 request->set_model(facts.model);
+                 request->set_plan(facts.plan);
+                 request->set_quantity(facts.quantity);
                }},
       row.facts);
 }

@@ -22,6 +22,8 @@ std::string_view Name(Suite suite) {
       return "kernels";
     case Suite::kTraining:
       return "training";
+    case Suite::kInference:
+      return "inference";
   }
   CHECK(false) << "no such suite";
   return {};

@@ -23,10 +23,10 @@
 
 namespace orrery {
 
-enum class Suite : uint8_t { kCollectives, kKernels, kTraining };
+enum class Suite : uint8_t { kCollectives, kKernels, kTraining, kInference };
 inline constexpr Suite kSuites[] = {Suite::kCollectives, Suite::kKernels,
-                                    Suite::kTraining};
-// "collectives", "kernels", "training".
+                                    Suite::kTraining, Suite::kInference};
+// "collectives", "kernels", "training", "inference".
 std::string_view Name(Suite suite);
 
 // Rows that are judged together. Groups are listed in the order of the members.
@@ -64,6 +64,12 @@ struct MeasuredStep {
   double predicted_gib = 0;  // without what the run-time reserves
 };
 
+struct MeasuredRequest {
+  std::string model;
+  std::string plan;      // "8 x h100_sxm, TP 8, batch 32, 128 + 8, FP16"
+  std::string quantity;  // "end to end"
+};
+
 struct AccuracyRow {
   std::string id;
   int line = 0;
@@ -74,7 +80,9 @@ struct AccuracyRow {
   // The prediction has a constant that was fitted on this row.
   bool fitted = false;
   std::vector<GroupKey> groups;
-  std::variant<MeasuredKernel, MeasuredCollective, MeasuredStep> facts;
+  std::variant<MeasuredKernel, MeasuredCollective, MeasuredStep,
+               MeasuredRequest>
+      facts;
 
   double error() const { return predicted / measured - 1; }
 };

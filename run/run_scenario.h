@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-// The error says so if plans of this kind cannot be simulated.
+// A training step, or the part of an inference request that the options name.
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options);
 // The same on a network that is built already: that of the scenario's system.
@@ -17,8 +17,10 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const Network& network,
                                          const RunOptions& options);
 
-// The closed form; with `serial`, of a step in which nothing overlaps.
-absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              bool serial = false);
+// The closed form; with `serial`, of a step in which nothing overlaps. Of an
+// inference plan, the part.
+absl::StatusOr<StepEstimate> EstimateScenario(
+    const ResolvedScenario& scenario, bool serial = false,
+    InferencePart part = InferencePart::kDecodeStep);
 
 }  // namespace orrery

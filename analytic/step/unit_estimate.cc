@@ -196,6 +196,27 @@ UnitEstimate& UnitEstimate::operator+=(const UnitEstimate& other) {
   return *this;
 }
 
+ForwardEstimate EstimateForward(const LayerOps& ops, bool overlap,
+                                PriceList& prices, const ExchangeSpans& spans) {
+  UnitPricer pricer(prices, spans, overlap, /*chunks=*/1);
+  const PricedSteps priced = pricer.Price(ops.forward);
+  ForwardEstimate estimate;
+  AddSteps(
+      priced, [](const LayerStep&) { return true; }, estimate.sums);
+  for (size_t i = 0; i < ops.forward.size(); ++i) {
+    const Exchange* exchange = ops.forward[i].exchange();
+    if (exchange == nullptr) {
+      estimate.steps.push_back(priced.seconds[i]);
+      continue;
+    }
+    // The blocks of a ring are started one by one.
+    for (int block = 0; block < exchange->steps; ++block) {
+      estimate.steps.push_back(priced.exposed[i] / exchange->steps);
+    }
+  }
+  return estimate;
+}
+
 UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
                           bool overlap, PriceList& prices,
                           const ExchangeSpans& spans) {

@@ -3,6 +3,7 @@
 // and what it waits for.
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "analytic/collective/group_cost.h"
 #include "analytic/step/price_list.h"
@@ -46,6 +47,15 @@ struct UnitEstimate {
     return input_gradient.total() + weight_gradient.total();
   }
 };
+
+// The forward pass of a unit by itself: its sums, and the seconds of each step
+// in the order of execution, of an exchange what is waited for.
+struct ForwardEstimate {
+  PassEstimate sums;
+  std::vector<double> steps;
+};
+ForwardEstimate EstimateForward(const LayerOps& ops, bool overlap,
+                                PriceList& prices, const ExchangeSpans& spans);
 
 // Without `overlap` every exchange is exposed in full.
 UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,

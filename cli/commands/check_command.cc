@@ -43,6 +43,8 @@ std::vector<Term> Terms(const pb::Report& r) {
            "buckets hide behind the passes that follow them"},
           {"bubble", e.bubble_s(), b.bubble_s(),
            "stages differ, hops delay, the closed form assumes neither"},
+          {"host", e.host_s(), b.host_s(),
+           "launches run ahead of some kernels and not of others"},
           {"optimizer", e.optimizer_s(), b.optimizer_s(), ""}};
 }
 
@@ -88,7 +90,7 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   Progress progress(arguments);
   options.progress = progress.Listener();
   ASSIGN_OR_RETURN(const StepEstimate estimate,
-                   EstimateScenario(scenario, options.serial));
+                   EstimateScenario(scenario, options.serial, options.part));
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   const pb::Report report = MakeReport(scenario, run, estimate, options, {});
   progress.Wipe();
@@ -103,6 +105,7 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
 
 Command CheckCommand() {
   std::vector<Flag> flags = RunFlags();
+  flags.push_back(PhaseFlag());
   flags.push_back({.name = "serial",
                    .value = "",
                    .help = "nothing overlaps, in both: they should agree"});

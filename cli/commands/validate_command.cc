@@ -8,6 +8,7 @@
 #include "accuracy/accuracy_report.h"
 #include "accuracy/accuracy_table.h"
 #include "accuracy/collective_suite.h"
+#include "accuracy/inference_suite.h"
 #include "accuracy/kernel_suite.h"
 #include "accuracy/training_suite.h"
 #include "base/check.h"
@@ -34,6 +35,8 @@ absl::StatusOr<AccuracyTable> RunSuite(Suite suite,
       return RunKernelSuite(file, library);
     case Suite::kTraining:
       return RunTrainingSuite(file);
+    case Suite::kInference:
+      return RunInferenceSuite(file);
   }
   CHECK(false) << "no such suite";
   return absl::InternalError("");
@@ -110,6 +113,7 @@ Command ValidateCommand() {
               "  orrery validate collectives\n"
               "  orrery validate kernels\n"
               "  orrery validate training --rows\n"
+              "  orrery validate inference\n"
               "  orrery validate kernels mine.csv --rows\n"
               "  orrery validate kernels --library hopper_trtllm_2025",
           .flags = {LibraryFlag(),

@@ -13,6 +13,8 @@ namespace orrery {
 
 // --progress, for commands that may take long.
 Flag ProgressFlag();
+// Which part of an inference request a command looks at.
+Flag PhaseFlag();
 
 // --set, --json, --fidelity, --fold, --kernels, --progress.
 std::vector<Flag> RunFlags();

@@ -90,6 +90,10 @@ std::vector<Column> GroupColumns(Suite suite) {
     case Suite::kTraining:
       return {{"source", 34, true}, {"rows", 5},  {"mean", 8},
               {"median", 8},        {"worst", 8}, {"bias", 8}};
+    case Suite::kInference:
+      return {{"source", 34, true}, {"rows", 5},   {"refused", 8},
+              {"mean", 8},          {"median", 8}, {"worst", 8},
+              {"bias", 8},          {"", 0, true}};
   }
   CHECK(false) << "no such suite";
   return {};
@@ -126,6 +130,15 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
               Percent(e.median),
               Percent(e.worst),
               Signed(e.bias)};
+    case Suite::kInference:
+      return {part.empty() ? subject : fmt::format("  on {}", part),
+              Count(e.rows),
+              Count(group.refused),
+              Percent(e.mean),
+              Percent(e.median),
+              Percent(e.worst),
+              Signed(e.bias),
+              part.empty() ? Verdict(group) : ""};
   }
   CHECK(false) << "no such suite";
   return {};
@@ -151,6 +164,10 @@ std::vector<Column> RowColumns(Suite suite) {
       return {{"row", 8, true}, {"model", 28, true}, {"plan", 44, true},
               {"measured", 9},  {"predicted", 9},    {"error", 8},
               {"GiB", 8},       {"ours", 8}};
+    case Suite::kInference:
+      return {{"row", 8, true},   {"model", 14, true}, {"plan", 52, true},
+              {"what", 12, true}, {"measured", 12},    {"predicted", 12},
+              {"error", 9}};
   }
   CHECK(false) << "no such suite";
   return {};
@@ -189,6 +206,15 @@ Cells RowCells(const AccuracyRow& row) {
                              ? fmt::format("{:.2f}", *facts.measured_gib)
                              : "-",
                          fmt::format("{:.2f}", facts.predicted_gib)};
+               },
+               [&](const MeasuredRequest& facts) -> Cells {
+                 return {row.id,
+                         facts.model,
+                         facts.plan,
+                         facts.quantity,
+                         fmt::format("{:.4g} ms", row.measured * 1e3),
+                         fmt::format("{:.4g} ms", row.predicted * 1e3),
+                         Signed(row.error())};
                }},
       row.facts);
 }

@@ -46,7 +46,9 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
   const double memory_bytes =
       g.weight_gradient
           ? rows.total * (n + k) * element + weights * outputs
-          : (rows.total * k + weights) * element + rows.total * n * outputs;
+          : rows.total * k * element +
+                weights * WeightBytesPerElement(g.operand, g.weight) +
+                rows.total * n * outputs;
   // Tiles of one group read its weights once per row of tiles.
   const double shared = c.multicast;
   const double cache_bytes =

@@ -125,6 +125,8 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
         return ReductionTreeSchedule(request);
       case CollectiveAlgorithm::kPxn:
         return PxnSchedule(request);
+      case CollectiveAlgorithm::kOneShot:
+        return OneShotSchedule(request);
     }
     return absl::InternalError("no such algorithm");
   }();
@@ -135,7 +137,7 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
 std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
                                             const GroupLayout& layout) {
   std::vector<CollectiveAlgorithm> algorithms;
-  for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
+  for (int i = 0; i <= static_cast<int>(kLastCollectiveAlgorithm); ++i) {
     const auto algorithm = static_cast<CollectiveAlgorithm>(i);
     if (Applies(algorithm, {kind, layout, 1}).ok()) {
       algorithms.push_back(algorithm);
