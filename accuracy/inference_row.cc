@@ -22,6 +22,8 @@ constexpr int64_t kMost = 1'000'000'000;
 // Engines, by how the names of frameworks begin.
 constexpr std::pair<absl::string_view, absl::string_view> kEngines[] = {
     {"FasterTransformer", "fastertransformer"},
+    {"TensorRT-LLM 0.5", "tensorrt_llm_2023"},
+    {"TensorRT-LLM 0.6", "tensorrt_llm_2023"},
     {"TensorRT-LLM", "tensorrt_llm"},
     {"vLLM", "vllm"},
     {"SGLang", "sglang"},

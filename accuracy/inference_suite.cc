@@ -54,7 +54,9 @@ absl::StatusOr<Prediction> Predict(const InferenceRow& row) {
             DecodePass(plan, CachedInStep(plan, (steps - 1) / 2)), {}));
     return Prediction{row.measured_s, ToSeconds(step)};
   }
-  double prefill = 0;
+  double prefill = row.quantity == InferenceQuantity::kFirstToken
+                       ? ToSeconds(plan.engine().request_overhead)
+                       : 0;
   for (const InferencePass& pass : PrefillPasses(plan)) {
     ASSIGN_OR_RETURN(const Duration time, simulator.StepTime(pass, {}));
     prefill += ToSeconds(time);

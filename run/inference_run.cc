@@ -99,7 +99,7 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
                    InferenceSimulator::Create(prefill, plan));
   ASSIGN_OR_RETURN(InferenceSimulator steps,
                    InferenceSimulator::Create(decode, plan));
-  Duration prefill_time{};
+  Duration prefill_time = plan.engine().request_overhead;
   for (const InferencePass& pass : PrefillPasses(plan)) {
     ASSIGN_OR_RETURN(const Duration time, prompts.StepTime(pass, how));
     prefill_time += time;

@@ -120,6 +120,10 @@ std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
   }
   AddEstimates("kernels " + kernels.name(), scenario.proto.kernels().source(),
                warnings);
+  if (scenario.inference() != nullptr) {
+    AddEstimates("engine " + scenario.inference()->engine().name,
+                 scenario.proto.inference().engine().source(), warnings);
+  }
   AddEstimates("collectives of " + scenario.system.name(),
                scenario.proto.system().collectives().source(), warnings);
   return warnings;

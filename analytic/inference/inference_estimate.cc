@@ -19,20 +19,17 @@ class HostClock {
  public:
   HostClock(const EngineProfile& engine, EngineLaunch launch)
       : launch_(launch),
-        each_(ToSeconds(engine.host_launch)),
+        kernel_(ToSeconds(engine.host_launch)),
+        call_(ToSeconds(engine.collective_launch)),
+        calls_wait_(engine.wait_for_collectives),
         host_(launch == EngineLaunch::kGraph ? ToSeconds(engine.graph_start)
                                              : 0),
         chip_(host_) {}
 
-  void Run(const std::vector<double>& steps) {
-    for (const double seconds : steps) {
-      if (launch_ == EngineLaunch::kEach) {
-        host_ += each_;
-        chip_ = std::max(chip_, host_);
-      } else if (launch_ == EngineLaunch::kWaiting) {
-        chip_ += each_;
-      }
-      chip_ += seconds;
+  void Run(const ForwardEstimate& unit) {
+    for (size_t i = 0; i < unit.steps.size(); ++i) {
+      if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
+      chip_ += unit.steps[i];
     }
   }
   // Ends a pass with the host's work between steps.
@@ -41,8 +38,18 @@ class HostClock {
   }
 
  private:
+  void Start(bool call) {
+    const bool waits =
+        launch_ == EngineLaunch::kWaiting || (call && calls_wait_);
+    if (waits) host_ = std::max(host_, chip_);
+    host_ += call ? call_ : kernel_;
+    chip_ = std::max(chip_, host_);
+  }
+
   EngineLaunch launch_;
-  double each_;
+  double kernel_;
+  double call_;
+  bool calls_wait_;
   double host_;
   double chip_;
 };
@@ -85,7 +92,7 @@ class PassEstimator {
       HostClock one(engine, launch);
       for (const ForwardEstimate* unit : units) {
         sums += unit->sums;
-        one.Run(unit->steps);
+        one.Run(*unit);
       }
       const double alone = one.Finish(0, false);
       times.push_back(alone);
@@ -95,7 +102,7 @@ class PassEstimator {
       busiest = sums;
       HostClock clock(engine, launch);
       for (int part = 0; part < parts; ++part) {
-        for (const ForwardEstimate* unit : units) clock.Run(unit->steps);
+        for (const ForwardEstimate* unit : units) clock.Run(*unit);
       }
       with_host = clock.Finish(ToSeconds(engine.Between(pass_.sequences)),
                                engine.overlap_steps);
@@ -235,6 +242,7 @@ StepEstimate InferenceEstimator::Step(const InferencePlan& plan,
 RequestEstimate InferenceEstimator::Request(const InferencePlan& plan,
                                             const EstimateOptions& options) {
   RequestEstimate request;
+  request.prefill_s = ToSeconds(plan.engine().request_overhead);
   for (const InferencePass& pass : PrefillPasses(plan)) {
     request.prefill_s += Step(plan, pass, options).step_s();
   }

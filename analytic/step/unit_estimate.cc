@@ -207,11 +207,13 @@ ForwardEstimate EstimateForward(const LayerOps& ops, bool overlap,
     const Exchange* exchange = ops.forward[i].exchange();
     if (exchange == nullptr) {
       estimate.steps.push_back(priced.seconds[i]);
+      estimate.is_call.push_back(false);
       continue;
     }
     // The blocks of a ring are started one by one.
     for (int block = 0; block < exchange->steps; ++block) {
       estimate.steps.push_back(priced.exposed[i] / exchange->steps);
+      estimate.is_call.push_back(true);
     }
   }
   return estimate;

@@ -53,6 +53,7 @@ struct UnitEstimate {
 struct ForwardEstimate {
   PassEstimate sums;
   std::vector<double> steps;
+  std::vector<bool> is_call;
 };
 ForwardEstimate EstimateForward(const LayerOps& ops, bool overlap,
                                 PriceList& prices, const ExchangeSpans& spans);

@@ -96,6 +96,11 @@ struct LayerShape {
   // attention kernel; casts to a narrow format into the kernel before.
   bool fuse_rotary = false;
   bool fuse_casts = false;
+  // Decode attention reads keys and values once for every query head.
+  bool ungrouped_decode = false;
+  // Ranks over which the cache of decoding sequences is split; all have every
+  // query. Requires: context == 1 (inference).
+  int cache_split = 1;
   // Copies of experts that get much, beyond one of each; spread like the others
   // (inference).
   int redundant_experts = 0;

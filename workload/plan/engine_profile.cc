@@ -23,6 +23,10 @@ EngineProfile ReadEngineProfile(const FieldReader& fields) {
       Ordinal<EngineLaunch>(fields.Enum<pb::Engine::Launch>("decode_launch"));
   engine.host_launch = fields.NonNegative<Duration>("host_launch");
   engine.graph_start = fields.NonNegative<Duration>("graph_start");
+  engine.collective_launch = fields.NonNegative<Duration>("collective_launch");
+  engine.wait_for_collectives = fields.Flag("wait_for_collectives");
+  engine.request_overhead = fields.NonNegative<Duration>("request_overhead");
+  engine.ungrouped_attention = fields.Flag("ungrouped_attention");
   engine.step_overhead = fields.NonNegative<Duration>("step_overhead");
   engine.sequence_overhead = fields.NonNegative<Duration>("sequence_overhead");
   engine.overlap_steps = fields.Flag("overlap_steps");

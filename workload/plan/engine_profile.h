@@ -32,6 +32,10 @@ struct EngineProfile {
   EngineLaunch decode_launch = EngineLaunch::kEach;
   Duration host_launch{};
   Duration graph_start{};
+  Duration collective_launch{};
+  bool wait_for_collectives = false;
+  Duration request_overhead{};
+  bool ungrouped_attention = false;
   Duration step_overhead{};
   Duration sequence_overhead{};
   bool overlap_steps = false;

@@ -105,7 +105,10 @@ Bytes StageCache(const Model& model, const InferencePlan& plan,
   const auto add = [&](int layer) {
     const std::optional<int> window = model.Window(layer);
     const int64_t held = window ? std::min<int64_t>(tokens, *window) : tokens;
-    const int64_t blocks = (held + block - 1) / block;
+    // Context ranks have a part of each sequence.
+    const int64_t part =
+        (held + layout.degrees.context - 1) / layout.degrees.context;
+    const int64_t blocks = (part + block - 1) / block;
     sum += StorageBytes(plan.kv_precision(), blocks * block * elements);
   };
   for (int i = 0; i < stage.layers; ++i) add(stage.first_layer + i);
@@ -128,7 +131,8 @@ Bytes PassActivations(const Model& model, const InferencePlan& plan,
               : std::min(sequences,
                          std::max<int64_t>(
                              1, plan.engine().max_step_tokens / queries));
-  const int64_t tokens = together * queries / degrees.context + beside;
+  const int64_t tokens =
+      together * queries / (decodes ? 1 : degrees.context) + beside;
   const int64_t logits = together * (decodes ? queries : 1) + beside;
   const int64_t row = 2 * int64_t{model.hidden()} + WidestRow(model, degrees);
   const int64_t vocabulary =

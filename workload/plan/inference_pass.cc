@@ -91,6 +91,11 @@ LayerShape ShapeOf(const InferencePlan& plan, const InferencePass& pass,
   shape.dispatch = plan.dispatch_precision();
   shape.cache = plan.kv_precision();
   shape.redundant_experts = plan.redundant_experts();
+  shape.ungrouped_decode = engine.ungrouped_attention;
+  if (pass.purpose == PassPurpose::kDecode) {
+    shape.cache_split = shape.context;
+    shape.context = 1;
+  }
   return shape;
 }
 

@@ -248,14 +248,6 @@ class InferencePlanReader {
                      "context ranks share whole prompts; leave it unset, and "
                      "decode_beside at 0");
     }
-    if (plan_.decode_.degrees.context > 1) {
-      fields_.Refuse(plan_.disaggregated_
-                         ? "disaggregated.decode_parallel.context"
-                         : "parallel.context",
-                     "decoding with the cache split over context ranks is not "
-                     "modelled; set it to 1 (a prefill pool of its own may "
-                     "have context ranks)");
-    }
   }
 
   void ReadEngine() {

@@ -55,16 +55,25 @@ TaskRef EngineWriter::HostTask(const char* name, Duration time) {
   return task;
 }
 
-void EngineWriter::Launch(TaskRef task) {
+void EngineWriter::Launch(TaskRef task, bool collective) {
   if (!hosted_) return;
+  const EngineProfile& engine = plan_.engine();
+  if (collective && launch_ != EngineLaunch::kGraph) {
+    const TaskRef start = HostTask("launch", engine.collective_launch);
+    const bool waits =
+        launch_ == EngineLaunch::kWaiting || engine.wait_for_collectives;
+    if (waits && last_) role_.AddDependency(*last_, start);
+    role_.AddDependency(start, task);
+    return;
+  }
   switch (launch_) {
     case EngineLaunch::kGraph:
-      if (!graph_) graph_ = HostTask("graph", plan_.engine().graph_start);
+      if (!graph_) graph_ = HostTask("graph", engine.graph_start);
       if (!first_) role_.AddDependency(*graph_, task);
       break;
     case EngineLaunch::kEach:
     case EngineLaunch::kWaiting: {
-      const TaskRef start = HostTask("launch", plan_.engine().host_launch);
+      const TaskRef start = HostTask("launch", engine.host_launch);
       if (launch_ == EngineLaunch::kWaiting && last_) {
         role_.AddDependency(*last_, start);
       }
@@ -89,7 +98,6 @@ EngineWriter::Run EngineWriter::Begin(const PassUnits& units, int part) {
   run.inputs = before_;
   for (const PassUnits::Unit& unit : UnitsOf(units)) {
     const PassTemplate& pass = units.templates[static_cast<size_t>(unit.pass)];
-    run.total += pass.tasks.size();
     work_ += pass.work;
   }
   if (rank_ > 0) {
@@ -106,7 +114,7 @@ EngineWriter::Run EngineWriter::Begin(const PassUnits& units, int part) {
   return run;
 }
 
-void EngineWriter::WriteNext(const PassUnits& units, Run& run) {
+bool EngineWriter::WriteNext(const PassUnits& units, Run& run) {
   const PassUnits::Unit& unit = UnitsOf(units)[run.unit];
   const PassTemplate& pass = units.templates[static_cast<size_t>(unit.pass)];
   const PassTask& task = pass.tasks[run.task];
@@ -124,12 +132,11 @@ void EngineWriter::WriteNext(const PassUnits& units, Run& run) {
   if (task.after_input || run.task == 0) {
     for (const TaskRef& before : run.inputs) depend(before);
   }
-  Launch(ref);
+  Launch(ref, !task.is_kernel);
   if (!first_ && task.is_kernel) first_ = ref;
   last_ = ref;
   run.written.push_back(ref);
-  ++run.done;
-  if (++run.task < pass.tasks.size()) return;
+  if (++run.task < pass.tasks.size()) return task.is_kernel;
   std::vector<TaskRef> exits;
   for (const int32_t exit : pass.exits) {
     exits.push_back(run.written[static_cast<size_t>(exit)]);
@@ -139,6 +146,7 @@ void EngineWriter::WriteNext(const PassUnits& units, Run& run) {
   run.task = 0;
   ++run.unit;
   SkipEmpty(units, run);
+  return task.is_kernel;
 }
 
 void EngineWriter::End(const PassUnits& units, const Run& run) {
@@ -153,13 +161,15 @@ void EngineWriter::End(const PassUnits& units, const Run& run) {
   for (const TaskRef& before : run.inputs) role_.AddDependency(before, task);
 }
 
+// The halves take turns where one of them begins to communicate.
 void EngineWriter::WriteTogether(const PassUnits& units, Run& a, Run& b) {
   const size_t end = UnitsOf(units).size();
-  while (a.unit < end || b.unit < end) {
-    // The one that is further behind goes next.
-    const bool first =
-        b.unit == end || (a.unit < end && a.done * b.total <= b.done * a.total);
-    WriteNext(units, first ? a : b);
+  Run* now = &a;
+  Run* other = &b;
+  while (now->unit < end || other->unit < end) {
+    bool exchanged = false;
+    while (now->unit < end && !exchanged) exchanged = !WriteNext(units, *now);
+    std::swap(now, other);
   }
 }
 

@@ -5,8 +5,8 @@
 // For every pass: the host prepares it and starts its kernels, one by one or as
 // a graph; the parts of the batch go through the rank's units, received from
 // the stage before and sent to the one after; the host takes the tokens out.
-// Two halves that take turns are written task by task in turn, so that one
-// computes while the other communicates.
+// Two halves that take turns are written in turn, from one exchange to the
+// next, so that one computes while the other communicates.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -41,12 +41,11 @@ class EngineWriter {
     size_t task = 0;
     std::vector<TaskRef> inputs;
     std::vector<TaskRef> written;
-    size_t total = 0;
-    size_t done = 0;
   };
 
   Run Begin(const PassUnits& units, int part);
-  void WriteNext(const PassUnits& units, Run& run);
+  // The next task; whether it was a kernel.
+  bool WriteNext(const PassUnits& units, Run& run);
   void WriteTogether(const PassUnits& units, Run& a, Run& b);
   void End(const PassUnits& units, const Run& run);
   void SkipEmpty(const PassUnits& units, Run& run);
@@ -55,7 +54,7 @@ class EngineWriter {
   }
   // The host's part in starting `task`.
   TaskRef HostTask(const char* name, Duration time);
-  void Launch(TaskRef task);
+  void Launch(TaskRef task, bool collective);
   Mark MarkOf(const Run& run, int layer) const;
 
   const InferencePlan& plan_;
