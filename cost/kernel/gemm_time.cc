@@ -15,11 +15,6 @@ constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 12, 16};
 // Partial sums are kept in FP32, written and read back.
 constexpr double kPartialBytes = 2 * 4;
 
-// Per weight that is stored in a narrow format: a conversion to a float by
-// inserting its bits, and a multiply-add with scale and zero, each on two of
-// them at once (Kim et al., Who Says Elephants Can't Run, arXiv 2211.10017).
-constexpr double kWideningOperations = 2;
-
 // Everything of a tile that does not depend on the split.
 struct TileCost {
   double tiles;
@@ -52,7 +47,7 @@ TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
   cost.memory = cost.memory_bytes / chip.memory_rate;
   if (g.weight) {
     // Every row of tiles widens all the weights anew.
-    cost.widen = kWideningOperations * grid.rows * static_cast<double>(g.n) *
+    cost.widen = kWideningFlops * grid.rows * static_cast<double>(g.n) *
                  static_cast<double>(g.k) * batch / chip.vector_rate;
   }
   cost.merge = kPartialBytes * static_cast<double>(g.m) *

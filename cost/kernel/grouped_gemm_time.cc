@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "cost/kernel/gemm_traffic.h"
 
 namespace orrery {
 namespace {
@@ -60,7 +61,11 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
                 rows.total * n * outputs;
   const double cache = cache_bytes / chip.cache_rate;
   const double memory = memory_bytes / chip.memory_rate;
-  const double core = std::max({matrix, latency, cache});
+  const double widen = g.weight ? kWideningFlops * n * k *
+                                      std::max(rows.active, rows.tiles) /
+                                      chip.vector_rate
+                                : 0;
+  const double core = std::max({matrix, latency, cache, widen});
   KernelEstimate estimate;
   estimate.launch = chip.launch + ToSeconds(c.grouped_launch);
   estimate.seconds =
@@ -73,6 +78,8 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
     estimate.limit = Limit::kMemory;
   } else if (core == matrix) {
     estimate.limit = Limit::kMatrix;
+  } else if (core == widen) {
+    estimate.limit = Limit::kVector;
   } else {
     estimate.limit = core == cache ? Limit::kCache : Limit::kLatency;
   }

@@ -36,6 +36,7 @@ struct EngineProfile {
   bool wait_for_collectives = false;
   Duration request_overhead{};
   bool ungrouped_attention = false;
+  bool prefill_dispatch_by_node = false;
   Duration step_overhead{};
   Duration sequence_overhead{};
   bool overlap_steps = false;

@@ -253,6 +253,11 @@ class InferencePlanReader {
   void ReadEngine() {
     const auto engine = fields_.Required("engine");
     if (engine) plan_.engine_ = ReadEngineProfile(*engine);
+    if (plan_.engine_.prefill_dispatch_by_node && model_.moe() &&
+        plan_.prefill_.degrees.expert > system_.chips_per_node() &&
+        plan_.prefill_.degrees.expert % system_.chips_per_node() == 0) {
+      plan_.prefill_.dispatch_method = DispatchMethod::kByIsland;
+    }
     if (proto_.has_graph_launch()) {
       plan_.engine_.decode_launch =
           proto_.graph_launch() ? EngineLaunch::kGraph
