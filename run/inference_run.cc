@@ -11,8 +11,8 @@
 namespace orrery {
 namespace {
 
-// Of a step, that leaving out others may change.
-constexpr double kPrecision = 2e-4;
+// Of the time of decoding, that leaving out steps may change.
+constexpr double kPrecision = 1e-3;
 // Decode steps that a timeline shows after the prefill.
 constexpr int64_t kShownSteps = 4;
 

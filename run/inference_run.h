@@ -7,8 +7,8 @@
 //                    {}));
 //   run.time_to_first_token, run.time_per_output_token, run.end_to_end
 //
-// Only attention depends on what is cached, so that a step grows smoothly: it
-// is simulated at a few lengths, more where it bends, and summed over the
+// Only attention depends on what is cached, so that a step grows slowly: it
+// is simulated at a few lengths and summed over the
 // output. `integration_error` bounds what the others can have changed.
 #include <absl/status/statusor.h>
 

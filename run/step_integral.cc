@@ -1,6 +1,5 @@
 #include "run/step_integral.h"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -9,9 +8,6 @@
 namespace orrery {
 namespace {
 
-// Intervals to begin with: a bend must not hide between two of them.
-constexpr int64_t kFirst = 4;
-
 struct Interval {
   int64_t from = 0;
   int64_t to = 0;
@@ -19,10 +15,11 @@ struct Interval {
   double at_to = 0;
 
   double steps() const { return static_cast<double>(to - from); }
-  // Over [from, to), along the line.
+  // Over [from, to), along the line, and what that may be off.
   double Sum() const {
     return steps() * at_from + (at_to - at_from) * (steps() - 1) / 2;
   }
+  double Error() const { return std::abs(at_to - at_from) * (steps() - 1) / 2; }
 };
 
 }  // namespace
@@ -31,48 +28,28 @@ absl::StatusOr<StepIntegral> SumOverSteps(
     int64_t steps, double precision,
     absl::FunctionRef<absl::StatusOr<double>(int64_t)> at) {
   StepIntegral result;
-  const int64_t end = steps - 1;
   ASSIGN_OR_RETURN(result.first, at(0));
-  ++result.evaluations;
+  result.evaluations = 1;
+  result.last = result.first;
   std::vector<Interval> open;  // a stack, the earliest on top
-  Interval next{0, 0, result.first, result.first};
-  std::vector<Interval> first;
-  for (int64_t i = 1; i <= kFirst; ++i) {
-    const int64_t to = end * i / kFirst;
-    if (to == next.to) continue;
-    ASSIGN_OR_RETURN(const double value, at(to));
+  if (steps > 1) {
+    ASSIGN_OR_RETURN(result.last, at(steps - 1));
     ++result.evaluations;
-    next = {next.to, to, next.at_to, value};
-    first.push_back(next);
+    open.push_back({0, steps - 1, result.first, result.last});
   }
-  result.last = next.at_to;
-  open.assign(first.rbegin(), first.rend());
   while (!open.empty()) {
     const Interval i = open.back();
     open.pop_back();
-    const int64_t middle = i.from + (i.to - i.from) / 2;
-    if (middle == i.from) {
+    if (i.Error() <= precision * i.Sum()) {
       result.sum += i.Sum();
+      result.error += i.Error();
       continue;
     }
+    const int64_t middle = i.from + (i.to - i.from) / 2;
     ASSIGN_OR_RETURN(const double value, at(middle));
     ++result.evaluations;
-    const Interval low{i.from, middle, i.at_from, value};
-    const Interval high{middle, i.to, value, i.at_to};
-    const double line = i.at_from + (i.at_to - i.at_from) *
-                                        static_cast<double>(middle - i.from) /
-                                        i.steps();
-    const double off = std::abs(value - line);
-    if (off > precision * value) {
-      open.push_back(high);
-      open.push_back(low);
-      continue;
-    }
-    result.sum += low.Sum() + high.Sum();
-    const double grows = (std::abs(value - i.at_from) * low.steps() +
-                          std::abs(i.at_to - value) * high.steps()) /
-                         2;
-    result.error += std::min(off * i.steps(), grows);
+    open.push_back({middle, i.to, value, i.at_to});
+    open.push_back({i.from, middle, i.at_from, value});
   }
   result.sum += result.last;
   return result;

@@ -1,16 +1,14 @@
 #pragma once
-// The sum of a smooth, growing function over many whole numbers, from few of
-// its values.
+// The sum of a growing function over many whole numbers, from few of its
+// values.
 //
 //   ASSIGN_OR_RETURN(const StepIntegral sum,
 //                    SumOverSteps(1999, kPrecision, time_of_step));
 //
-// Intervals are halved until the value in the middle lies on the line between
-// the ends, to within `precision` of it. In between the line stands for the
-// function; `error` adds up, over the intervals, how far the middle was off,
-// which bounds the difference as long as the function bends no more inside an
-// interval than its middle shows; a function that grows also lies between the
-// values at the ends, and the smaller of the two bounds counts.
+// Between two values a line stands for the function. A function that grows lies
+// between them too, however it jumps: over n steps the line is off by at most
+// (n - 1) / 2 times what it grew. Intervals are halved until that is within
+// `precision` of their sum; `error` adds up what is left of it.
 #include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
 

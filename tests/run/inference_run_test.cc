@@ -157,6 +157,23 @@ TEST(InferenceRun, NoStepBeatsStreamingAndNoneShrinks) {
   }
 }
 
+// Halves that take turns are put one after the other too.
+TEST(InferenceRun, HalvesWithoutOverlapAreTheClosedForm) {
+  ASSERT_OK_AND_ASSIGN(
+      const ResolvedScenario s,
+      ScenarioWith("deepseek_v3_pools", {"inference.output=2"}));
+  for (const InferencePart part :
+       {InferencePart::kDecodeStep, InferencePart::kPrefill}) {
+    ASSERT_OK_AND_ASSIGN(const SimulatedRun run,
+                         RunScenario(s, {.part = part,
+                                         .fidelity = Fidelity::kClosedForm,
+                                         .serial = true}));
+    ASSERT_OK_AND_ASSIGN(const StepEstimate estimate,
+                         EstimateScenario(s, /*serial=*/true, part));
+    EXPECT_NEAR(estimate.step_s() / ToSeconds(run.result.end), 1, 1e-3);
+  }
+}
+
 TEST(InferenceRun, MoreBandwidthIsNeverSlower) {
   Rng rng(3, "inference bandwidth");
   for (int i = 0; i < 6; ++i) {

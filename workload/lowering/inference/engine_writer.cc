@@ -185,7 +185,7 @@ void EngineWriter::Write(const InferencePass& pass, const PassUnits& units,
   std::vector<TaskRef> ends;
   for (int part = 0; part < pass.parts; ++part) {
     Run run = Begin(units, part);
-    if (plan_.overlap_halves() && part + 1 < pass.parts) {
+    if (plan_.overlap_halves() && part + 1 < pass.parts && !options_.serial) {
       Run other = Begin(units, ++part);
       WriteTogether(units, run, other);
       End(units, run);
@@ -194,6 +194,7 @@ void EngineWriter::Write(const InferencePass& pass, const PassUnits& units,
     } else {
       while (run.unit < UnitsOf(units).size()) WriteNext(units, run);
       End(units, run);
+      if (options_.serial) before_ = run.inputs;
     }
     ends.insert(ends.end(), run.inputs.begin(), run.inputs.end());
   }
