@@ -71,6 +71,12 @@ void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
                  money->set_inputs(facts.inputs);
                  money->set_quantity(facts.quantity);
                  money->set_unit(facts.unit);
+               },
+               [&](const MeasuredRequest& facts) {
+                 auto* request = out->mutable_inference();
+                 request->set_model(facts.model);
+                 request->set_plan(facts.plan);
+                 request->set_quantity(facts.quantity);
                }},
       row.facts);
 }

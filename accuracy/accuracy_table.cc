@@ -24,6 +24,8 @@ std::string_view Name(Suite suite) {
       return "training";
     case Suite::kCost:
       return "cost";
+    case Suite::kInference:
+      return "inference";
   }
   CHECK(false) << "no such suite";
   return {};

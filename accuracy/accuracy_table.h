@@ -23,10 +23,17 @@
 
 namespace orrery {
 
-enum class Suite : uint8_t { kCollectives, kKernels, kTraining, kCost };
+enum class Suite : uint8_t {
+  kCollectives,
+  kKernels,
+  kTraining,
+  kInference,
+  kCost
+};
 inline constexpr Suite kSuites[] = {Suite::kCollectives, Suite::kKernels,
-                                    Suite::kTraining, Suite::kCost};
-// "collectives", "kernels", "training", "cost".
+                                    Suite::kTraining, Suite::kInference,
+                                    Suite::kCost};
+// "collectives", "kernels", "training", "inference", "cost".
 std::string_view Name(Suite suite);
 
 // Rows that are judged together. Groups are listed in the order of the members.
@@ -72,6 +79,12 @@ struct MeasuredCost {
   std::string unit;
 };
 
+struct MeasuredRequest {
+  std::string model;
+  std::string plan;      // "8 x h100_sxm, TP 8, batch 32, 128 + 8, FP16"
+  std::string quantity;  // "end to end"
+};
+
 struct AccuracyRow {
   std::string id;
   int line = 0;
@@ -82,7 +95,8 @@ struct AccuracyRow {
   // The prediction has a constant that was fitted on this row.
   bool fitted = false;
   std::vector<GroupKey> groups;
-  std::variant<MeasuredKernel, MeasuredCollective, MeasuredStep, MeasuredCost>
+  std::variant<MeasuredKernel, MeasuredCollective, MeasuredStep,
+               MeasuredRequest, MeasuredCost>
       facts;
 
   double error() const { return predicted / measured - 1; }

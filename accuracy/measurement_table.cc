@@ -83,9 +83,11 @@ absl::StatusOr<DType> MeasurementRow::Format(absl::string_view column) const {
   }
   if (name == "fp16") return DType::kFp16;
   if (name == "fp4" || name == "nvfp4") return DType::kFp4;
+  if (name == "int8") return DType::kInt8;
+  if (name == "int4") return DType::kInt4;
   if (name == "fp32") return DType::kFp32;
   if (name == "fp64") return DType::kFp64;
-  return Wrong(column, "bf16, fp16, fp8, fp4, fp32 or fp64");
+  return Wrong(column, "bf16, fp16, fp8, fp4, int8, int4, fp32 or fp64");
 }
 
 absl::Status MeasurementRow::Wrong(absl::string_view column,

@@ -107,6 +107,9 @@ absl::StatusOr<Message> Catalog::Load(absl::string_view kind,
 absl::StatusOr<pb::Chip> Catalog::Chip(absl::string_view name) const {
   return Load<pb::Chip>("chips", name);
 }
+absl::StatusOr<pb::Engine> Catalog::Engine(absl::string_view name) const {
+  return Load<pb::Engine>("engines", name);
+}
 absl::StatusOr<pb::Kernels> Catalog::Kernels(absl::string_view name) const {
   return Load<pb::Kernels>("kernels", name);
 }

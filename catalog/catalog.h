@@ -16,6 +16,7 @@
 #include "proto/chip.pb.h"
 #include "proto/cost.pb.h"
 #include "proto/cost_models.pb.h"
+#include "proto/engine.pb.h"
 #include "proto/kernels.pb.h"
 #include "proto/model.pb.h"
 #include "proto/scenario.pb.h"
@@ -32,8 +33,8 @@ class Catalog {
       : presets_(presets) {}
 
   absl::Span<const EmbeddedPreset> presets() const { return presets_; }
-  // "chips", "kernels", "models", "scenarios", "systems"; of money,
-  // "cost_models", "packages", "packaging", "prices", "processes".
+  // "chips", "engines", "kernels", "models", "scenarios", "studies", "systems";
+  // of money, "cost_models", "packages", "packaging", "prices", "processes".
   std::vector<std::string> Kinds() const;
   // Names of one kind, sorted.
   std::vector<std::string> Names(absl::string_view kind) const;
@@ -44,6 +45,7 @@ class Catalog {
   std::string KindOf(absl::string_view name) const;
 
   absl::StatusOr<pb::Chip> Chip(absl::string_view name) const;
+  absl::StatusOr<pb::Engine> Engine(absl::string_view name) const;
   absl::StatusOr<pb::Kernels> Kernels(absl::string_view name) const;
   absl::StatusOr<pb::Model> Model(absl::string_view name) const;
   absl::StatusOr<pb::Scenario> Scenario(absl::string_view name) const;

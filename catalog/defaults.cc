@@ -1,5 +1,6 @@
 #include "catalog/defaults.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -42,7 +43,20 @@ void FillDegrees(int64_t chips, pb::Parallel* parallel) {
   }
 }
 
-void FillInference(int64_t chips, pb::Inference* inference) {
+void FillInference(int64_t chips, bool experts, pb::Inference* inference) {
+  // Without sequence parallelism experts are split as the rest is.
+  const auto split_experts = [&](pb::Parallel* parallel) {
+    if (experts && !parallel->sequence_parallel()) {
+      FILL(parallel, expert_tensor, std::max(1, parallel->tensor()));
+    }
+  };
+  if (inference->has_disaggregated()) {
+    auto* pools = inference->mutable_disaggregated();
+    split_experts(pools->mutable_prefill_parallel());
+    split_experts(pools->mutable_decode_parallel());
+  } else {
+    split_experts(inference->mutable_parallel());
+  }
   if (!inference->has_disaggregated()) {
     FillDegrees(chips, inference->mutable_parallel());
   } else {
@@ -53,8 +67,8 @@ void FillInference(int64_t chips, pb::Inference* inference) {
   if (inference->has_precision()) {
     FILL(inference, kv_precision, inference->precision());
   }
-  FILL(inference, graph_launch, true);
-  FILL(inference, kv_block, 16);
+  FILL(inference, micro_batches, 1);
+  FILL(inference, overlap_halves, false);
 }
 
 // The most even factorisation of `count` into `dimensions` sides, smallest
@@ -158,7 +172,8 @@ void FillDefaults(pb::Scenario* scenario) {
     FillTrainingDefaults(chips, scenario->mutable_training());
   }
   if (scenario->has_inference()) {
-    FillInference(chips, scenario->mutable_inference());
+    FillInference(chips, scenario->model().has_moe(),
+                  scenario->mutable_inference());
   }
 }
 

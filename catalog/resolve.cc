@@ -21,6 +21,8 @@
 namespace orrery {
 namespace {
 
+constexpr char kDefaultEngine[] = "vllm";
+
 absl::StatusOr<std::vector<Override>> ParseOverrides(
     absl::Span<const std::string> sets) {
   std::vector<Override> overrides;
@@ -109,6 +111,17 @@ absl::Status MergeKernels(const Catalog& catalog, pb::Scenario* scenario) {
   return absl::OkStatus();
 }
 
+// The engine that an inference scenario names, or the default one.
+absl::Status MergeEngine(const Catalog& catalog, pb::Scenario* scenario) {
+  if (!scenario->has_inference()) return absl::OkStatus();
+  pb::Engine* engine = scenario->mutable_inference()->mutable_engine();
+  if (!engine->has_preset() && !engine->has_name() &&
+      catalog.Has("engines", kDefaultEngine)) {
+    engine->set_preset(kDefaultEngine);
+  }
+  return MergePreset(engine, "inference.engine", &Catalog::Engine, catalog);
+}
+
 // Names a preset, which decides what the other fields override.
 bool NamesPreset(const Override& each) {
   return absl::EndsWith(each.path, ".preset") ||
@@ -128,6 +141,8 @@ absl::Status ReplacePart(const Override& preset, pb::Scenario* scenario) {
     scenario->mutable_system()->clear_chip();
   } else if (preset.path == "kernels.preset") {
     scenario->clear_kernels();
+  } else if (preset.path == "inference.engine.preset") {
+    scenario->mutable_inference()->clear_engine();
   }
   return ApplyOverride(preset, scenario);
 }
@@ -201,6 +216,7 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
     merged = MergeSystemPresets(catalog, scenario.mutable_system());
   }
   if (merged.ok()) merged = MergeKernels(catalog, &scenario);
+  if (merged.ok()) merged = MergeEngine(catalog, &scenario);
   if (!merged.ok()) return Annotate(merged, origin);
   for (const Override& each : overrides) {
     if (!NamesPreset(each)) {

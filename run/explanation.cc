@@ -43,6 +43,7 @@ BreakdownSink AddRankTime(const SimulatedRun& run, RankId rank,
       {"shared chip", b.kernels.shared_chip},
       {"bubble", b.bubble},
       {"straggler", b.straggler},
+      {"host", b.host},
   };
   for (const StreamId stream : run.placed.program.streams().ids()) {
     parts.emplace_back(fmt::format("communication: {}, exposed",

@@ -83,6 +83,7 @@ void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
   to.set_optimizer_s(ToSeconds(from.kernels.optimizer));
   to.set_other_s(ToSeconds(from.kernels.slow_chip + from.kernels.shared_chip));
   to.set_straggler_s(ToSeconds(from.straggler));
+  if (from.host > Duration(0)) to.set_host_s(ToSeconds(from.host));
 }
 
 // What of a part is a guess and nobody else vouches for, as its sources say.
@@ -125,6 +126,10 @@ std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
   }
   AddEstimates("kernels " + kernels.name(), scenario.proto.kernels().source(),
                warnings);
+  if (scenario.inference() != nullptr) {
+    AddEstimates("engine " + scenario.inference()->engine().name,
+                 scenario.proto.inference().engine().source(), warnings);
+  }
   AddEstimates("collectives of " + scenario.system.name(),
                scenario.proto.system().collectives().source(), warnings);
   return warnings;
@@ -164,6 +169,7 @@ void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to) {
   to.set_data_s(from.data_s);
   to.set_bubble_s(from.bubble_s);
   to.set_optimizer_s(from.optimizer_s);
+  if (from.host_s > 0) to.set_host_s(from.host_s);
   to.set_peak_bytes(from.peak.value());
 }
 

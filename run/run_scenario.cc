@@ -2,26 +2,45 @@
 
 #include <variant>
 
+#include "analytic/inference/inference_estimate.h"
 #include "base/format.h"
 #include "base/overload.h"
 #include "base/status.h"
+#include "run/inference_run.h"
+#include "run/phase_ground.h"
 #include "run/time_range.h"
 #include "run/training_run.h"
 
 namespace orrery {
 namespace {
 
-absl::Status NoInference(const ResolvedScenario& scenario) {
-  return absl::InvalidArgumentError(fmt::format(
-      "scenario '{}' is inference; this command takes training scenarios so "
-      "far",
-      scenario.proto.name()));
+PassPurpose PhaseOf(const InferencePlan& plan, InferencePart part) {
+  return PassesOf(plan, part)[0].purpose;
+}
+
+absl::StatusOr<SimulatedRun> RunInferencePart(const TrainingGround& on,
+                                              const InferencePlan& plan,
+                                              const RunOptions& options) {
+  ASSIGN_OR_RETURN(InferenceSimulator simulator,
+                   InferenceSimulator::Create(on, plan));
+  return simulator.Run(PassesOf(plan, options.part), options);
+}
+
+absl::StatusOr<SimulatedRun> RunPart(const ResolvedScenario& scenario,
+                                     const PhaseGrounds& grounds,
+                                     const RunOptions& options) {
+  const InferencePlan& plan = *scenario.inference();
+  return RunInferencePart(grounds.of(PhaseOf(plan, options.part)), plan,
+                          options);
 }
 
 }  // namespace
-
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options) {
+  if (scenario.inference() != nullptr) {
+    ASSIGN_OR_RETURN(const PhaseGrounds grounds, PhaseGrounds::Make(scenario));
+    return RunPart(scenario, grounds, options);
+  }
   ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
   return RunScenario(scenario, network, options);
 }
@@ -36,15 +55,21 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                      scenario.kernels, network},
                                     plan, options);
                },
-               [&](const InferencePlan&) -> absl::StatusOr<SimulatedRun> {
-                 return NoInference(scenario);
+               [&](const InferencePlan& plan) -> absl::StatusOr<SimulatedRun> {
+                 // Pools of their own have networks of their own.
+                 if (plan.disaggregated())
+                   return RunScenario(scenario, options);
+                 return RunInferencePart({scenario.model, scenario.system,
+                                          scenario.kernels, network},
+                                         plan, options);
                }},
       scenario.plan);
 }
 
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
                                               DimensionSet waited,
-                                              Others others) {
+                                              Others others,
+                                              InferencePart part) {
   return std::visit(
       Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<StepEstimate> {
                  ASSIGN_OR_RETURN(
@@ -55,8 +80,18 @@ absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
                      plan, {.waited = DimensionSet::All()})));
                  return estimator.Estimate(plan, {.waited = waited});
                },
-               [&](const InferencePlan&) -> absl::StatusOr<StepEstimate> {
-                 return NoInference(scenario);
+               [&](const InferencePlan& plan) -> absl::StatusOr<StepEstimate> {
+                 ASSIGN_OR_RETURN(const PhaseGrounds grounds,
+                                  PhaseGrounds::Make(scenario));
+                 const TrainingGround on = grounds.of(PhaseOf(plan, part));
+                 ASSIGN_OR_RETURN(InferenceEstimator estimator,
+                                  InferenceEstimator::Create(
+                                      on.model, on.system, on.kernels, others));
+                 StepEstimate sum;
+                 for (const InferencePass& pass : PassesOf(plan, part)) {
+                   sum += estimator.Step(plan, pass, {.waited = waited});
+                 }
+                 return sum;
                }},
       scenario.plan);
 }

@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-// The error says so if plans of this kind cannot be simulated, or if a step
-// would leave the range of time (run/time_range.h).
+// A training step, or the part of an inference request that the options name.
+// The error says so if it would leave the range of time (run/time_range.h).
 absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
                                          const RunOptions& options);
 // The same on a network that is built already: that of the scenario's system.
@@ -20,10 +20,11 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
 
 // The closed form; `waited`: dimensions whose communication hides behind
 // nothing; among other groups that do the same, or each group by itself, as a
-// run at fidelity CLOSED_FORM has it.
-absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
-                                              DimensionSet waited = {},
-                                              Others others = Others::kAlike);
+// run at fidelity CLOSED_FORM has it. Of an inference plan, the part.
+absl::StatusOr<StepEstimate> EstimateScenario(
+    const ResolvedScenario& scenario, DimensionSet waited = {},
+    Others others = Others::kAlike,
+    InferencePart part = InferencePart::kDecodeStep);
 
 // What a run of this fidelity knows of other groups.
 inline Others OthersAt(Fidelity fidelity) {

@@ -1,17 +1,42 @@
 #include "run/scenario.h"
 
+#include <absl/algorithm/container.h>
+
 #include <utility>
 
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/chip_like.h"
+#include "topology/traffic/collective_algorithm.h"
 
 namespace orrery {
 
+absl::StatusOr<System> SystemOf(const pb::Scenario& proto,
+                                std::optional<int> nodes) {
+  pb::System system = proto.system();
+  if (nodes) system.set_nodes(*nodes);
+  // The engine's own all-reduce, where the machine's preset knows its cost.
+  pb::CollectiveCalibration* library = system.mutable_collectives();
+  const bool known = absl::c_any_of(library->protocol(), [](const auto& p) {
+    return p.use() == pb::CollectiveCalibration::ONE_SHOT;
+  });
+  if (known && proto.inference().engine().custom_all_reduce()) {
+    // A library that lists none has all of them.
+    if (library->algorithm_size() == 0) {
+      for (int i = 0; i < static_cast<int>(kLastCollectiveAlgorithm); ++i) {
+        library->add_algorithm(
+            std::string(NameOf(static_cast<CollectiveAlgorithm>(i))));
+      }
+    }
+    library->add_algorithm("all_reduce/one_shot");
+  }
+  return System::FromProto(system);
+}
+
 absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   absl::StatusOr<Model> model = Model::FromProto(proto.model());
-  absl::StatusOr<System> system = System::FromProto(proto.system());
+  absl::StatusOr<System> system = SystemOf(proto);
   absl::StatusOr<Kernels> kernels = Kernels::FromProto(proto.kernels());
   Violations violations;
   violations.Add(model.status());

@@ -3,6 +3,7 @@
 // values, and a plan of one kind or another.
 #include <absl/status/statusor.h>
 
+#include <optional>
 #include <variant>
 
 #include "proto/scenario.pb.h"
@@ -25,11 +26,19 @@ struct ResolvedScenario {
   const TrainingPlan* training() const {
     return std::get_if<TrainingPlan>(&plan);
   }
+  const InferencePlan* inference() const {
+    return std::get_if<InferencePlan>(&plan);
+  }
   // Of matrix products.
   DType precision() const {
     return std::visit([](const auto& p) { return p.precision(); }, plan);
   }
 };
+
+// The machine of a resolved message, with so many nodes instead of its own; an
+// engine may add an all-reduce to what its library has.
+absl::StatusOr<System> SystemOf(const pb::Scenario& proto,
+                                std::optional<int> nodes = std::nullopt);
 
 // A resolved message as values. The error lists everything that is wrong.
 absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto);

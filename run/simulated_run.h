@@ -37,7 +37,17 @@
 
 namespace orrery {
 
+// What of an inference request is looked at in detail.
+enum class InferencePart : uint8_t {
+  kDecodeStep,  // in the middle of the output
+  kPrefill,
+  // Prefill and the first decode steps, one after the other; of plans without
+  // separate pools.
+  kRequest,
+};
+
 struct RunOptions {
+  InferencePart part = InferencePart::kDecodeStep;
   Fidelity fidelity = Fidelity::kFluid;
   Arbitration arbitration = Arbitration::kFlowFair;
   // Ranks that do the same are simulated as one, where that changes nothing; or

@@ -114,6 +114,14 @@ CollectiveForm DirectForm(Kind kind, const GroupNetwork& group) {
   return std::move(form).Build();
 }
 
+CollectiveForm OneShotForm(const GroupNetwork& group) {
+  FormBuilder form(group, Algorithm::kOneShot, ProtocolUse::kOneShot);
+  form.BeginWave();
+  form.BeginRound();
+  form.SendToAll(1);
+  return std::move(form).Build();
+}
+
 CollectiveForm RecursiveDoublingForm(const GroupNetwork& group) {
   const Core core(group.ranks());
   FormBuilder form(group, Algorithm::kRecursiveDoubling);
@@ -212,6 +220,9 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
         break;
       }
       return ReductionTreeForm(group);
+    case Algorithm::kOneShot:
+      if (!sums || group.crosses()) break;
+      return OneShotForm(group);
     case Algorithm::kPairwise:
     case Algorithm::kPxn:
     case Algorithm::kBinomial:

@@ -83,7 +83,7 @@ GroupSpan GroupCost::Span(absl::Span<const int> chips) {
 bool GroupCost::LibraryHas(CollectiveAlgorithm algorithm, Kind kind) const {
   const auto& listed = system_.collectives().algorithms;
   const std::string own = fmt::format("{}/{}", NameOf(kind), NameOf(algorithm));
-  return listed.empty() ||
+  return (listed.empty() && algorithm != CollectiveAlgorithm::kOneShot) ||
          std::any_of(listed.begin(), listed.end(), [&](const auto& name) {
            return name == NameOf(algorithm) || name == own;
          });
@@ -96,7 +96,7 @@ std::vector<CollectiveForm> GroupCost::Forms(
       kind == Kind::kPointToPoint ? network : network.Sorted();
   const auto forms = [&](bool listed) {
     std::vector<CollectiveForm> made;
-    for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
+    for (int i = 0; i <= static_cast<int>(kLastCollectiveAlgorithm); ++i) {
       const auto algorithm = static_cast<CollectiveAlgorithm>(i);
       if (listed && !LibraryHas(algorithm, kind)) continue;
       // A library's trees of switches are those between islands; inside one it

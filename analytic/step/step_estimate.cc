@@ -302,6 +302,21 @@ class PlanEstimate {
 
 }  // namespace
 
+StepEstimate& StepEstimate::operator+=(const StepEstimate& other) {
+  compute_s += other.compute_s;
+  tensor_s += other.tensor_s;
+  context_s += other.context_s;
+  expert_s += other.expert_s;
+  pipeline_s += other.pipeline_s;
+  data_s += other.data_s;
+  bubble_s += other.bubble_s;
+  optimizer_s += other.optimizer_s;
+  host_s += other.host_s;
+  peak = std::max(peak, other.peak);
+  recomputed += other.recomputed;
+  return *this;
+}
+
 absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
                                                     const System& system,
                                                     const Kernels& kernels,

@@ -45,12 +45,16 @@ struct StepEstimate {
   double data_s = 0;
   double bubble_s = 0;
   double optimizer_s = 0;
+  // The host of an inference engine, where it is waited for.
+  double host_s = 0;
   Bytes peak;
   Flops recomputed;  // of all ranks
 
+  // Of one after the other.
+  StepEstimate& operator+=(const StepEstimate& other);
   double step_s() const {
     return compute_s + tensor_s + context_s + expert_s + pipeline_s + data_s +
-           bubble_s + optimizer_s;
+           bubble_s + optimizer_s + host_s;
   }
 };
 

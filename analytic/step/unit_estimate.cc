@@ -199,6 +199,29 @@ UnitEstimate& UnitEstimate::operator+=(const UnitEstimate& other) {
   return *this;
 }
 
+ForwardEstimate EstimateForward(const LayerOps& ops, DimensionSet waited,
+                                PriceList& prices, const ExchangeSpans& spans) {
+  UnitPricer pricer(prices, spans, waited, /*chunks=*/1);
+  const PricedSteps priced = pricer.Price(ops.forward);
+  ForwardEstimate estimate;
+  AddSteps(
+      priced, [](const LayerStep&) { return true; }, estimate.sums);
+  for (size_t i = 0; i < ops.forward.size(); ++i) {
+    const Exchange* exchange = ops.forward[i].exchange();
+    if (exchange == nullptr) {
+      estimate.steps.push_back(priced.seconds[i]);
+      estimate.is_call.push_back(false);
+      continue;
+    }
+    // The blocks of a ring are started one by one.
+    for (int block = 0; block < exchange->steps; ++block) {
+      estimate.steps.push_back(priced.exposed[i] / exchange->steps);
+      estimate.is_call.push_back(true);
+    }
+  }
+  return estimate;
+}
+
 UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
                           DimensionSet waited, PriceList& prices,
                           const ExchangeSpans& spans) {

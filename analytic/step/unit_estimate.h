@@ -3,6 +3,7 @@
 // and what it waits for.
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "analytic/collective/group_cost.h"
 #include "analytic/step/price_list.h"
@@ -47,6 +48,16 @@ struct UnitEstimate {
     return input_gradient.total() + weight_gradient.total();
   }
 };
+
+// The forward pass of a unit by itself: its sums, and the seconds of each step
+// in the order of execution, of an exchange what is waited for.
+struct ForwardEstimate {
+  PassEstimate sums;
+  std::vector<double> steps;
+  std::vector<bool> is_call;
+};
+ForwardEstimate EstimateForward(const LayerOps& ops, DimensionSet waited,
+                                PriceList& prices, const ExchangeSpans& spans);
 
 // Exchanges of dimensions that are waited for are exposed in full.
 UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,

@@ -37,6 +37,7 @@ std::vector<Term> Terms(const pb::Report& r) {
           {"data communication", e.data_s(), b.data_exposed_s()},
           {"bubble", e.bubble_s(), b.bubble_s()},
           {"stragglers", 0, b.straggler_s()},
+          {"host", e.host_s(), b.host_s()},
           {"optimizer", e.optimizer_s(), b.optimizer_s()}};
 }
 
@@ -98,9 +99,9 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   }
   Progress progress(arguments);
   options.progress = progress.Listener();
-  ASSIGN_OR_RETURN(
-      const StepEstimate estimate,
-      EstimateScenario(scenario, options.waited, OthersAt(options.fidelity)));
+  ASSIGN_OR_RETURN(const StepEstimate estimate,
+                   EstimateScenario(scenario, options.waited,
+                                    OthersAt(options.fidelity), options.part));
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   pb::Report report = MakeReport(scenario, run, estimate, options, {});
   if (options.progress) {
@@ -128,6 +129,7 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
 
 Command CheckCommand() {
   std::vector<Flag> flags = RunFlags();
+  flags.push_back(PhaseFlag());
   flags.push_back({.name = "serial",
                    .value = "",
                    .help = "nothing overlaps, in both: they should agree"});

@@ -6,9 +6,11 @@
 #include "cli/commands/commands.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
+#include "cli/print/inference_text.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/report_text.h"
+#include "run/inference_report.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
 #include "run/scenario_cost.h"
@@ -38,6 +40,13 @@ std::string EstimateText(const pb::Report& report) {
 
 absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  const auto json = arguments.Get("json");
+  if (scenario.inference() != nullptr) {
+    ASSIGN_OR_RETURN(const pb::Report report, EstimateInference(scenario));
+    if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
+    if (json != "-") RETURN_IF_ERROR(Print(InferenceText(report)).status());
+    return report.memory().fits() ? ExitCode::kDone : ExitCode::kNo;
+  }
   ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
   pb::Report report;
   report.set_scenario(scenario.proto.name());
@@ -45,7 +54,6 @@ absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   FillEstimate(estimate, *report.mutable_estimate());
   AddWarnings(scenario, report);
   FillCost(scenario, nullptr, report);
-  const auto json = arguments.Get("json");
   if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
   if (json != "-") RETURN_IF_ERROR(Print(EstimateText(report)).status());
   return estimate.peak <= MemoryCapacity(scenario.system) ? ExitCode::kDone

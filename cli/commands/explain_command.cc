@@ -42,6 +42,7 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
 
 std::vector<Flag> ExplainFlags() {
   std::vector<Flag> flags = TracedRunFlags();
+  flags.push_back(PhaseFlag());
   flags.push_back({.name = "no-sensitivities",
                    .value = "",
                    .help = "do not simulate better machines"});

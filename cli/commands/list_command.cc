@@ -28,6 +28,10 @@ absl::StatusOr<std::string> Describe(const Catalog& catalog,
     ASSIGN_OR_RETURN(const pb::Chip chip, catalog.Chip(name));
     return chip.description();
   }
+  if (kind == "engines") {
+    ASSIGN_OR_RETURN(const pb::Engine engine, catalog.Engine(name));
+    return engine.description();
+  }
   if (kind == "kernels") {
     ASSIGN_OR_RETURN(const pb::Kernels kernels, catalog.Kernels(name));
     return kernels.description();
@@ -58,7 +62,9 @@ absl::StatusOr<std::string> Describe(const Catalog& catalog,
   }
   if (kind == "cost_models") return "Parameters of a published cost model";
   ASSIGN_OR_RETURN(const pb::Scenario scenario, catalog.Scenario(name));
-  return scenario.description();
+  return fmt::format("{}: {}",
+                     scenario.has_inference() ? "inference" : "training",
+                     scenario.description());
 }
 
 std::string Table(absl::Span<const Entry> entries) {

@@ -13,11 +13,13 @@
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
 #include "cli/flags/trace_request.h"
+#include "cli/print/inference_text.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/report_text.h"
 #include "run/fit_advice.h"
+#include "run/inference_report.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
 
@@ -48,9 +50,46 @@ std::string OverflowText(const pb::Report::Memory& m) {
           static_cast<double>(m.peak_bytes()));
 }
 
+absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
+                                         const ResolvedScenario& scenario,
+                                         const RunOptions& run_options) {
+  ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
+                   ReadTraceRequest(arguments));
+  Progress progress(arguments);
+  InferenceOptions options{.run = run_options,
+                           .every_token = arguments.Has("every-token")};
+  options.run.progress = progress.Listener();
+  const auto begin = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(pb::Report report, ReportInference(scenario, options));
+  const std::chrono::duration<double> wall =
+      std::chrono::steady_clock::now() - begin;
+  report.mutable_engine()->set_wall_s(wall.count());
+  report.mutable_engine()->set_peak_rss_bytes(PeakRss());
+  if (trace) {
+    RunOptions traced = run_options;
+    traced.part = InferencePart::kRequest;
+    RecordForTrace(traced);
+    ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
+    RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
+  }
+  progress.Wipe();
+  const auto json = arguments.Get("json");
+  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
+  if (json != "-") RETURN_IF_ERROR(Print(InferenceText(report)).status());
+  RETURN_IF_ERROR(CheckBounds(report));
+  return report.memory().fits() ? ExitCode::kDone : ExitCode::kNo;
+}
+
 absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
   ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
+  if (scenario.inference() != nullptr) {
+    return SimulateRequest(arguments, scenario, options);
+  }
+  if (arguments.Has("every-token")) {
+    return absl::InvalidArgumentError(
+        "--every-token is for inference scenarios");
+  }
   ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
                    ReadTraceRequest(arguments));
   if (trace) RecordForTrace(options);
@@ -83,6 +122,14 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   return ExitCode::kNo;
 }
 
+std::vector<Flag> SimulateFlags() {
+  std::vector<Flag> flags = TracedRunFlags();
+  flags.push_back({.name = "every-token",
+                   .value = "",
+                   .help = "inference: every decode step by itself"});
+  return flags;
+}
+
 }  // namespace
 
 Command SimulateCommand() {
@@ -92,13 +139,15 @@ Command SimulateCommand() {
           .max_operands = 1,
           .summary = "Simulate one step and say where its time goes.",
           .details =
-              "Lowers one optimizer step to a task graph and replays it over "
-              "the machine's chips\nand links. Exit code 1 if the plan does "
+              "Lowers one optimizer step, or the prefill and decode steps of "
+              "a batch of requests,\nto a task graph and replays it over "
+              "the machine's chips and links. Exit code 1\nif the plan does "
               "not fit into memory.\n\n"
               "  orrery simulate quickstart\n"
               "  orrery simulate llama3_405b_16k --json -\n"
-              "  orrery simulate quickstart --set training.parallel.tensor=8",
-          .flags = TracedRunFlags(),
+              "  orrery simulate quickstart --set training.parallel.tensor=8\n"
+              "  orrery simulate llama2_70b_inference",
+          .flags = SimulateFlags(),
           .run = SimulateScenario};
 }
 

@@ -9,6 +9,7 @@
 #include "accuracy/accuracy_table.h"
 #include "accuracy/collective_suite.h"
 #include "accuracy/cost_suite.h"
+#include "accuracy/inference_suite.h"
 #include "accuracy/kernel_calibration.h"
 #include "accuracy/kernel_suite.h"
 #include "accuracy/training_suite.h"
@@ -38,6 +39,8 @@ absl::StatusOr<AccuracyTable> RunSuite(Suite suite,
       return RunTrainingSuite(file);
     case Suite::kCost:
       return RunCostSuite(file);
+    case Suite::kInference:
+      return RunInferenceSuite(file);
   }
   CHECK(false) << "no such suite";
   return absl::InternalError("");
@@ -141,6 +144,7 @@ Command ValidateCommand() {
               "  orrery validate collectives\n"
               "  orrery validate kernels\n"
               "  orrery validate training --rows\n"
+              "  orrery validate inference\n"
               "  orrery validate cost\n"
               "  orrery validate kernels mine.csv --rows\n"
               "  orrery validate kernels --library hopper_trtllm_2025",

@@ -41,7 +41,7 @@ absl::StatusOr<CommunicationKind> ParseOperation(
 
 absl::StatusOr<CollectiveAlgorithm> ParseAlgorithm(absl::string_view name) {
   std::vector<std::string> known;
-  for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
+  for (int i = 0; i <= static_cast<int>(kLastCollectiveAlgorithm); ++i) {
     const auto algorithm = static_cast<CollectiveAlgorithm>(i);
     known.emplace_back(NameOf(algorithm));
     if (known.back() == Plain(name)) return algorithm;

@@ -7,6 +7,14 @@
 
 namespace orrery {
 
+Flag PhaseFlag() {
+  return {.name = "phase",
+          .value = "decode|prefill",
+          .help =
+              "inference: the decode step in the middle of the output, or "
+              "the prefill"};
+}
+
 Flag ProgressFlag() {
   return {.name = "progress",
           .value = "",
@@ -58,6 +66,23 @@ absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
   }
   options.detail = kernels == "each";
   ASSIGN_OR_RETURN(options.memory, ReadMemoryBudget(arguments));
+  if (!options.detail && scenario.inference() != nullptr) {
+    return absl::InvalidArgumentError(
+        "--kernels merged: the host of an inference engine starts kernels one "
+        "by one; leave it at each");
+  }
+  if (const auto phase = arguments.Get("phase")) {
+    if (scenario.inference() == nullptr) {
+      return absl::InvalidArgumentError(
+          "--phase is for inference scenarios; this one trains");
+    }
+    if (*phase != "prefill" && *phase != "decode") {
+      return absl::InvalidArgumentError(
+          fmt::format("--phase: '{}' is neither prefill nor decode", *phase));
+    }
+    options.part = *phase == "prefill" ? InferencePart::kPrefill
+                                       : InferencePart::kDecodeStep;
+  }
   return options;
 }
 

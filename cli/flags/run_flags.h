@@ -12,6 +12,8 @@ namespace orrery {
 
 // --progress, for commands that may take long.
 Flag ProgressFlag();
+// Which part of an inference request a command looks at.
+Flag PhaseFlag();
 
 // --set, --json, --fidelity, --fold, --kernels, --memory, --progress.
 std::vector<Flag> RunFlags();

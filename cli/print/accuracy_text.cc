@@ -99,6 +99,10 @@ std::vector<Column> GroupColumns(Suite suite) {
     case Suite::kTraining:
       return {{"source", 34, true}, {"rows", 5},  {"mean", 8},
               {"median", 8},        {"worst", 8}, {"bias", 8}};
+    case Suite::kInference:
+      return {{"source", 34, true}, {"rows", 5},   {"refused", 8},
+              {"mean", 8},          {"median", 8}, {"worst", 8},
+              {"bias", 8},          {"", 0, true}};
     case Suite::kCost:
       return {{"model", 26, true}, {"case", 28, true}, {"rows", 5},
               {"skipped", 8},      {"median", 9},      {"worst", 9},
@@ -139,6 +143,15 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
               Percent(e.median),
               Percent(e.worst),
               Signed(e.bias)};
+    case Suite::kInference:
+      return {part.empty() ? subject : fmt::format("  on {}", part),
+              Count(e.rows),
+              Count(group.refused),
+              Percent(e.mean),
+              Percent(e.median),
+              Percent(e.worst),
+              Signed(e.bias),
+              part.empty() ? Verdict(group) : ""};
     case Suite::kCost:
       return {subject,
               part.empty() ? "all" : part,
@@ -173,6 +186,10 @@ std::vector<Column> RowColumns(Suite suite) {
       return {{"row", 8, true}, {"model", 28, true}, {"plan", 44, true},
               {"measured", 9},  {"predicted", 9},    {"error", 8},
               {"GiB", 8},       {"ours", 8}};
+    case Suite::kInference:
+      return {{"row", 8, true},   {"model", 14, true}, {"plan", 52, true},
+              {"what", 12, true}, {"measured", 12},    {"predicted", 12},
+              {"error", 9}};
     case Suite::kCost:
       return {{"row", 6, true},     {"model", 26, true},
               {"inputs", 60, true}, {"quantity", 30, true},
@@ -216,6 +233,15 @@ Cells RowCells(const AccuracyRow& row) {
                              ? fmt::format("{:.2f}", *facts.measured_gib)
                              : "-",
                          fmt::format("{:.2f}", facts.predicted_gib)};
+               },
+               [&](const MeasuredRequest& facts) -> Cells {
+                 return {row.id,
+                         facts.model,
+                         facts.plan,
+                         facts.quantity,
+                         fmt::format("{:.4g} ms", row.measured * 1e3),
+                         fmt::format("{:.4g} ms", row.predicted * 1e3),
+                         Signed(row.error())};
                },
                [&](const MeasuredCost& facts) -> Cells {
                  return {row.id,

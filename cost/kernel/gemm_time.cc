@@ -26,6 +26,7 @@ struct TileCost {
   // Seconds at the cache and at memory, and of merging one part.
   double cache;
   double memory;
+  double widen;  // of the weights, on the vector units
   double merge;
   // No split of this tile takes less than this, merging aside.
   double least;
@@ -35,7 +36,7 @@ TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
   const TileGrid grid = GridOf(g, tile);
   const double step = tile.step_bytes / BytesPerElement(g.operand);
   const auto batch = static_cast<double>(g.batch);
-  TileCost cost;
+  TileCost cost{};
   cost.tiles = grid.rows * grid.columns * batch;
   cost.step_seconds =
       2.0 * tile.rows * tile.columns * step / chip.UnitRate(g.operand);
@@ -44,11 +45,17 @@ TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
   cost.memory_bytes = MemoryReadBytes(g, tile, chip) + MemoryWriteBytes(g);
   cost.cache = cost.cache_bytes / chip.cache_rate;
   cost.memory = cost.memory_bytes / chip.memory_rate;
+  if (g.weight) {
+    // Every row of tiles widens all the weights anew.
+    cost.widen = kWideningFlops * grid.rows * static_cast<double>(g.n) *
+                 static_cast<double>(g.k) * batch / chip.vector_rate;
+  }
   cost.merge = kPartialBytes * static_cast<double>(g.m) *
                static_cast<double>(g.n) * batch / chip.cache_rate;
   const double work =
       cost.tiles * cost.reduction_steps * cost.step_seconds / chip.units;
-  cost.least = chip.launch + std::max({work, cost.cache, cost.memory});
+  cost.least =
+      chip.launch + std::max({work, cost.cache, cost.memory, cost.widen});
   return cost;
 }
 
@@ -78,7 +85,7 @@ KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
       std::ceil(tiles / chip.units) * (steps * cost.step_seconds + ends);
   const double latency = std::ceil(tiles / (chip.units * tile.resident)) *
                          (steps * c.step_cycles * chip.cycle + ends);
-  const double core = std::max({matrix, latency, cost.cache});
+  const double core = std::max({matrix, latency, cost.cache, cost.widen});
   const double fixed = chip.launch + MergeSeconds(cost, split);
   KernelEstimate estimate;
   if (fixed + std::max(core, cost.memory) >= give_up) {
@@ -95,6 +102,8 @@ KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
     estimate.limit = Limit::kMemory;
   } else if (core == matrix) {
     estimate.limit = Limit::kMatrix;
+  } else if (core == cost.widen) {
+    estimate.limit = Limit::kVector;
   } else {
     estimate.limit = core == cost.cache ? Limit::kCache : Limit::kLatency;
   }

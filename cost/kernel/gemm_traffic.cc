@@ -17,7 +17,8 @@ OperandBytes BytesOf(const Gemm& g) {
   const auto n = static_cast<double>(g.n);
   const auto k = static_cast<double>(g.k);
   const double element = BytesPerElement(g.operand);
-  return {m * k * element, k * n * element, m * n * BytesPerElement(g.output)};
+  return {m * k * element, k * n * WeightBytesPerElement(g.operand, g.weight),
+          m * n * BytesPerElement(g.output)};
 }
 
 }  // namespace
@@ -50,7 +51,10 @@ double MemoryReadBytes(const Gemm& g, const MatrixTile& tile,
   const OperandBytes bytes = BytesOf(g);
   const double accumulated = g.accumulate ? bytes.c : 0;
   const auto batch = static_cast<double>(g.batch);
-  if (bytes.a + bytes.b <= chip.cache_size) {
+  // Kernels for narrow weights hold all rows of a small batch and stream the
+  // weights past them, once.
+  const bool streams = g.weight.has_value() && grid.rows <= 1;
+  if (streams || bytes.a + bytes.b <= chip.cache_size) {
     return (bytes.a + bytes.b + accumulated) * batch;
   }
   const double at_once = chip.units * tile.resident;

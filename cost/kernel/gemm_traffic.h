@@ -18,6 +18,12 @@
 
 namespace orrery {
 
+// Per weight that is stored in a narrow format: its bits are taken out, made a
+// float at half the rate of other instructions, and scaled: four slots of an
+// instruction, each counted as a multiply-add (CUDA C++ Programming Guide,
+// throughput of native arithmetic instructions).
+inline constexpr double kWideningFlops = 8;
+
 // Tiles of a product, as real numbers; one of the batch.
 struct TileGrid {
   double rows;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "cost/kernel/gemm_traffic.h"
 
 namespace orrery {
 namespace {
@@ -46,7 +47,9 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
   const double memory_bytes =
       g.weight_gradient
           ? rows.total * (n + k) * element + weights * outputs
-          : (rows.total * k + weights) * element + rows.total * n * outputs;
+          : rows.total * k * element +
+                weights * WeightBytesPerElement(g.operand, g.weight) +
+                rows.total * n * outputs;
   // Tiles of one group read its weights once per row of tiles.
   const double shared = c.multicast;
   const double cache_bytes =
@@ -58,7 +61,11 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
                 rows.total * n * outputs;
   const double cache = cache_bytes / chip.cache_rate;
   const double memory = memory_bytes / chip.memory_rate;
-  const double core = std::max({matrix, latency, cache});
+  const double widen = g.weight ? kWideningFlops * n * k *
+                                      std::max(rows.active, rows.tiles) /
+                                      chip.vector_rate
+                                : 0;
+  const double core = std::max({matrix, latency, cache, widen});
   KernelEstimate estimate;
   estimate.launch = chip.launch + ToSeconds(c.grouped_launch);
   estimate.seconds =
@@ -71,6 +78,8 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
     estimate.limit = Limit::kMemory;
   } else if (core == matrix) {
     estimate.limit = Limit::kMatrix;
+  } else if (core == widen) {
+    estimate.limit = Limit::kVector;
   } else {
     estimate.limit = core == cache ? Limit::kCache : Limit::kLatency;
   }

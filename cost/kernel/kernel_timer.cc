@@ -18,11 +18,12 @@ namespace {
 
 // Every field that tells two shapes apart, for hashing.
 auto Key(const Gemm& g) {
-  return std::tuple(g.m, g.n, g.k, g.batch, g.operand, g.output, g.accumulate);
+  return std::tuple(g.m, g.n, g.k, g.batch, g.operand, g.output, g.accumulate,
+                    g.weight);
 }
 auto Key(const GroupedGemm& g) {
   return std::tuple(g.groups, g.rows, g.hot_rows, g.active, g.n, g.k, g.operand,
-                    g.output, g.accumulate, g.weight_gradient);
+                    g.output, g.accumulate, g.weight_gradient, g.weight);
 }
 auto Key(const FusedAttention& a) {
   return std::tuple(a.batch, a.query_heads, a.kv_heads, a.queries, a.keys,

@@ -23,7 +23,8 @@ MeasuredProducts::MeasuredProducts(const KernelConstants& constants) {
 }
 
 std::optional<double> MeasuredProducts::Seconds(const Gemm& gemm) const {
-  if (gemm.batch != 1 || gemm.accumulate || Bits(gemm.output) != 16) {
+  if (gemm.batch != 1 || gemm.accumulate || gemm.weight ||
+      Bits(gemm.output) != 16) {
     return std::nullopt;
   }
   const auto wanted = std::tuple(gemm.operand, gemm.n, gemm.k);

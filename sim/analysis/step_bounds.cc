@@ -30,6 +30,7 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
         AddTimes(bounds.upper,
                  FromSeconds(ToSeconds(work.total()) *
                              SpinningSlowness(program.roles()[id])));
+    bounds.upper = AddTimes(bounds.upper, work.passes.host);
   }
   IdVector<CallId, Duration> solo;
   IdVector<CallId, int64_t> times(program.calls().size(), 0);

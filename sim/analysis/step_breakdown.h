@@ -30,6 +30,8 @@ struct StepBreakdown {
   KernelParts kernels;
   Duration bubble{};
   Duration straggler{};
+  // It waited for its host.
+  Duration host{};
   // By stream, with the dimension it communicates for; zero for the compute
   // stream.
   struct Exposed {

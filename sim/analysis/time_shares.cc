@@ -47,6 +47,23 @@ std::string ComputeName(const KernelFacts& facts,
       ops[*facts.op].work);
 }
 
+// What memory is read for, where it is weights and cache that a step streams.
+std::string MemoryName(const KernelFacts& facts, WorkPhase phase,
+                       const IdVector<OpId, Op>& ops) {
+  const bool serves =
+      phase == WorkPhase::kDecode || phase == WorkPhase::kPrefill;
+  if (!serves || !facts.op || Index(*facts.op) >= ops.size()) {
+    return "memory-bound";
+  }
+  return std::visit(
+      Overload{
+          [](const Gemm&) { return "memory-bound: weights"; },
+          [](const GroupedGemm&) { return "memory-bound: expert weights"; },
+          [](const FusedAttention&) { return "memory-bound: KV cache"; },
+          [](const Pointwise&) { return "memory-bound: activations"; }},
+      ops[*facts.op].work);
+}
+
 // A task of the path by cause.
 class Causes {
  public:
@@ -82,9 +99,10 @@ Causes KernelCauses(const Program& program, const TaskSpan& span,
   Causes causes;
   causes.Add("optimizer", parts.optimizer);
   causes.Add("launch", parts.launch);
-  causes.Add("memory-bound", parts.memory_bound);
-  causes.Add(ComputeName(role.kernel(role.task(span.task)).facts, ops),
-             parts.arithmetic);
+  const KernelFacts& facts = role.kernel(role.task(span.task)).facts;
+  causes.Add(MemoryName(facts, role.mark(span.task).phase, ops),
+             parts.memory_bound);
+  causes.Add(ComputeName(facts, ops), parts.arithmetic);
   causes.Add("slow chip", parts.slow_chip);
   causes.Add("shared chip", parts.shared_chip);
   return causes;
@@ -133,7 +151,9 @@ std::vector<TimeShare> PathByCause(const Program& program,
   for (const PathStep& step : path) {
     const TaskSpan& span = step.span;
     Causes causes;
-    if (span.kind == SpanKind::kKernel) {
+    if (program.streams()[span.stream].kind == StreamKind::kHost) {
+      causes.Add("host", step.time());
+    } else if (span.kind == SpanKind::kKernel) {
       causes = KernelCauses(program, span, ops);
     } else if (span.kind != SpanKind::kMarker) {
       causes.Add(

@@ -1,15 +1,18 @@
 #include "sim/network/collective_library.h"
 
+#include <absl/algorithm/container.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace orrery {
 namespace {
 
 ProtocolUse UseOf(CommunicationKind kind, CollectiveAlgorithm algorithm) {
   if (ReducesInNetwork(algorithm)) return ProtocolUse::kInSwitch;
+  if (algorithm == CollectiveAlgorithm::kOneShot) return ProtocolUse::kOneShot;
   if (kind == CommunicationKind::kAllToAll ||
       kind == CommunicationKind::kPointToPoint) {
     return ProtocolUse::kPointToPoint;
@@ -27,7 +30,9 @@ bool CollectiveLibrary::Has(CommunicationKind kind,
   const auto has = [&](const std::string& name) {
     return std::find(known.begin(), known.end(), name) != known.end();
   };
-  return known.empty() || has(std::string(NameOf(algorithm))) ||
+  const bool listed_only = algorithm == CollectiveAlgorithm::kOneShot;
+  return (known.empty() && !listed_only) ||
+         has(std::string(NameOf(algorithm))) ||
          has(fmt::format("{}/{}", NameOf(kind), NameOf(algorithm)));
 }
 
@@ -42,7 +47,11 @@ std::vector<CollectiveAlgorithm> CollectiveLibrary::Offered(
     }
     if (Has(kind, algorithm)) offered.push_back(algorithm);
   }
-  if (offered.empty()) offered.assign(applicable.begin(), applicable.end());
+  if (offered.empty()) {
+    absl::c_copy_if(applicable, std::back_inserter(offered), [](auto each) {
+      return each != CollectiveAlgorithm::kOneShot;
+    });
+  }
   return offered;
 }
 

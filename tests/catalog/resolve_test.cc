@@ -233,7 +233,7 @@ TEST(Resolve, AFileIsAScenarioToo) {
                       "nodes: 1 } inference { parallel { tensor: 8 } }"));
   ASSERT_OK_AND_ASSIGN(const pb::Scenario s, Resolve(path));
   EXPECT_EQ(s.inference().parallel().data(), 1);
-  EXPECT_EQ(s.inference().kv_block(), 16);
+  EXPECT_EQ(s.inference().micro_batches(), 1);
   std::remove(path.c_str());
 }
 

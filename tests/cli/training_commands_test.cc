@@ -135,12 +135,15 @@ TEST(TrainingCommands, EstimateNeedsNoEngine) {
                                 HasSubstr("bubble"), HasSubstr("peak memory")));
 }
 
-TEST(TrainingCommands, InferenceIsRefusedInOneLine) {
-  for (const char* command : {"simulate", "estimate", "check"}) {
-    const ProgramResult result = RunOrrery({command, "llama2_70b_inference"});
+// What is for one kind of plan is refused for the other.
+TEST(TrainingCommands, FlagsOfInferenceAreRefused) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"simulate", "quickstart", "--every-token"},
+        {"check", "quickstart", "--phase", "prefill"}}) {
+    const ProgramResult result = RunOrrery(command);
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_THAT(result.out, IsEmpty());
-    EXPECT_THAT(result.err, HasSubstr("is inference"));
+    EXPECT_THAT(result.err, HasSubstr("for inference scenarios"));
   }
 }
 

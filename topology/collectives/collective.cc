@@ -151,6 +151,8 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
         return ReductionTreeSchedule(request);
       case CollectiveAlgorithm::kPxn:
         return PxnSchedule(request);
+      case CollectiveAlgorithm::kOneShot:
+        return OneShotSchedule(request);
     }
     return absl::InternalError("no such algorithm");
   }();
@@ -163,7 +165,7 @@ std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
                                             const GroupLayout& layout,
                                             Detail detail) {
   std::vector<CollectiveAlgorithm> algorithms;
-  for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
+  for (int i = 0; i <= static_cast<int>(kLastCollectiveAlgorithm); ++i) {
     const auto algorithm = static_cast<CollectiveAlgorithm>(i);
     if (Applies(algorithm, {kind, layout, 1, detail}).ok()) {
       algorithms.push_back(algorithm);

@@ -128,6 +128,13 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
     case Algorithm::kPxn:
       if (kind != Kind::kAllToAll) return wrong_kind;
       return NeedsIslands(layout);
+    case Algorithm::kOneShot:
+      if (kind != Kind::kAllReduce) return wrong_kind;
+      if (layout.island_size > 0 && layout.island_size < layout.ranks) {
+        return No("ranks read from each other inside one island only");
+      }
+      return layout.ranks > kMostRanksInPairs ? No("too many pairs")
+                                              : absl::OkStatus();
   }
   return wrong_kind;
 }

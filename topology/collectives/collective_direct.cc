@@ -93,6 +93,22 @@ absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request) {
   return std::move(builder).Build();
 }
 
+absl::StatusOr<Schedule> OneShotSchedule(const ScheduleRequest& request) {
+  RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kOneShot, request));
+  const int32_t p = request.layout.ranks;
+  ScheduleBuilder builder(request.kind, p, 1);
+  builder.schedule().chunk_share = {1.0};
+  builder.BeginPhase();
+  builder.BeginRound();
+  const ChunkRange all = {.begin = 0};
+  for (int32_t rank = 0; rank < p; ++rank) {
+    for (int32_t offset = 1; offset < p; ++offset) {
+      builder.Send(rank, (rank + offset) % p, {&all, 1}, /*reduces=*/true);
+    }
+  }
+  return std::move(builder).Build();
+}
+
 absl::StatusOr<Schedule> PairwiseSchedule(const ScheduleRequest& request) {
   RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kPairwise, request));
   const int32_t p = request.layout.ranks;

@@ -69,7 +69,9 @@ absl::StatusOr<Schedule> ChainSchedule(const ScheduleRequest& request);
 // collective_direct.cc. Every pair at once: all-to-all a + (p-1)/p m b,
 // reduce-scatter and all-gather the same, all-reduce, broadcast and reduce
 // twice that; point-to-point is one message. Pairwise: all-to-all in p-1 steps.
+// One-shot: all-reduce in one step, everything to everyone: a + (p-1) m b.
 absl::StatusOr<Schedule> DirectSchedule(const ScheduleRequest& request);
+absl::StatusOr<Schedule> OneShotSchedule(const ScheduleRequest& request);
 absl::StatusOr<Schedule> PairwiseSchedule(const ScheduleRequest& request);
 
 // collective_torus.cc. All-reduce on a torus. Bucket: 2D rings at once, each

@@ -61,6 +61,19 @@ int Bits(DType dtype) {
   return 0;
 }
 
+double StoredWeightBits(DType dtype) {
+  constexpr double kInt4Scales = (16 + 4) / 128.0;
+  constexpr double kFp4Scales = 8 / 32.0;
+  switch (dtype) {
+    case DType::kInt4:
+      return 4 + kInt4Scales;
+    case DType::kFp4:
+      return 4 + kFp4Scales;
+    default:
+      return Bits(dtype);
+  }
+}
+
 Bytes StorageBytes(DType dtype, int64_t elements) {
   return Bytes((elements * Bits(dtype) + 7) / 8);
 }

@@ -42,6 +42,12 @@ inline double BytesPerElement(DType dtype) { return Bits(dtype) / 8.0; }
 // Of `elements` packed densely, rounded up to whole bytes.
 Bytes StorageBytes(DType dtype, int64_t elements);
 
+// Bits of one weight stored in `dtype`, with its part of the scales that the
+// format comes with: INT4 in groups of 128 with a 16-bit scale and zero (GPTQ,
+// AWQ), FP4 in blocks of 32 with an 8-bit scale (OCP MX). INT8 and FP8 have one
+// per row or larger block, which is next to nothing.
+double StoredWeightBits(DType dtype);
+
 // Requires: `dtype` is not DTYPE_UNSPECIFIED.
 DType FromProto(pb::DType dtype);
 

@@ -21,6 +21,8 @@ std::optional<ProtocolUse> ReadUse(const FieldReader& fields) {
       return ProtocolUse::kRing;
     case pb::CollectiveCalibration::TREE:
       return ProtocolUse::kTree;
+    case pb::CollectiveCalibration::ONE_SHOT:
+      return ProtocolUse::kOneShot;
     case pb::CollectiveCalibration::RING_AND_TREE:
     case pb::CollectiveCalibration::USE_UNSPECIFIED:  // refused by the reader
       break;
@@ -54,7 +56,7 @@ bool IsOperation(std::string_view name) {
 
 std::string AlgorithmNames() {
   std::string names;
-  for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
+  for (int i = 0; i <= static_cast<int>(kLastCollectiveAlgorithm); ++i) {
     if (i > 0) names += ", ";
     names += NameOf(static_cast<CollectiveAlgorithm>(i));
   }
@@ -62,7 +64,7 @@ std::string AlgorithmNames() {
 }
 
 bool IsAlgorithm(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(CollectiveAlgorithm::kPxn); ++i) {
+  for (int i = 0; i <= static_cast<int>(kLastCollectiveAlgorithm); ++i) {
     if (NameOf(static_cast<CollectiveAlgorithm>(i)) == name) return true;
   }
   return false;

@@ -23,8 +23,9 @@ enum class ProtocolUse : uint8_t {
   kTree,
   kInSwitch,
   kPointToPoint,
+  kOneShot,
 };
-inline constexpr int kProtocolUses = 5;
+inline constexpr int kProtocolUses = 6;
 
 // One wire protocol of the library ("Simple", "LL", "LL128") on one tier.
 struct Protocol {

@@ -42,6 +42,8 @@ std::string_view NameOf(CollectiveAlgorithm algorithm) {
       return "sharp";
     case CollectiveAlgorithm::kPxn:
       return "pxn";
+    case CollectiveAlgorithm::kOneShot:
+      return "one_shot";
   }
   return "unknown";
 }

@@ -28,7 +28,12 @@ enum class CollectiveAlgorithm : uint8_t {
   kSwitchMulticast,  // NVLS: the switch reduces and multicasts for owners
   kReductionTree,    // SHARP: the switches reduce up and multicast down
   kPxn,
+  // Every rank sends all it has to every other, and each sums by itself: the
+  // custom all-reduce of inference engines, offered only where it is listed.
+  kOneShot,
 };
+inline constexpr CollectiveAlgorithm kLastCollectiveAlgorithm =
+    CollectiveAlgorithm::kOneShot;
 std::string_view NameOf(CollectiveAlgorithm algorithm);
 // Whether switches do the adding up.
 constexpr bool ReducesInNetwork(CollectiveAlgorithm algorithm) {

@@ -8,12 +8,12 @@
 
 namespace orrery {
 
-Assembler::Assembler(const ParallelLayout& layout, bool fold)
+Assembler::Assembler(const ParallelLayout& layout, bool fold, bool host)
     : layout_(layout),
       fold_(fold),
       placement_(layout),
       classes_(layout, placement_),
-      builder_(RankStreams(layout.stages)) {}
+      builder_(RankStreams(layout.stages, host)) {}
 
 std::vector<RoleKey> Assembler::roles() const {
   std::vector<RoleKey> keys;

@@ -45,8 +45,9 @@ struct RoleKey {
 
 class Assembler {
  public:
-  // The layout must outlive the assembler.
-  Assembler(const ParallelLayout& layout, bool fold);
+  // The layout must outlive the assembler. With `host` every rank has a stream
+  // for its host as well (HostStream).
+  Assembler(const ParallelLayout& layout, bool fold, bool host = false);
   // Roles and placement are referred to.
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;

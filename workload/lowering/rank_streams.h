@@ -30,8 +30,10 @@ constexpr bool IsSend(Channel channel) {
   return channel == Channel::kForwardSend || channel == Channel::kBackwardSend;
 }
 
-// Streams for a layout, in the order of their ids.
-std::vector<Stream> RankStreams(const StageLayout& layout);
+// Streams for a layout, in the order of their ids; with `host`, the last one is
+// the host's.
+std::vector<Stream> RankStreams(const StageLayout& layout, bool host = false);
+StreamId HostStream(const StageLayout& layout);
 
 // The stream on which groups of a family communicate; parameters are gathered
 // on another one than gradients, because they go the other way.

@@ -41,11 +41,13 @@ void AddRotary(LayerBuilder& b) {
   const int64_t heads = a.heads / shape.tensor;
   const int64_t kv_heads = std::max(1, a.kv_heads / shape.tensor);
   b.BeginModule();
+  const bool fused = WritesCache(shape.purpose) && shape.fuse_rotary;
   if (a.qk_norm) {
     const int64_t rows = b.tokens() * (heads + kv_heads);
     b.Norm(rows, a.head_dimension, /*residual=*/false);
     b.Keep("head_norm_input", rows * a.head_dimension, shape.activation);
   }
+  if (fused) return;
   if (b.model().position() == PositionEncoding::kRotary) {
     // Latent attention rotates a part of each head and one key for all.
     const int64_t width = a.is_latent() ? (heads + 1) * a.rope_dimension

@@ -37,6 +37,9 @@ FusedAttention CoreShape(const LayerBuilder& b, int layer,
       .operand = shape.activation,
       .cache = from_cache ? shape.cache : shape.activation,
   };
+  if (shape.ungrouped_decode && !absorbed && Decodes(shape.purpose, group)) {
+    core.kv_heads = core.query_heads;
+  }
   if (absorbed) {
     core.kv_heads = 1;
     core.head_dimension = a.kv_rank + a.rope_dimension;
@@ -208,8 +211,28 @@ void KeepInputs(LayerBuilder& b) {
   }
 }
 
+// Every rank attends to its part of the keys; then the parts are added up,
+// weighted by the sums of their exponentials.
+void AddSplitCache(LayerBuilder& b, FusedAttention core) {
+  const LayerShape& shape = b.shape();
+  const int64_t rows = core.batch * core.queries * core.query_heads;
+  core.keys = (core.keys + shape.cache_split - 1) / shape.cache_split;
+  core.keys = std::max(core.keys, core.queries);
+  core.mask = Mask::kFull;
+  b.Forward(OpName::kAttention, core);
+  b.ForwardExchange(Exchange{
+      .kind = ExchangeKind::kAllReduce,
+      .group = ExchangeGroup::kContext,
+      .bytes = StorageBytes(shape.activation, rows * core.value_dimension) +
+               StorageBytes(DType::kFp32, rows)});
+}
+
 void AddCore(LayerBuilder& b, const FusedAttention& core) {
   const LayerShape& shape = b.shape();
+  if (shape.cache_split > 1) {
+    AddSplitCache(b, core);
+    return;
+  }
   if (shape.attention == AttentionKernel::kUnfused) {
     AddUnfused(b, core);
     return;

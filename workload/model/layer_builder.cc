@@ -123,7 +123,7 @@ Pointwise LayerBuilder::Cast(int64_t elements, DType to, int copies) const {
 // The forward cast also writes the transposed copy that the weight gradient
 // reads, if there will be one.
 void LayerBuilder::CastForward(int64_t elements) {
-  if (!Narrow()) return;
+  if (!Narrow() || shape_.fuse_casts) return;
   Forward(OpName::kQuantize, Cast(elements, shape_.precision, trains_ ? 2 : 1));
 }
 
@@ -134,12 +134,16 @@ void LayerBuilder::CastInputGradient(int64_t elements) {
 }
 
 void LayerBuilder::LinearForward(const LinearShape& l) {
-  CastForward(l.rows * l.inputs);
+  // Engines leave the few weights of the head and of routers as they are.
+  const bool wide =
+      !trains_ && (l.name == OpName::kHead || l.name == OpName::kRouter);
+  if (!wide) CastForward(l.rows * l.inputs);
   Forward(l.name, Gemm{.m = l.rows,
                        .n = l.outputs,
                        .k = l.inputs,
-                       .operand = shape_.precision,
-                       .output = shape_.activation});
+                       .operand = wide ? shape_.activation : shape_.precision,
+                       .output = shape_.activation,
+                       .weight = wide ? std::nullopt : shape_.weight});
   if (l.bias && shape_.fusion == Fusion::kNone) {
     Forward(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 1, 1));
   }

@@ -80,6 +80,14 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
           .group = ExchangeGroup::kTensor,
           .bytes = StorageBytes(shape.activation, logits * shape.tensor)});
     }
+    // The most likely tokens, or a draw from them: one pass over the logits,
+    // one over what is left.
+    Pointwise sample = b.Elementwise(logits * shape.tensor, 1, 0, kLossFlops);
+    sample.kind = Pointwise::Kind::kSoftmax;
+    sample.row = model.vocabulary();
+    sample.launches = 2;
+    b.BeginModule();
+    b.Forward(OpName::kSample, sample);
     return NotCheckpointed(std::move(b).Build());
   }
 

@@ -25,7 +25,8 @@ ExpertLoad LoadOf(const LayerBuilder& b) {
   // With sequence parallelism the ranks of an expert's tensor group bring
   // tokens of their own; without it they all have the same.
   const int gathered = shape.sequence_parallel ? shape.expert_tensor : 1;
-  const int groups = moe.experts / shape.expert;
+  const int held = moe.experts + shape.redundant_experts;
+  const int groups = held / shape.expert;
   const double copies =
       static_cast<double>(tokens) * moe.experts_per_token * gathered;
   const double mean = copies / groups;
@@ -36,9 +37,8 @@ ExpertLoad LoadOf(const LayerBuilder& b) {
   // An expert is idle if none of the group's tokens chose it.
   const double group_tokens =
       static_cast<double>(tokens) * gathered * shape.expert;
-  const double idle =
-      std::pow(1.0 - static_cast<double>(moe.experts_per_token) / moe.experts,
-               group_tokens);
+  const double idle = std::pow(
+      1.0 - static_cast<double>(moe.experts_per_token) / held, group_tokens);
   ExpertLoad load;
   load.sent_rows = tokens * moe.experts_per_token;
   load.rows.groups = groups;
@@ -47,6 +47,7 @@ ExpertLoad LoadOf(const LayerBuilder& b) {
   load.rows.active = groups * (1.0 - idle);
   load.rows.operand = shape.precision;
   load.rows.output = shape.activation;
+  load.rows.weight = shape.weight;
   load.received = std::llround(load.rows.total_rows());
   return load;
 }

@@ -90,6 +90,20 @@ struct LayerShape {
   DType dispatch = DType::kBf16;
   // Keys and values in the cache (inference).
   DType cache = DType::kBf16;
+  // Weights as stored, where that is narrower than `precision` (inference).
+  std::optional<DType> weight = std::nullopt;
+  // What engines fuse besides: rotation and the way to the cache into the
+  // attention kernel; casts to a narrow format into the kernel before.
+  bool fuse_rotary = false;
+  bool fuse_casts = false;
+  // Decode attention reads keys and values once for every query head.
+  bool ungrouped_decode = false;
+  // Ranks over which the cache of decoding sequences is split; all have every
+  // query. Requires: context == 1 (inference).
+  int cache_split = 1;
+  // Copies of experts that get much, beyond one of each; spread like the others
+  // (inference).
+  int redundant_experts = 0;
   KeptFormats kept = {};
   RoutingWeight routing_weight = RoutingWeight::kOnOutput;
   // Rows of this rank's experts over the mean: of all of them together, and of

@@ -37,13 +37,19 @@ double AttentionFlops(const FusedAttention& a, bool count_repeated) {
   return (count_repeated ? 3.0 : 2.0) * scores + 2.0 * values;
 }
 
+double WeightBytes(double elements, DType operand,
+                   const std::optional<DType>& weight) {
+  return elements * WeightBytesPerElement(operand, weight);
+}
+
 double GemmBytes(const Gemm& g) {
   const auto m = static_cast<double>(g.m);
   const auto n = static_cast<double>(g.n);
   const auto k = static_cast<double>(g.k);
   const double output = ElementBytes(m * n, g.output);
   return static_cast<double>(g.batch) *
-         (ElementBytes(m * k + k * n, g.operand) +
+         (ElementBytes(m * k, g.operand) +
+          WeightBytes(k * n, g.operand, g.weight) +
           output * (g.accumulate ? 2 : 1));
 }
 
@@ -55,7 +61,8 @@ double GroupedBytes(const GroupedGemm& g) {
     return ElementBytes(rows * (n + k), g.operand) +
            ElementBytes(g.active * n * k, g.output) * (g.accumulate ? 2 : 1);
   }
-  return ElementBytes(rows * k + g.active * n * k, g.operand) +
+  return ElementBytes(rows * k, g.operand) +
+         WeightBytes(g.active * n * k, g.operand, g.weight) +
          ElementBytes(rows * n, g.output);
 }
 
@@ -80,6 +87,10 @@ double AttentionBytes(const FusedAttention& a) {
 }
 
 }  // namespace
+
+double WeightBytesPerElement(DType operand, std::optional<DType> weight) {
+  return weight ? StoredWeightBits(*weight) / 8 : BytesPerElement(operand);
+}
 
 double AttentionPairs(const FusedAttention& a) {
   const auto queries = static_cast<double>(a.queries);
@@ -196,6 +207,7 @@ std::string_view Name(OpName name) {
                                                 "mlp_down",
                                                 "prediction_projection",
                                                 "head",
+                                                "sample",
                                                 "loss",
                                                 "quantize",
                                                 "accumulate",

@@ -13,6 +13,7 @@
 //
 // Ops are small and trivially copyable: lists of them are flat vectors.
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 
@@ -56,6 +57,7 @@ enum class OpName : uint8_t {
   kMlpDown,
   kPredictionProjection,
   kHead,
+  kSample,
   kLoss,
   kQuantize,
   kAccumulate,
@@ -87,6 +89,9 @@ struct Gemm {
   DType output = DType::kBf16;
   // C is read and added to (gradients summed over micro-batches).
   bool accumulate = false;
+  // B is weights stored in a narrower format than `operand`, with scales, and
+  // widened on the way to the matrix units; unset: as `operand`.
+  std::optional<DType> weight = std::nullopt;
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
@@ -105,6 +110,8 @@ struct GroupedGemm {
   bool accumulate = false;
   // The gradient of the weights: per group [k, rows] x [rows, n].
   bool weight_gradient = false;
+  // As of Gemm.
+  std::optional<DType> weight = std::nullopt;
   double total_rows() const { return rows * (groups - 1) + hot_rows; }
   friend bool operator==(const GroupedGemm&, const GroupedGemm&) = default;
 };
@@ -171,6 +178,10 @@ struct Op {
   Work work;
   friend bool operator==(const Op&, const Op&) = default;
 };
+
+// Bytes per weight as a product reads it: in its stored format with the scales
+// that come along, or in that of the operands.
+double WeightBytesPerElement(DType operand, std::optional<DType> weight);
 
 // Query-key pairs that are computed, over all query heads and sequences.
 double AttentionPairs(const FusedAttention& attention);

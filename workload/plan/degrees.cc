@@ -120,7 +120,7 @@ class DegreeRules {
                                degrees_.context, chunks, tokens, remedy));
   }
 
-  void CheckExperts() const {
+  void CheckExperts(int redundant) const {
     if (!model_.moe()) {
       for (const auto& [name, degree] :
            {std::pair{"expert", degrees_.expert},
@@ -133,7 +133,7 @@ class DegreeRules {
       }
       return;
     }
-    Divides("expert", degrees_.expert, model_.moe()->experts,
+    Divides("expert", degrees_.expert, model_.moe()->experts + redundant,
             "the number of experts");
     Divides("expert_tensor", degrees_.expert_tensor, model_.moe()->expert_width,
             "the width of an expert");
@@ -190,12 +190,13 @@ Degrees ReadDegrees(const pb::Parallel& proto, const FieldReader& fields) {
 }
 
 void CheckDegrees(const Degrees& degrees, const Model& model, int64_t chips,
-                  int64_t tokens, const FieldReader& fields) {
+                  int64_t tokens, const FieldReader& fields,
+                  int redundant_experts) {
   const DegreeRules rules(degrees, model, fields);
   rules.CheckChips(chips);
   rules.CheckTensor(tokens);
   rules.CheckContext(tokens);
-  rules.CheckExperts();
+  rules.CheckExperts(redundant_experts);
 }
 
 }  // namespace orrery

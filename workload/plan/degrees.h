@@ -48,8 +48,10 @@ struct Degrees {
 Degrees ReadDegrees(const pb::Parallel& proto, const FieldReader& fields);
 
 // Adds a violation for each rule that `degrees` breaks on `chips` chips with
-// `model`, in the words of `fields`. `tokens` are those of one sequence.
+// `model`, in the words of `fields`. `tokens` are those of one sequence,
+// `redundant_experts` copies of experts beyond one of each.
 void CheckDegrees(const Degrees& degrees, const Model& model, int64_t chips,
-                  int64_t tokens, const FieldReader& fields);
+                  int64_t tokens, const FieldReader& fields,
+                  int redundant_experts = 0);
 
 }  // namespace orrery

@@ -1,5 +1,7 @@
 #include "workload/plan/inference_plan.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "proto/inference.pb.h"
 #include "topology/machine/field_reader.h"
@@ -11,104 +13,300 @@ namespace {
 constexpr int kLargestBatch = 1 << 24;
 constexpr int kLargestSequence = 1 << 24;
 constexpr int kLargestBlock = 1 << 16;
-
-DType ReadDType(const FieldReader& fields, const char* name) {
-  const auto dtype = fields.Enum<pb::DType>(name);
-  return dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype);
-}
-
-// The layout of one phase on `chips` chips.
-ParallelLayout ReadPhase(const pb::Parallel& proto, const char* path,
-                         const Model& model, int64_t chips, int64_t tokens,
-                         int batch, Violations* violations) {
-  const FieldReader fields(proto, path, violations);
-  const Degrees degrees = ReadDegrees(proto, fields);
-  CheckDegrees(degrees, model, chips, tokens, fields);
-  if (degrees.data > 0 && batch % degrees.data != 0) {
-    fields.Refuse("data", fmt::format("{} replicas must divide the batch of "
-                                      "{}; nearest: {}",
-                                      degrees.data, batch,
-                                      NearestDivisors(batch, degrees.data)));
-  }
-  if (model.layers() % degrees.pipeline != 0) {
-    fields.Refuse(
-        "pipeline",
-        fmt::format("{} must divide the {} layers; nearest: {}",
-                    degrees.pipeline, model.layers(),
-                    NearestDivisors(model.layers(), degrees.pipeline)));
-  }
-  const int pipeline = degrees.pipeline;
-  return {.degrees = degrees,
-          .stages = StageLayout(PipelineSchedule::kOneForwardOneBackward,
-                                pipeline, /*virtual_stages=*/1),
-          .layers_per_stage = std::vector<int>(static_cast<size_t>(pipeline),
-                                               model.layers() / pipeline)};
-}
+constexpr int kMostMicroBatches = 1 << 10;
+constexpr int kMostRedundant = 1 << 12;
 
 }  // namespace
 
-absl::StatusOr<InferencePlan> InferencePlan::FromProto(
-    const pb::Inference& proto, const Model& model, const System& system) {
-  Violations violations;
-  const FieldReader fields(proto, "inference", &violations);
-  InferencePlan plan;
-  plan.batch_ = fields.Count("batch", 1, kLargestBatch);
-  plan.prompt_ = fields.Count("prompt", 1, kLargestSequence);
-  plan.output_ = fields.Count("output", 1, kLargestSequence);
-  if (model.position() == PositionEncoding::kLearned &&
-      int64_t{plan.prompt_} + plan.output_ > model.learned_positions()) {
-    fields.Refuse("output",
-                  fmt::format("prompt {} + output {} is more than the {} "
-                              "learned positions of {}",
-                              plan.prompt_, plan.output_,
-                              model.learned_positions(), model.name()));
+double Speculation::TokensPerStep() const {
+  double tokens = 1;
+  double right = 1;
+  for (int i = 0; i < drafts; ++i) {
+    right *= acceptance;
+    tokens += right;
+  }
+  return tokens;
+}
+
+class InferencePlanReader {
+ public:
+  InferencePlanReader(const pb::Inference& proto, const Model& model,
+                      const System& system)
+      : proto_(proto),
+        model_(model),
+        system_(system),
+        fields_(proto, "inference", &violations_) {}
+
+  absl::StatusOr<InferencePlan> Read() {
+    ReadSizes();
+    ReadPrecision();
+    ReadExperts();
+    ReadPhases();
+    ReadEngine();
+    ReadSteps();
+    ReadSpeculation();
+    RETURN_IF_ERROR(violations_.ToStatus());
+    return std::move(plan_);
   }
 
-  plan.disaggregated_ = proto.has_disaggregated();
-  if (plan.disaggregated_) {
-    const auto& pools = proto.disaggregated();
+ private:
+  DType Format(const char* name) const {
+    const auto dtype = fields_.Enum<pb::DType>(name);
+    return dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype);
+  }
+
+  void ReadSizes() {
+    plan_.batch_ = fields_.Count("batch", 1, kLargestBatch);
+    plan_.prompt_ = fields_.Count("prompt", 1, kLargestSequence);
+    plan_.output_ = fields_.Count("output", 1, kLargestSequence);
+    if (model_.position() == PositionEncoding::kLearned &&
+        plan_.context() > model_.learned_positions()) {
+      fields_.Refuse("output",
+                     fmt::format("prompt {} + output {} is more than the {} "
+                                 "learned positions of {}",
+                                 plan_.prompt_, plan_.output_,
+                                 model_.learned_positions(), model_.name()));
+    }
+  }
+
+  void ReadPrecision() {
+    plan_.precision_ = Format("precision");
+    if (!system_.chip().peak(plan_.precision_)) {
+      fields_.Refuse(
+          "precision",
+          fmt::format("{} has no {} units; weights alone can be stored in it "
+                      "(weight_precision)",
+                      system_.chip().name(), Name(plan_.precision_)));
+    }
+    plan_.kv_precision_ = Format("kv_precision");
+    if (proto_.has_weight_precision()) {
+      const DType weight = Format("weight_precision");
+      if (Bits(weight) > Bits(plan_.precision_)) {
+        fields_.Refuse("weight_precision",
+                       fmt::format("{} is wider than the products' {}; leave "
+                                   "it unset",
+                                   Name(weight), Name(plan_.precision_)));
+      }
+      if (Bits(weight) < Bits(plan_.precision_)) plan_.weight_ = weight;
+    }
+    plan_.dispatch_precision_ = plan_.activation();
+    if (proto_.has_dispatch_precision()) {
+      plan_.dispatch_precision_ = Format("dispatch_precision");
+      if (!model_.moe()) {
+        fields_.Refuse("dispatch_precision",
+                       fmt::format("{} has no experts", model_.name()));
+      }
+    }
+  }
+
+  void ReadExperts() {
+    if (proto_.has_redundant_experts()) {
+      plan_.redundant_experts_ =
+          fields_.Count("redundant_experts", 0, kMostRedundant);
+    }
+    if (proto_.has_expert_imbalance() && model_.moe()) {
+      const double imbalance =
+          fields_.Real("expert_imbalance", 1, model_.moe()->experts);
+      if (imbalance > 1) {
+        if (plan_.redundant_experts_ > 0) {
+          fields_.Refuse("expert_imbalance",
+                         "copies of experts are there to even loads out: set "
+                         "it to 1, or redundant_experts to 0");
+        }
+        routing_ = ExpertRouting::OneHot(model_.moe()->experts, imbalance);
+      }
+    }
+    for (const char* name : {"redundant_experts", "expert_imbalance"}) {
+      if (fields_.Has(name) && !model_.moe()) {
+        fields_.Refuse(name, fmt::format("{} has no experts", model_.name()));
+      }
+    }
+  }
+
+  // The layout of one phase on `chips` chips.
+  ParallelLayout ReadPhase(const pb::Parallel& proto, const char* path,
+                           int64_t chips, int batch) {
+    const FieldReader fields(proto, path, &violations_);
+    const Degrees degrees = ReadDegrees(proto, fields);
+    CheckDegrees(degrees, model_, chips, plan_.prompt_, fields,
+                 plan_.redundant_experts_);
+    if (degrees.data > 0 && batch % degrees.data != 0) {
+      fields.Refuse("data", fmt::format("{} replicas must divide the batch of "
+                                        "{}; nearest: {}",
+                                        degrees.data, batch,
+                                        NearestDivisors(batch, degrees.data)));
+    }
+    if (proto.rank_map_size() > 0) {
+      fields.Refuse("rank_map", "ranks of inference lie in order");
+    }
+    const int pipeline = degrees.pipeline;
+    if (model_.layers() % pipeline != 0) {
+      fields.Refuse("pipeline",
+                    fmt::format("{} must divide the {} layers; nearest: {}",
+                                pipeline, model_.layers(),
+                                NearestDivisors(model_.layers(), pipeline)));
+    }
+    ParallelLayout layout{
+        .degrees = degrees,
+        .stages = StageLayout(PipelineSchedule::kOneForwardOneBackward,
+                              pipeline, /*virtual_stages=*/1),
+        .layers_per_stage = std::vector<int>(static_cast<size_t>(pipeline),
+                                             model_.layers() / pipeline)};
+    layout.routing = routing_;
+    return layout;
+  }
+
+  void ReadPhases() {
+    plan_.disaggregated_ = proto_.has_disaggregated();
+    plan_.prefill_batch_ = plan_.batch_;
+    if (!plan_.disaggregated_) {
+      plan_.prefill_ = ReadPhase(proto_.parallel(), "inference.parallel",
+                                 system_.chips(), plan_.batch_);
+      plan_.decode_ = plan_.prefill_;
+      return;
+    }
+    const auto& pools = proto_.disaggregated();
     const FieldReader pool_fields(pools, "inference.disaggregated",
-                                  &violations);
+                                  &violations_);
     const int prefill = pool_fields.Count("prefill_chips", 1, kLargestBatch);
     const int decode = pool_fields.Count("decode_chips", 1, kLargestBatch);
-    if (int64_t{prefill} + decode != system.chips()) {
+    if (int64_t{prefill} + decode != system_.chips()) {
       pool_fields.Refuse("decode_chips",
                          fmt::format("{} + {} prefill_chips are not the {} "
                                      "chips of the system",
-                                     decode, prefill, system.chips()));
+                                     decode, prefill, system_.chips()));
     }
-    plan.prefill_ = ReadPhase(pools.prefill_parallel(),
-                              "inference.disaggregated.prefill_parallel", model,
-                              prefill, plan.prompt_, plan.batch_, &violations);
-    plan.decode_ = ReadPhase(pools.decode_parallel(),
-                             "inference.disaggregated.decode_parallel", model,
-                             decode, plan.prompt_, plan.batch_, &violations);
-    if (proto.has_parallel()) {
-      fields.Refuse("parallel",
-                    "with separate pools, set the degrees of each pool "
-                    "instead");
+    plan_.prefill_batch_ =
+        pools.has_prefill_batch()
+            ? pool_fields.Count("prefill_batch", 1, kLargestBatch)
+            : std::max(1, pools.prefill_parallel().data());
+    plan_.prefill_ = ReadPhase(pools.prefill_parallel(),
+                               "inference.disaggregated.prefill_parallel",
+                               prefill, plan_.prefill_batch_);
+    plan_.decode_ = ReadPhase(pools.decode_parallel(),
+                              "inference.disaggregated.decode_parallel", decode,
+                              plan_.batch_);
+    if (proto_.has_parallel()) {
+      fields_.Refuse("parallel",
+                     "with separate pools, set the degrees of each pool "
+                     "instead");
     }
-  } else {
-    plan.prefill_ =
-        ReadPhase(proto.parallel(), "inference.parallel", model, system.chips(),
-                  plan.prompt_, plan.batch_, &violations);
-    plan.decode_ = plan.prefill_;
   }
 
-  plan.precision_ = ReadDType(fields, "precision");
-  if (!system.chip().peak(plan.precision_)) {
-    fields.Refuse("precision",
-                  fmt::format("{} has no {} units", system.chip().name(),
-                              Name(plan.precision_)));
+  void ReadSteps() {
+    plan_.prefill_chunk_ =
+        std::min({plan_.prompt_, plan_.engine_.max_step_tokens,
+                  fields_.OptionalCount("prefill_chunk", 1, kLargestSequence)
+                      .value_or(plan_.prompt_)});
+    const int sequences_at_most =
+        plan_.batch_ / std::max(1, plan_.decode_.degrees.data);
+    if (sequences_at_most > plan_.engine_.max_batch) {
+      fields_.Refuse(
+          "batch",
+          fmt::format("{} are {} sequences per replica, but {} runs at most {} "
+                      "together (engine.max_batch)",
+                      plan_.batch_, sequences_at_most, plan_.engine_.name,
+                      plan_.engine_.max_batch));
+    }
+    plan_.micro_batches_ =
+        fields_.OptionalCount("micro_batches", 1, kMostMicroBatches)
+            .value_or(1);
+    plan_.overlap_halves_ = proto_.overlap_halves();
+    for (const ParallelLayout* phase : {&plan_.prefill_, &plan_.decode_}) {
+      const Degrees& degrees = phase->degrees;
+      const int batch =
+          phase == &plan_.prefill_ ? plan_.prefill_batch_ : plan_.batch_;
+      const int sequences = batch / std::max(1, degrees.data);
+      const int parts = plan_.micro_batches_ * (plan_.overlap_halves_ ? 2 : 1);
+      if (sequences % parts != 0) {
+        fields_.Refuse(
+            plan_.overlap_halves_ ? "overlap_halves" : "micro_batches",
+            fmt::format("{} parts must divide the {} sequences of a "
+                        "replica; nearest: {}",
+                        parts, sequences, NearestDivisors(sequences, parts)));
+      }
+    }
+    if (proto_.has_decode_beside()) {
+      plan_.decode_beside_ = fields_.Count("decode_beside", 0, kLargestBatch);
+      if (plan_.decode_beside_ % std::max(1, plan_.prefill_.degrees.data) !=
+          0) {
+        fields_.Refuse("decode_beside", "must be a multiple of the replicas");
+      }
+    }
+    const bool context =
+        plan_.prefill_.degrees.context > 1 || plan_.decode_.degrees.context > 1;
+    if (proto_.has_context_method()) {
+      plan_.context_method_ = static_cast<ContextMethod>(
+          fields_.Enum<pb::Training::ContextMethod>("context_method") - 1);
+      if (!context) {
+        fields_.Refuse("context_method", "no phase has context ranks");
+      }
+    }
+    if (plan_.prefill_.degrees.context > 1 &&
+        (plan_.prefill_chunk_ < plan_.prompt_ || plan_.decode_beside_ > 0)) {
+      fields_.Refuse("prefill_chunk",
+                     "context ranks share whole prompts; leave it unset, and "
+                     "decode_beside at 0");
+    }
   }
-  plan.kv_precision_ = ReadDType(fields, "kv_precision");
-  plan.prefill_chunk_ =
-      fields.OptionalCount("prefill_chunk", 1, kLargestSequence)
-          .value_or(plan.prompt_);
-  plan.graph_launch_ = proto.graph_launch();
-  plan.kv_block_ = fields.Count("kv_block", 1, kLargestBlock);
-  RETURN_IF_ERROR(violations.ToStatus());
-  return plan;
+
+  void ReadEngine() {
+    const auto engine = fields_.Required("engine");
+    if (engine) plan_.engine_ = ReadEngineProfile(*engine);
+    if (plan_.engine_.prefill_dispatch_by_node && model_.moe() &&
+        plan_.prefill_.degrees.expert > system_.chips_per_node() &&
+        plan_.prefill_.degrees.expert % system_.chips_per_node() == 0) {
+      plan_.prefill_.dispatch_method = DispatchMethod::kByIsland;
+    }
+    if (proto_.has_graph_launch()) {
+      plan_.engine_.decode_launch =
+          proto_.graph_launch() ? EngineLaunch::kGraph
+          : plan_.engine_.decode_launch == EngineLaunch::kGraph
+              ? EngineLaunch::kEach
+              : plan_.engine_.decode_launch;
+    }
+    if (const auto block =
+            fields_.OptionalCount("kv_block", 1, kLargestBlock)) {
+      plan_.engine_.kv_block = *block;
+    }
+  }
+
+  void ReadSpeculation() {
+    const auto fields = fields_.Optional("speculation");
+    if (!fields) return;
+    Speculation speculation;
+    speculation.drafts =
+        fields->Count("drafts", 1, static_cast<int>(kMostDecoded) - 1);
+    speculation.acceptance = fields->Share("acceptance");
+    speculation.prediction_module = fields->Flag("prediction_module");
+    if (speculation.prediction_module) {
+      if (model_.mtp_modules() == 0) {
+        fields->Refuse("prediction_module",
+                       fmt::format("{} has none", model_.name()));
+      }
+      if (fields->Has("draft_cost")) {
+        fields->Refuse("draft_cost",
+                       "what the model's own prediction module costs is "
+                       "simulated; leave it unset");
+      }
+    } else {
+      speculation.draft_cost = fields->Real("draft_cost", 0, 1);
+    }
+    plan_.speculation_ = speculation;
+  }
+
+  const pb::Inference& proto_;
+  const Model& model_;
+  const System& system_;
+  Violations violations_;
+  FieldReader fields_;
+  ExpertRouting routing_;
+  InferencePlan plan_;
+};
+
+absl::StatusOr<InferencePlan> InferencePlan::FromProto(
+    const pb::Inference& proto, const Model& model, const System& system) {
+  return InferencePlanReader(proto, model, system).Read();
 }
 
 }  // namespace orrery

@@ -31,7 +31,9 @@
 
 namespace orrery {
 
-enum class StreamKind : uint8_t { kCompute, kCommunication, kCopy };
+// A host stream has kernels that take nothing from the chip: what the host does
+// before the chip can go on.
+enum class StreamKind : uint8_t { kCompute, kCommunication, kCopy, kHost };
 
 struct Stream {
   std::string name;

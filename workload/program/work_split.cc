@@ -17,6 +17,7 @@ WorkSplit& WorkSplit::operator+=(const WorkSplit& other) {
   launch += other.launch;
   flops += other.flops;
   recomputed += other.recomputed;
+  host += other.host;
   return *this;
 }
 

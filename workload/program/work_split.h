@@ -12,6 +12,8 @@ struct WorkSplit {
   Flops flops{};
   // Of these, what repeats the forward pass.
   Flops recomputed{};
+  // Work of the host, beside all that.
+  Duration host{};
   Duration total() const { return compute + memory_bound + launch; }
   void Add(const KernelWork& kernel, bool is_recomputed = false);
   WorkSplit& operator+=(const WorkSplit& other);

@@ -1,0 +1,268 @@
+#include "analytic/inference/inference_estimate.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analytic/step/unit_estimate.h"
+#include "base/status.h"
+#include "workload/plan/inference_memory.h"
+#include "workload/plan/placement.h"
+#include "workload/plan/stage.h"
+
+namespace orrery {
+namespace {
+
+// The clocks of chip and host over the steps of a pass.
+class HostClock {
+ public:
+  HostClock(const EngineProfile& engine, EngineLaunch launch)
+      : launch_(launch),
+        kernel_(ToSeconds(engine.host_launch)),
+        call_(ToSeconds(engine.collective_launch)),
+        calls_wait_(engine.wait_for_collectives),
+        host_(launch == EngineLaunch::kGraph ? ToSeconds(engine.graph_start)
+                                             : 0),
+        chip_(host_) {}
+
+  void Run(const ForwardEstimate& unit) {
+    for (size_t i = 0; i < unit.steps.size(); ++i) {
+      if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
+      chip_ += unit.steps[i];
+    }
+  }
+  // Ends a pass with the host's work between steps.
+  double Finish(double between, bool overlaps) const {
+    return overlaps ? std::max(chip_, host_ + between) : chip_ + between;
+  }
+
+ private:
+  void Start(bool call) {
+    const bool waits =
+        launch_ == EngineLaunch::kWaiting || (call && calls_wait_);
+    if (waits) host_ = std::max(host_, chip_);
+    host_ += call ? call_ : kernel_;
+    chip_ = std::max(chip_, host_);
+  }
+
+  EngineLaunch launch_;
+  double kernel_;
+  double call_;
+  bool calls_wait_;
+  double host_;
+  double chip_;
+};
+
+class PassEstimator {
+ public:
+  PassEstimator(const Model& model, const InferencePlan& plan,
+                const InferencePass& pass, DimensionSet waited,
+                PriceList& prices)
+      : model_(model),
+        plan_(plan),
+        pass_(pass),
+        layout_(plan.layout(pass.purpose)),
+        waited_(waited),
+        prices_(prices),
+        placement_(layout_),
+        shape_(ShapeOf(plan, pass,
+                       layout_.routing.FullestPlace(layout_.degrees.expert))) {
+    spans_ = {.tensor = Span(GroupFamily::kTensor),
+              .context = Span(GroupFamily::kContext),
+              .expert = Span(GroupFamily::kExpert),
+              .expert_tensor = Span(GroupFamily::kExpertTensor),
+              .traffic = TrafficOf(model, layout_)};
+  }
+
+  StepEstimate Estimate() {
+    const std::vector<Stage> stages = CutStages(model_, layout_);
+    const EngineProfile& engine = plan_.engine();
+    const bool decodes = pass_.purpose == PassPurpose::kDecode;
+    const EngineLaunch launch =
+        decodes ? engine.decode_launch : engine.prefill_launch();
+    const int parts = pass_.parts;
+    std::vector<double> times;  // of one part on each stage
+    double latency = 0;
+    PassEstimate busiest;
+    double most = -1;
+    double with_host = 0;  // of all parts on the busiest stage
+    for (const Stage& stage : stages) {
+      const std::vector<const ForwardEstimate*> units = UnitsOf(stage);
+      PassEstimate sums;
+      HostClock one(engine, launch);
+      for (const ForwardEstimate* unit : units) {
+        sums += unit->sums;
+        one.Run(*unit);
+      }
+      const double alone = one.Finish(0, false);
+      times.push_back(alone);
+      latency += alone;
+      if (sums.total() <= most) continue;
+      most = sums.total();
+      busiest = sums;
+      HostClock clock(engine, launch);
+      for (int part = 0; part < parts; ++part) {
+        for (const ForwardEstimate* unit : units) clock.Run(*unit);
+      }
+      with_host = clock.Finish(ToSeconds(engine.Between(pass_.sequences)),
+                               engine.overlap_steps);
+    }
+    return Together(stages.size(), times, latency, busiest, with_host);
+  }
+
+ private:
+  StepEstimate Together(size_t stages, const std::vector<double>& times,
+                        double latency, const PassEstimate& busiest,
+                        double with_host) {
+    const double parts = pass_.parts;
+    StepEstimate out;
+    PassEstimate sums = busiest;
+    out.compute_s = parts * sums.kernels;
+    double communication = parts * sums.communication();
+    double shown = 1;
+    if (plan_.overlap_halves() && waited_ != DimensionSet::All() &&
+        pass_.parts > 1 && communication > 0) {
+      // One half computes while the other communicates: what is longer counts,
+      // and of the other the first layer's.
+      const double other = std::min(out.compute_s, communication);
+      const double first = other / (parts * std::max(1, model_.layers()));
+      shown = (std::max(out.compute_s, communication) + first - out.compute_s) /
+              communication;
+    }
+    out.tensor_s = shown * parts * (sums.exposed[0] + sums.exposed[3]);
+    out.context_s = shown * parts * sums.exposed[1];
+    out.expert_s = shown * parts * sums.exposed[2];
+    communication *= shown;
+    out.host_s = std::max(
+        0.0, with_host - parts * (sums.kernels + sums.communication()));
+    if (stages > 1) {
+      const double slowest = *std::max_element(times.begin(), times.end());
+      const double hop = Hop();
+      const auto hops = static_cast<double>(stages - 1);
+      const double through = latency + hops * hop;
+      // A decode step waits for the slower of a round of all parts and of one
+      // part's way; a prefill fills the pipeline and drains it.
+      const double total = pass_.purpose == PassPurpose::kDecode
+                               ? std::max(through, parts * slowest)
+                               : through + (parts - 1) * slowest;
+      out.pipeline_s = hops * hop;
+      out.bubble_s = std::max(0.0, total - parts * slowest - out.pipeline_s);
+    }
+    return out;
+  }
+
+  GroupSpan Span(GroupFamily family) {
+    return prices_.Span(placement_.Members(family, 0));
+  }
+
+  double Hop() {
+    const int chips[] = {0, placement_.PeerOf(0, 1)};
+    return prices_.Call(CommunicationKind::kPointToPoint,
+                        BoundaryBytes(model_, shape_), prices_.Span(chips));
+  }
+
+  const ForwardEstimate* Add(const LayerOps& ops) {
+    made_.push_back(std::make_unique<ForwardEstimate>(
+        EstimateForward(ops, waited_, prices_, spans_)));
+    return made_.back().get();
+  }
+
+  const ForwardEstimate* Layer(int layer) {
+    const bool moe = model_.IsMoe(layer);
+    const std::optional<int> window = model_.Window(layer);
+    for (const Kind& kind : kinds_) {
+      if (kind.moe == moe && kind.window == window) return kind.unit;
+    }
+    kinds_.push_back({moe, window, Add(BuildLayer(model_, layer, shape_))});
+    return kinds_.back().unit;
+  }
+
+  std::vector<const ForwardEstimate*> UnitsOf(const Stage& stage) {
+    std::vector<const ForwardEstimate*> units;
+    if (stage.embedding) units.push_back(Add(BuildEmbedding(model_, shape_)));
+    for (int i = 0; i < stage.layers; ++i) {
+      units.push_back(Layer(stage.first_layer + i));
+    }
+    if (!stage.head) return units;
+    units.push_back(Add(BuildHead(model_, shape_)));
+    const auto& guess = plan_.speculation();
+    if (!guess || !guess->prediction_module ||
+        pass_.purpose != PassPurpose::kDecode) {
+      return units;
+    }
+    const LayerShape draft = DraftShapeOf(
+        plan_, pass_, layout_.routing.FullestPlace(layout_.degrees.expert));
+    const ForwardEstimate* input = Add(BuildPredictionInput(model_, draft));
+    const ForwardEstimate* block =
+        Add(BuildLayer(model_, model_.layers(), draft));
+    const ForwardEstimate* head = Add(BuildHead(model_, draft));
+    for (int i = 0; i < guess->drafts; ++i) {
+      units.insert(units.end(), {input, block, head});
+    }
+    return units;
+  }
+
+  struct Kind {
+    bool moe;
+    std::optional<int> window;
+    const ForwardEstimate* unit;
+  };
+
+  const Model& model_;
+  const InferencePlan& plan_;
+  const InferencePass& pass_;
+  const ParallelLayout& layout_;
+  DimensionSet waited_;
+  PriceList& prices_;
+  Placement placement_;
+  LayerShape shape_;
+  ExchangeSpans spans_;
+  std::vector<std::unique_ptr<ForwardEstimate>> made_;
+  std::vector<Kind> kinds_;
+};
+
+}  // namespace
+
+absl::StatusOr<InferenceEstimator> InferenceEstimator::Create(
+    const Model& model, const System& system, const Kernels& kernels,
+    Others others) {
+  ASSIGN_OR_RETURN(PriceList prices,
+                   PriceList::Create(system, kernels, others));
+  return InferenceEstimator(model, kernels.reserved_memory(),
+                            std::move(prices));
+}
+
+StepEstimate InferenceEstimator::Step(const InferencePlan& plan,
+                                      const InferencePass& pass,
+                                      const EstimateOptions& options) {
+  StepEstimate estimate =
+      PassEstimator(*model_, plan, pass, options.waited, prices_).Estimate();
+  estimate.peak = MemoryOf(*model_, plan, reserved_).total();
+  return estimate;
+}
+
+RequestEstimate InferenceEstimator::Request(const InferencePlan& plan,
+                                            const EstimateOptions& options) {
+  RequestEstimate request;
+  request.prefill_s = ToSeconds(plan.engine().request_overhead);
+  for (const InferencePass& pass : PrefillPasses(plan)) {
+    request.prefill_s += Step(plan, pass, options).step_s();
+  }
+  const int64_t steps = DecodeSteps(plan);
+  if (steps == 0) return request;
+  const auto at = [&](int64_t step) {
+    return Step(plan, DecodePass(plan, CachedInStep(plan, step)), options)
+        .step_s();
+  };
+  // Simpson's rule: a step grows nearly linearly with what is cached.
+  request.step_s = (at(0) + 4 * at((steps - 1) / 2) + at(steps - 1)) / 6;
+  if (plan.speculation()) {
+    request.step_s *=
+        1 + plan.speculation()->drafts * plan.speculation()->draft_cost;
+  }
+  request.decode_s = request.step_s * static_cast<double>(steps);
+  return request;
+}
+
+}  // namespace orrery

@@ -1,0 +1,195 @@
+#include "run/inference_report.h"
+
+#include <utility>
+
+#include "analytic/inference/inference_estimate.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "run/kv_transfer.h"
+#include "run/phase_ground.h"
+#include "run/run_scenario.h"
+#include "workload/plan/inference_memory.h"
+
+namespace orrery {
+namespace {
+
+absl::StatusOr<RequestEstimate> EstimateRequest(
+    const ResolvedScenario& scenario, const PhaseGrounds& grounds) {
+  const InferencePlan& plan = *scenario.inference();
+  const auto on = [&](PassPurpose phase) {
+    const TrainingGround ground = grounds.of(phase);
+    return InferenceEstimator::Create(ground.model, ground.system,
+                                      ground.kernels);
+  };
+  ASSIGN_OR_RETURN(InferenceEstimator decode, on(PassPurpose::kDecode));
+  RequestEstimate request = decode.Request(plan);
+  if (plan.disaggregated()) {
+    ASSIGN_OR_RETURN(InferenceEstimator prefill, on(PassPurpose::kPrefill));
+    request.prefill_s = ToSeconds(plan.engine().request_overhead);
+    for (const InferencePass& pass : PrefillPasses(plan)) {
+      request.prefill_s += prefill.Step(plan, pass).step_s();
+    }
+  }
+  return request;
+}
+
+void FillEstimates(const InferencePlan& plan, const RequestEstimate& request,
+                   double transfer_s, pb::Report::InferenceResult& to) {
+  to.set_estimated_prefill_s(request.prefill_s);
+  to.set_estimated_end_to_end_s(request.end_to_end_s() + transfer_s);
+  if (plan.output() > 1) {
+    to.set_estimated_time_per_output_token_s(request.decode_s /
+                                             (plan.output() - 1));
+  }
+}
+
+// Both pools busy all the time.
+void FillPools(const InferencePlan& plan, const KvTransfer& transfer,
+               double prefill_s, double decode_s, pb::Report::Pools& pools) {
+  const double prompts = plan.prefill_batch() / prefill_s;
+  pools.set_prefill_requests_per_s(prompts);
+  pools.set_transfer_bytes(transfer.bytes.value());
+  pools.set_transfer_s(ToSeconds(transfer.time));
+  pools.set_exposed_transfer_s(ToSeconds(transfer.exposed));
+  if (decode_s <= 0) return;
+  const double decoded = plan.batch() / decode_s;
+  pools.set_decode_requests_per_s(decoded);
+  pools.set_limiting(prompts < decoded ? "prefill" : "decode");
+  const auto chips = [](const ParallelLayout& layout) {
+    return static_cast<double>(layout.degrees.ranks());
+  };
+  pools.set_balanced_ratio((decoded / chips(plan.decode())) /
+                           (prompts / chips(plan.prefill())));
+}
+
+}  // namespace
+
+void FillInferenceRates(const InferencePlan& plan, pb::Report& report) {
+  pb::Report::InferenceResult& r = *report.mutable_inference();
+  const double batch = plan.batch();
+  const double chips = static_cast<double>(
+      plan.decode().degrees.ranks() +
+      (plan.disaggregated() ? plan.prefill().degrees.ranks() : 0));
+  r.set_output_tokens_per_s(batch * plan.output() / r.end_to_end_s());
+  r.set_prefill_tokens_per_s(static_cast<double>(plan.prefill_batch()) *
+                             plan.prompt() / r.prefill_s());
+  report.set_tokens_per_s(r.output_tokens_per_s());
+  report.set_tokens_per_s_per_chip(r.output_tokens_per_s() / chips);
+  if (r.time_per_output_token_s() <= 0) return;
+  r.set_tokens_per_s_per_user(1 / r.time_per_output_token_s());
+  r.set_decode_tokens_per_s(batch / r.time_per_output_token_s());
+  r.set_decode_tokens_per_s_per_chip(
+      r.decode_tokens_per_s() /
+      static_cast<double>(plan.decode().degrees.ranks()));
+}
+
+void FillInferenceMemory(const ResolvedScenario& scenario, pb::Report& report) {
+  const InferencePlan& plan = *scenario.inference();
+  const Bytes device = MemoryCapacity(scenario.system);
+  const Bytes reserved = scenario.kernels.reserved_memory();
+  const InferenceMemory held = MemoryOf(scenario.model, plan, reserved);
+  const CacheCapacity capacity =
+      CapacityOf(scenario.model, plan, device, reserved);
+  pb::Report::Memory& memory = *report.mutable_memory();
+  memory.Clear();
+  memory.set_peak_bytes(held.total().value());
+  memory.set_capacity_bytes(device.value());
+  memory.set_fits(capacity.fits);
+  memory.set_weights_bytes(held.weights.value());
+  memory.set_activations_bytes(held.activations.value());
+  memory.set_kv_cache_bytes(held.cache.value());
+  memory.set_buffers_bytes(held.buffers.value());
+  if (plan.disaggregated()) {
+    for (const InferenceMemory& stage :
+         MemoryByStage(scenario.model, plan, PassPurpose::kPrefill, reserved)) {
+      if (stage.total() <= device) continue;
+      memory.set_fits(false);
+      report.add_warnings(
+          fmt::format("a chip of the prefill pool needs {:.1f} GiB of {:.1f}",
+                      static_cast<double>(stage.total().value()) / (1 << 30),
+                      static_cast<double>(device.value()) / (1 << 30)));
+      break;
+    }
+  }
+  pb::Report::InferenceResult& result = *report.mutable_inference();
+  result.set_largest_batch(capacity.largest_batch);
+  result.set_longest_context(capacity.longest_context);
+}
+
+absl::StatusOr<pb::Report> ReportInference(const ResolvedScenario& scenario,
+                                           const InferenceOptions& options) {
+  const InferencePlan& plan = *scenario.inference();
+  ASSIGN_OR_RETURN(const PhaseGrounds grounds, PhaseGrounds::Make(scenario));
+  ASSIGN_OR_RETURN(
+      const InferenceRun run,
+      RunInference(grounds.of(PassPurpose::kPrefill),
+                   grounds.of(PassPurpose::kDecode), plan, options));
+  ASSIGN_OR_RETURN(const StepEstimate step, EstimateScenario(scenario));
+  ASSIGN_OR_RETURN(const RequestEstimate request,
+                   EstimateRequest(scenario, grounds));
+  pb::Report report =
+      MakeReport(scenario, run.step, step, options.run, /*cost=*/{});
+  pb::Report::InferenceResult& result = *report.mutable_inference();
+  Duration arrives = run.time_to_first_token;
+  double transfer_s = 0;
+  if (plan.disaggregated()) {
+    ASSIGN_OR_RETURN(const KvTransfer transfer,
+                     TransferCache(scenario, run.prefill));
+    arrives += transfer.exposed;
+    transfer_s = ToSeconds(transfer.exposed);
+    FillPools(plan, transfer, ToSeconds(run.prefill), ToSeconds(run.decode),
+              *result.mutable_pools());
+  }
+  result.set_prefill_s(ToSeconds(run.prefill));
+  result.set_time_to_first_token_s(ToSeconds(arrives));
+  result.set_end_to_end_s(ToSeconds(arrives + run.decode));
+  result.set_decode_steps(static_cast<int32_t>(run.decode_steps));
+  result.set_simulated_steps(run.simulated_steps);
+  result.set_integration_error(run.integration_error);
+  if (run.decode_steps > 0) {
+    result.set_time_per_output_token_s(ToSeconds(run.time_per_output_token));
+    result.set_first_step_s(ToSeconds(run.first_step));
+    result.set_last_step_s(ToSeconds(run.last_step));
+  }
+  if (plan.speculation()) {
+    result.set_tokens_per_step(plan.speculation()->TokensPerStep());
+  }
+  FillEstimates(plan, request, transfer_s, result);
+  FillInferenceMemory(scenario, report);
+  FillInferenceRates(plan, report);
+  return report;
+}
+
+absl::StatusOr<pb::Report> EstimateInference(const ResolvedScenario& scenario) {
+  const InferencePlan& plan = *scenario.inference();
+  ASSIGN_OR_RETURN(const PhaseGrounds grounds, PhaseGrounds::Make(scenario));
+  ASSIGN_OR_RETURN(const StepEstimate step, EstimateScenario(scenario));
+  ASSIGN_OR_RETURN(const RequestEstimate request,
+                   EstimateRequest(scenario, grounds));
+  pb::Report report;
+  report.set_scenario(scenario.proto.name());
+  report.set_step_time_s(step.step_s());
+  FillEstimate(step, *report.mutable_estimate());
+  pb::Report::InferenceResult& result = *report.mutable_inference();
+  double transfer_s = 0;
+  if (plan.disaggregated()) {
+    const Duration prefill = FromSeconds(request.prefill_s);
+    ASSIGN_OR_RETURN(const KvTransfer transfer,
+                     TransferCache(scenario, prefill));
+    transfer_s = ToSeconds(transfer.exposed);
+    FillPools(plan, transfer, request.prefill_s, request.decode_s,
+              *result.mutable_pools());
+  }
+  result.set_prefill_s(request.prefill_s);
+  result.set_time_to_first_token_s(request.prefill_s + transfer_s);
+  result.set_end_to_end_s(request.end_to_end_s() + transfer_s);
+  if (plan.output() > 1) {
+    result.set_time_per_output_token_s(request.decode_s / (plan.output() - 1));
+  }
+  FillInferenceMemory(scenario, report);
+  FillInferenceRates(plan, report);
+  AddWarnings(scenario, report);
+  return report;
+}
+
+}  // namespace orrery

@@ -1,0 +1,152 @@
+#include "run/inference_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "cost/kernel/kernel_work.h"
+#include "run/step_integral.h"
+#include "workload/lowering/inference/lower_inference.h"
+
+namespace orrery {
+namespace {
+
+// Of the time of decoding, that leaving out steps may change.
+constexpr double kPrecision = 1e-3;
+// Decode steps that a timeline shows after the prefill.
+constexpr int64_t kShownSteps = 4;
+
+}  // namespace
+
+absl::StatusOr<InferenceSimulator> InferenceSimulator::Create(
+    const TrainingGround& on, const InferencePlan& plan) {
+  ASSIGN_OR_RETURN(KernelTimer timer,
+                   KernelTimer::Create(on.system.chip(), on.kernels));
+  return InferenceSimulator(on, plan, std::move(timer));
+}
+
+absl::StatusOr<SimulatedRun> InferenceSimulator::Run(
+    absl::Span<const InferencePass> passes, const RunOptions& options) {
+  const Chip& chip = on_.system.chip();
+  const auto timed = [&](const Op& op) {
+    KernelWork work = ToKernelWork(op, ops_->Time(op), chip, on_.kernels);
+    work.facts.op = ops_->Id(op);
+    return work;
+  };
+  // Every kernel is a task: the host starts them one by one.
+  LowerInferenceOptions lowering{
+      .pass = {.merge = false, .waited = options.waited},
+      .reserved = on_.kernels.reserved_memory()};
+  if (options.chip_sharing) {
+    lowering.pass.exchange_share = {
+        .compute = on_.system.collectives().compute_share,
+        .memory = on_.system.collectives().memory_share};
+  }
+  const auto lower = [&](bool fold) {
+    lowering.fold = fold;
+    return LowerInference(on_.model, *plan_, passes, timed, lowering);
+  };
+  ASSIGN_OR_RETURN(SimulatedRun run,
+                   RunLowered(plan_->layout(passes[0].purpose), on_.system,
+                              on_.network, lower, options));
+  run.ops = ops_->ops();
+  return run;
+}
+
+absl::StatusOr<Duration> InferenceSimulator::StepTime(
+    const InferencePass& pass, const RunOptions& options) {
+  const auto time = [&](const std::vector<InferencePass>& passes)
+      -> absl::StatusOr<Duration> {
+    ASSIGN_OR_RETURN(const SimulatedRun run, Run(passes, options));
+    return run.result.end - Time{};
+  };
+  if (plan_->layout(pass.purpose).degrees.pipeline == 1 ||
+      pass.purpose != PassPurpose::kDecode) {
+    return time({pass});
+  }
+  InferencePass one = pass;
+  one.sequences /= one.parts;
+  one.parts = 1;
+  InferencePass twice = pass;
+  twice.parts *= 2;
+  ASSIGN_OR_RETURN(const Duration way, time({one}));
+  ASSIGN_OR_RETURN(const Duration round, time({pass}));
+  ASSIGN_OR_RETURN(const Duration rounds, time({twice}));
+  return std::max(way, rounds - round);
+}
+
+std::vector<InferencePass> PassesOf(const InferencePlan& plan,
+                                    InferencePart part) {
+  const int64_t steps = DecodeSteps(plan);
+  if (part == InferencePart::kDecodeStep && steps > 0) {
+    return {DecodePass(plan, CachedInStep(plan, (steps - 1) / 2))};
+  }
+  std::vector<InferencePass> passes = PrefillPasses(plan);
+  if (part == InferencePart::kRequest && !plan.disaggregated()) {
+    for (int64_t i = 0; i < std::min(steps, kShownSteps); ++i) {
+      passes.push_back(DecodePass(plan, CachedInStep(plan, i)));
+    }
+  }
+  return passes;
+}
+
+absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
+                                          const TrainingGround& decode,
+                                          const InferencePlan& plan,
+                                          const InferenceOptions& options) {
+  const RunOptions& how = options.run;
+  ASSIGN_OR_RETURN(InferenceSimulator prompts,
+                   InferenceSimulator::Create(prefill, plan));
+  ASSIGN_OR_RETURN(InferenceSimulator steps,
+                   InferenceSimulator::Create(decode, plan));
+  Duration prefill_time = plan.engine().request_overhead;
+  for (const InferencePass& pass : PrefillPasses(plan)) {
+    ASSIGN_OR_RETURN(const Duration time, prompts.StepTime(pass, how));
+    prefill_time += time;
+  }
+  const int64_t count = DecodeSteps(plan);
+  // The middle step first, with everything that is asked of it.
+  ASSIGN_OR_RETURN(SimulatedRun middle,
+                   (count > 0 ? steps : prompts)
+                       .Run(PassesOf(plan, InferencePart::kDecodeStep), how));
+  InferenceRun run{.step = std::move(middle)};
+  run.prefill = prefill_time;
+  run.time_to_first_token = prefill_time;
+  run.decode_steps = count;
+  if (count == 0) {
+    run.end_to_end = prefill_time;
+    return run;
+  }
+  RunOptions quiet = how;
+  quiet.record = false;
+  quiet.progress = {};
+  const double drafts = plan.speculation() ? plan.speculation()->drafts *
+                                                 plan.speculation()->draft_cost
+                                           : 0;
+  int64_t done = 0;
+  const auto at = [&](int64_t step) -> absl::StatusOr<double> {
+    if (how.progress) {
+      how.progress("simulating decode steps",
+                   std::min(1.0, static_cast<double>(done++) /
+                                     static_cast<double>(count)));
+    }
+    ASSIGN_OR_RETURN(
+        const Duration time,
+        steps.StepTime(DecodePass(plan, CachedInStep(plan, step)), quiet));
+    return ToSeconds(time) * (1 + drafts);
+  };
+  ASSIGN_OR_RETURN(const StepIntegral sum,
+                   options.every_token ? SumEveryStep(count, at)
+                                       : SumOverSteps(count, kPrecision, at));
+  run.decode = FromSeconds(sum.sum);
+  run.time_per_output_token =
+      FromSeconds(sum.sum / static_cast<double>(plan.output() - 1));
+  run.end_to_end = run.prefill + run.decode;
+  run.first_step = FromSeconds(sum.first);
+  run.last_step = FromSeconds(sum.last);
+  run.simulated_steps = sum.evaluations;
+  run.integration_error = sum.error / sum.sum;
+  return run;
+}
+
+}  // namespace orrery

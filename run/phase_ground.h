@@ -1,0 +1,50 @@
+#pragma once
+// PhaseGrounds: where the phases of an inference plan run: machine, network and
+// kernels of each.
+//
+//   ASSIGN_OR_RETURN(const PhaseGrounds grounds, PhaseGrounds::Make(scenario));
+//   RunInference(grounds.of(PassPurpose::kPrefill),
+//                grounds.of(PassPurpose::kDecode), plan, {});
+//
+// One machine for both, or with separate pools the nodes of each: pools do not
+// meet on the network but for the cache that moves from one to the other
+// (kv_transfer.h).
+#include <absl/status/statusor.h>
+
+#include <memory>
+
+#include "run/scenario.h"
+#include "run/training_run.h"
+#include "sim/network/network.h"
+#include "workload/model/pass_purpose.h"
+
+namespace orrery {
+
+class PhaseGrounds {
+ public:
+  // The scenario must outlive what is made.
+  static absl::StatusOr<PhaseGrounds> Make(const ResolvedScenario& scenario);
+
+  TrainingGround of(PassPurpose phase) const {
+    const Place& place =
+        phase == PassPurpose::kDecode && decode_ ? *decode_ : *prefill_;
+    return {scenario_->model, place.system, scenario_->kernels, place.network};
+  }
+
+ private:
+  struct Place {
+    System system;
+    Network network;
+  };
+  static absl::StatusOr<std::unique_ptr<Place>> MakePlace(
+      const ResolvedScenario& scenario, int64_t chips);
+
+  explicit PhaseGrounds(const ResolvedScenario& scenario)
+      : scenario_(&scenario) {}
+
+  const ResolvedScenario* scenario_;
+  std::unique_ptr<Place> prefill_;
+  std::unique_ptr<Place> decode_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,35 @@
+#pragma once
+// The sum of a growing function over many whole numbers, from few of its
+// values.
+//
+//   ASSIGN_OR_RETURN(const StepIntegral sum,
+//                    SumOverSteps(1999, kPrecision, time_of_step));
+//
+// Between two values a line stands for the function. A function that grows lies
+// between them too, however it jumps: over n steps the line is off by at most
+// (n - 1) / 2 times what it grew. Intervals are halved until that is within
+// `precision` of their sum; `error` adds up what is left of it.
+#include <absl/functional/function_ref.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+
+namespace orrery {
+
+struct StepIntegral {
+  double sum = 0;
+  double error = 0;  // same unit
+  int evaluations = 0;
+  double first = 0;
+  double last = 0;
+};
+
+// Requires: steps > 0.
+absl::StatusOr<StepIntegral> SumOverSteps(
+    int64_t steps, double precision,
+    absl::FunctionRef<absl::StatusOr<double>(int64_t)> at);
+// Every value.
+absl::StatusOr<StepIntegral> SumEveryStep(
+    int64_t steps, absl::FunctionRef<absl::StatusOr<double>(int64_t)> at);
+
+}  // namespace orrery

@@ -1,0 +1,127 @@
+#include "workload/plan/inference_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run/report.h"
+#include "tests/run/inference_scenario.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using Sets = std::vector<std::string>;
+
+ResolvedScenario Scenario(const Sets& sets) {
+  absl::StatusOr<ResolvedScenario> scenario =
+      ScenarioWith("llama3_70b_fp8_serving", sets);
+  EXPECT_THAT(scenario, IsOk());
+  return *std::move(scenario);
+}
+
+Bytes CacheOfOne(const ResolvedScenario& s, int64_t tokens) {
+  const InferencePlan& plan = *s.inference();
+  const std::vector<Stage> stages = CutStages(s.model, plan.decode());
+  return StageCache(s.model, plan, plan.decode(), stages[0], tokens);
+}
+
+// 8 key-value heads of 128, keys and values, 80 layers: 2 x 8 x 128 = 2048
+// elements per layer. Over 8 ranks a head each: 256 x 80 = 20 480 B in FP8.
+TEST(InferenceMemory, TensorRanksSplitKeyValueHeads) {
+  const ResolvedScenario s =
+      Scenario({"inference.engine.kv_block=1", "inference.kv_block=1"});
+  EXPECT_EQ(CacheOfOne(s, 1), Bytes(20480));
+  const ResolvedScenario wide =
+      Scenario({"inference.kv_block=1", "inference.kv_precision=BF16"});
+  EXPECT_EQ(CacheOfOne(wide, 1), Bytes(40960));
+}
+
+// Two nodes make 16 tensor ranks: there is no half of a head, so that every
+// rank holds one and each head is held twice.
+TEST(InferenceMemory, AHeadIsNotSplit) {
+  const ResolvedScenario s = Scenario({"inference.kv_block=1", "system.nodes=2",
+                                       "inference.parallel.tensor=16"});
+  EXPECT_EQ(CacheOfOne(s, 1), Bytes(20480));
+}
+
+// 100 tokens are two blocks of 64.
+TEST(InferenceMemory, SequencesTakeWholeBlocks) {
+  const ResolvedScenario s = Scenario({"inference.kv_block=64"});
+  EXPECT_EQ(CacheOfOne(s, 100), Bytes(20480 * 128));
+  EXPECT_EQ(CacheOfOne(s, 128), Bytes(20480 * 128));
+}
+
+// DeepSeek-V3: (512 + 64) x 61 layers x 2 B = 70 272 B, on every tensor rank.
+TEST(InferenceMemory, TheLatentIsOnEveryRank) {
+  for (const char* tensor : {"1", "8"}) {
+    ASSERT_OK_AND_ASSIGN(
+        const ResolvedScenario s,
+        ScenarioWith("llama3_70b_fp8_serving",
+                     {"model.preset=deepseek_v3", "system.nodes=4",
+                      "inference.kv_precision=BF16", "inference.kv_block=1",
+                      std::string("inference.parallel.tensor=") + tensor}));
+    EXPECT_EQ(CacheOfOne(s, 1), Bytes(70272));
+  }
+}
+
+// Llama 3 70B: 80 layers x 855 638 016 in linear layers = 68 451 041 280
+// weights, and 16 bits each for 80 x 2 x 8192 of norms, 8192 of the last one,
+// and 2 x 128 256 x 8192 of embedding and head.
+//   FP8 : 68 451 041 280 + 2 x 2 102 665 216           = 72 656 371 712
+//   INT4: 68 451 041 280 x (4 + 20/128) / 8 + 2 x ...  = 39 767 826 432
+TEST(InferenceMemory, WeightsAreInTheirStoredFormatWithScales) {
+  const auto weights = [](const Sets& sets) {
+    Sets all = {"system.chips_per_node=1", "inference.parallel.tensor=1",
+                "inference.batch=1"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    const ResolvedScenario s = Scenario(all);
+    return MemoryOf(s.model, *s.inference(), Bytes(0)).weights;
+  };
+  const int64_t wide = 2 * (2 * int64_t{128256} * 8192 + 161 * 8192);
+  const int64_t linear = int64_t{80} * 855638016;
+  EXPECT_EQ(weights({}), Bytes(linear + wide));
+  EXPECT_EQ(weights({"inference.precision=BF16"}), Bytes(2 * linear + wide));
+  // Rounded up per layer: 855 638 016 x 4.15625 / 8 = 444 530 688 exactly.
+  EXPECT_EQ(
+      weights({"inference.precision=BF16", "inference.weight_precision=INT4"}),
+      Bytes(int64_t{80} * 444530688 + wide));
+}
+
+// The same 0.9 means three different caches.
+TEST(InferenceMemory, PoliciesShareOutMemoryDifferently) {
+  EngineProfile engine;
+  engine.memory_fraction = 0.9;
+  const InferenceMemory held{.weights = Bytes(40),
+                             .cache = Bytes(0),
+                             .activations = Bytes(8),
+                             .buffers = Bytes(2)};
+  const auto room = [&](MemoryPolicy policy) {
+    engine.memory_policy = policy;
+    return CacheRoom(engine, held, Bytes(100)).value();
+  };
+  EXPECT_EQ(room(MemoryPolicy::kShareOfDevice), 90 - 40 - 10);
+  EXPECT_EQ(room(MemoryPolicy::kShareForWeightsAndCache), 90 - 40);
+  EXPECT_EQ(room(MemoryPolicy::kShareOfFree), 45);
+  EXPECT_EQ(room(MemoryPolicy::kAsNeeded), 50);
+}
+
+// What is said to be the largest fits, and one more does not.
+TEST(InferenceMemory, TheLargestBatchIsTheLargest) {
+  const ResolvedScenario s = Scenario({"inference.engine.max_batch=100000"});
+  const Bytes device = MemoryCapacity(s.system);
+  const Bytes reserved = s.kernels.reserved_memory();
+  const CacheCapacity capacity =
+      CapacityOf(s.model, *s.inference(), device, reserved);
+  EXPECT_TRUE(capacity.fits);
+  ASSERT_GT(capacity.largest_batch, 64);
+  for (const auto& [more, fits] : {std::pair{0, true}, std::pair{1, false}}) {
+    const ResolvedScenario at = Scenario(
+        {"inference.engine.max_batch=100000",
+         "inference.batch=" + std::to_string(capacity.largest_batch + more)});
+    EXPECT_EQ(CapacityOf(at.model, *at.inference(), device, reserved).fits,
+              fits);
+  }
+}
+
+}  // namespace
+}  // namespace orrery

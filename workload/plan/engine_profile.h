@@ -1,0 +1,71 @@
+#pragma once
+// EngineProfile: what an inference engine makes of a step.
+//
+// How it starts kernels, what it fuses, what its host does between steps, and
+// how it shares out the memory of a chip; see proto/engine.proto. One profile
+// serves all models and machines.
+#include <cstdint>
+#include <string>
+
+#include "base/units.h"
+#include "topology/machine/field_reader.h"
+
+namespace orrery {
+
+// In the order of pb::Engine::Launch.
+enum class EngineLaunch : uint8_t {
+  kEach,     // one by one, ahead of the chip
+  kGraph,    // captured, as a whole
+  kWaiting,  // one by one, each when the one before it is done
+};
+
+// In the order of pb::Engine::MemoryPolicy.
+enum class MemoryPolicy : uint8_t {
+  kShareOfDevice,            // vLLM
+  kShareForWeightsAndCache,  // SGLang
+  kShareOfFree,              // TensorRT-LLM
+  kAsNeeded,
+};
+
+struct EngineProfile {
+  std::string name;
+  EngineLaunch decode_launch = EngineLaunch::kEach;
+  Duration host_launch{};
+  Duration graph_start{};
+  Duration collective_launch{};
+  bool wait_for_collectives = false;
+  Duration request_overhead{};
+  bool ungrouped_attention = false;
+  bool prefill_dispatch_by_node = false;
+  Duration step_overhead{};
+  Duration sequence_overhead{};
+  bool overlap_steps = false;
+  bool fuse_residual_norm = false;
+  bool fuse_rotary = false;
+  bool fuse_casts = false;
+  bool unfused_prefill = false;
+  bool custom_all_reduce = false;
+  MemoryPolicy memory_policy = MemoryPolicy::kAsNeeded;
+  double memory_fraction = 1;
+  Bytes graph_memory{};
+  int kv_block = 1;
+  // Of one step: sequences, and tokens.
+  int max_batch = 1;
+  int max_step_tokens = 1;
+
+  // A prefill is never captured.
+  EngineLaunch prefill_launch() const {
+    return decode_launch == EngineLaunch::kWaiting ? EngineLaunch::kWaiting
+                                                   : EngineLaunch::kEach;
+  }
+  // Host time between steps with so many sequences.
+  Duration Between(int64_t sequences) const {
+    return step_overhead + sequence_overhead * sequences;
+  }
+  friend bool operator==(const EngineProfile&, const EngineProfile&) = default;
+};
+
+// Violations go to the reader's list.
+EngineProfile ReadEngineProfile(const FieldReader& fields);
+
+}  // namespace orrery
