@@ -28,6 +28,17 @@ void Write(const AccuracyGroup& group, pb::AccuracySuite::Group* out) {
   if (bars.worst.has_value()) out->set_worst_bar(*bars.worst);
   out->set_met(group.met());
   out->set_decides(bars.decides);
+  if (group.rank_correlation.has_value()) {
+    out->set_rank_correlation(*group.rank_correlation);
+    out->set_ranked_rows(group.ranked_rows);
+  }
+  if (group.fit.has_value()) {
+    auto* fit = out->mutable_fit();
+    fit->set_fits_and_did(group.fit->fits_and_did);
+    fit->set_fits_but_did_not(group.fit->fits_but_did_not);
+    fit->set_does_not_but_did(group.fit->does_not_but_did);
+    fit->set_does_not_and_did_not(group.fit->does_not_and_did_not);
+  }
 }
 
 void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
@@ -64,6 +75,14 @@ void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
                    training->set_measured_memory_gib(*facts.measured_gib);
                  }
                  training->set_predicted_memory_gib(facts.predicted_gib);
+                 if (facts.measured_reserved_gib.has_value()) {
+                   training->set_measured_reserved_gib(
+                       *facts.measured_reserved_gib);
+                 }
+                 training->set_predicted_reserved_gib(
+                     facts.predicted_reserved_gib);
+                 training->set_chip(facts.chip);
+                 training->set_framework(facts.framework);
                }},
       row.facts);
 }

@@ -12,6 +12,7 @@
 
 #include "catalog/embedded.h"
 #include "proto/chip.pb.h"
+#include "proto/framework.pb.h"
 #include "proto/kernels.pb.h"
 #include "proto/model.pb.h"
 #include "proto/scenario.pb.h"
@@ -28,13 +29,14 @@ class Catalog {
       : presets_(presets) {}
 
   absl::Span<const EmbeddedPreset> presets() const { return presets_; }
-  // "chips", "kernels", "models", "scenarios", "systems".
+  // "chips", "frameworks", "kernels", "models", "scenarios", "systems".
   std::vector<std::string> Kinds() const;
   // Names of one kind, sorted.
   std::vector<std::string> Names(absl::string_view kind) const;
   bool Has(absl::string_view kind, absl::string_view name) const;
 
   absl::StatusOr<pb::Chip> Chip(absl::string_view name) const;
+  absl::StatusOr<pb::Framework> Framework(absl::string_view name) const;
   absl::StatusOr<pb::Kernels> Kernels(absl::string_view name) const;
   absl::StatusOr<pb::Model> Model(absl::string_view name) const;
   absl::StatusOr<pb::Scenario> Scenario(absl::string_view name) const;

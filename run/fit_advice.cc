@@ -84,7 +84,6 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
   const auto network = Network::Make(scenario.system);
   if (!estimator.ok() || !network.ok()) return advice;
   const Bytes capacity = MemoryCapacity(scenario.system);
-  const Bytes reserved = scenario.kernels.reserved_memory();
   const std::vector<Change> changes = Changes(scenario.proto.training());
   RunOptions quiet = options;
   quiet.record = false;
@@ -95,8 +94,9 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
                static_cast<double>(i) / static_cast<double>(changes.size()));
     }
     // A change that breaks another rule of the plan is no advice.
-    const auto plan = TrainingPlan::FromProto(changes[i].plan, scenario.model,
-                                              scenario.system);
+    const auto plan = TrainingPlan::FromProto(
+        changes[i].plan, scenario.model, scenario.system,
+        scenario.training()->framework(), scenario.training()->variation());
     if (!plan.ok()) continue;
     const auto estimate =
         static_cast<double>(estimator->Estimate(*plan).peak.value());
@@ -104,12 +104,14 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
     const auto run = RunTraining(
         {scenario.model, scenario.system, scenario.kernels, *network}, *plan,
         quiet);
-    if (!run.ok() || run->memory.peak.total + reserved > capacity) continue;
+    if (!run.ok()) continue;
+    const Bytes needed = MemoryNeeded(*plan, scenario.kernels, run->memory);
+    if (needed > capacity) continue;
     pb::Report::Memory::Change& change = advice.emplace_back();
     for (const std::string& setting : changes[i].settings) {
       change.add_settings(setting);
     }
-    change.set_peak_bytes((run->memory.peak.total + reserved).value());
+    change.set_peak_bytes(needed.value());
     change.set_step_time_s(ToSeconds(run->result.end));
   }
   std::stable_sort(advice.begin(), advice.end(),

@@ -283,6 +283,7 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
 
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
+  prices_.SetSlowness(KernelSlowness(plan));
   StepEstimate estimate =
       PlanEstimate(*model_, *system_, plan, options.overlap, prices_)
           .Estimate();

@@ -28,6 +28,10 @@ absl::StatusOr<std::string> Describe(const Catalog& catalog,
     ASSIGN_OR_RETURN(const pb::Chip chip, catalog.Chip(name));
     return chip.description();
   }
+  if (kind == "frameworks") {
+    ASSIGN_OR_RETURN(const pb::Framework framework, catalog.Framework(name));
+    return framework.description();
+  }
   if (kind == "kernels") {
     ASSIGN_OR_RETURN(const pb::Kernels kernels, catalog.Kernels(name));
     return kernels.description();

@@ -88,8 +88,9 @@ std::vector<Column> GroupColumns(Suite suite) {
               {"mean", 8},          {"worst", 9},
               {"bar", 8},           {"", 0, true}};
     case Suite::kTraining:
-      return {{"source", 34, true}, {"rows", 5},  {"mean", 8},
-              {"median", 8},        {"worst", 8}, {"bias", 8}};
+      return {{"source", 34, true}, {"rows", 5}, {"refused", 7}, {"mean", 8},
+              {"median", 8},        {"worst", 8}, {"bias", 8}, {"order", 6},
+              {"fit right", 9}};
   }
   CHECK(false) << "no such suite";
   return {};
@@ -122,10 +123,15 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
     case Suite::kTraining:
       return {part.empty() ? subject : fmt::format("{}, {}", subject, part),
               Count(e.rows),
+              Count(group.refused),
               Percent(e.mean),
               Percent(e.median),
               Percent(e.worst),
-              Signed(e.bias)};
+              Signed(e.bias),
+              group.rank_correlation.has_value()
+                  ? fmt::format("{:.2f}", *group.rank_correlation)
+                  : "-",
+              group.fit.has_value() ? Percent(group.fit->right()) : "-"};
   }
   CHECK(false) << "no such suite";
   return {};

@@ -50,8 +50,13 @@ void AddRotary(LayerBuilder& b) {
     // Latent attention rotates a part of each head and one key for all.
     const int64_t width = a.is_latent() ? (heads + 1) * a.rope_dimension
                                         : (heads + kv_heads) * a.head_dimension;
-    const Pointwise rotation =
+    Pointwise rotation =
         b.Elementwise(b.tokens() * width, 1, 1, kRotaryFlops);
+    if (shape.fusion == Fusion::kNone) {
+      // Of queries and of keys: half a turn (a copy), two products, a sum.
+      rotation = b.Elementwise(b.tokens() * width, 5, 4, kRotaryFlops);
+      rotation.launches = 8;
+    }
     b.Forward(OpName::kRotary, rotation);
     b.InputGradient(OpName::kRotary, rotation);
   }

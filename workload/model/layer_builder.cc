@@ -140,9 +140,6 @@ void LayerBuilder::LinearForward(const LinearShape& l) {
                        .k = l.inputs,
                        .operand = shape_.precision,
                        .output = shape_.activation});
-  if (l.bias && shape_.fusion == Fusion::kNone) {
-    Forward(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 1, 1));
-  }
 }
 
 void LayerBuilder::LinearInputGradient(const LinearShape& l) {
@@ -208,6 +205,10 @@ void LayerBuilder::Norm(int64_t rows, int64_t width, bool residual) {
   backward.kind = Pointwise::Kind::kNorm;
   backward.row = width;
   InputGradient(OpName::kNorm, backward);
+  if (shape_.fusion == Fusion::kNone) {
+    // The weights' gradient reads input and output gradient once more.
+    WeightGradient(OpName::kNorm, Elementwise(rows * width, 2, 0, 2));
+  }
   if (residual && !fused) {
     InputGradient(OpName::kResidual, Elementwise(rows * width, 2, 1, 1));
   }

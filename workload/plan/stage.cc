@@ -121,6 +121,8 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   shape.activation = Bits(precision) < 16 ? DType::kBf16 : precision;
   shape.gradient = plan.gradient_precision();
   shape.fuse_accumulation = plan.fuse_gradient_accumulation();
+  shape.fusion = plan.framework().fusion;
+  shape.separate_loss = plan.framework().separate_loss;
   shape.dispatch = plan.dispatch_precision();
   shape.kept = plan.kept_formats();
   shape.routing_weight = plan.routing_weight();

@@ -16,6 +16,7 @@
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
 #include "workload/model/module.h"
+#include "workload/plan/framework.h"
 #include "workload/plan/parallel_layout.h"
 
 namespace orrery {
@@ -33,7 +34,9 @@ class TrainingPlan {
  public:
   static absl::StatusOr<TrainingPlan> FromProto(const pb::Training& proto,
                                                 const Model& model,
-                                                const System& system);
+                                                const System& system,
+                                                const Framework& framework = {},
+                                                const Variation& variation = {});
 
   // In sequences.
   int global_batch() const { return global_batch_; }
@@ -88,6 +91,10 @@ class TrainingPlan {
   bool scatter_pipeline() const { return scatter_pipeline_; }
   // The product of a weight gradient adds it to the sum by itself.
   bool fuse_gradient_accumulation() const { return fuse_accumulation_; }
+  // The software that runs it.
+  const Framework& framework() const { return framework_; }
+  // Of chips, and of passes on a chip.
+  const Variation& variation() const { return variation_; }
   // Tokens of the whole run, if it is known.
   std::optional<double> run_tokens() const { return run_tokens_; }
 
@@ -123,7 +130,13 @@ class TrainingPlan {
   bool overlap_pipeline_ = true;
   bool scatter_pipeline_ = false;
   bool fuse_accumulation_ = true;
+  Framework framework_;
+  Variation variation_;
   std::optional<double> run_tokens_;
 };
+
+// What the kernels of a step take over those of a mean chip, because all wait
+// for the slowest (see framework.h).
+double KernelSlowness(const TrainingPlan& plan);
 
 }  // namespace orrery
