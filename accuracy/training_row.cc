@@ -4,6 +4,8 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_join.h>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
+#include "catalog/defaults.h"
 #include "catalog/resolve.h"
 #include "proto/enum_names.h"
 #include "run/run_scenario.h"
@@ -152,16 +155,32 @@ class RowReader {
         if (c.chips % node != 0) {
           return row_.Wrong("gpus_per_node", "a divisor of num_gpus");
         }
-        return text(c.chips / node, fmt::format("chips_per_node: {}", node));
+        return text(c.chips / node, fmt::format("chips_per_node: {} {}", node,
+                                                TorusText(c.chips)));
       case SystemRule::Domain::kSlices: {
         const int slice = c.chips / c.slices;
         return text(c.slices,
                     fmt::format("chips_per_node: {} scale_out {{ "
-                                "nics_per_node: {} }}",
-                                slice, slice));
+                                "nics_per_node: {} }} {}",
+                                slice, slice, TorusText(slice)));
       }
     }
     return row_.Wrong("hardware", "that of a known system");
+  }
+
+  // The sides of a slice as the catalogue fills them in, but with that first
+  // along which tensor ranks make a ring, as a mesh of devices is laid out.
+  std::string TorusText(int chips) const {
+    const auto pod = Catalog().System(system_.preset);
+    if (!pod.ok() || columns_.tensor == 1) return "";
+    std::vector<int32_t> sides =
+        EvenShape(chips, pod->scale_up().fabric().torus().dimensions());
+    std::sort(sides.begin(), sides.end(), std::greater<>());
+    std::stable_partition(sides.begin(), sides.end(), [&](int32_t side) {
+      return side == columns_.tensor;
+    });
+    return fmt::format("scale_up {{ fabric {{ torus {{ shape: [{}] }} }} }}",
+                       absl::StrJoin(sides, ", "));
   }
 
   std::string ModelText() const {
@@ -254,10 +273,14 @@ class RowReader {
     const int replica = columns_.global_batch / columns_.data;
     for (int size = 1; size <= kLargestMicroBatch && replica % size == 0;
          size *= 2) {
-      ASSIGN_OR_RETURN(ResolvedScenario scenario, ScenarioWith(size));
+      absl::StatusOr<ResolvedScenario> tried = ScenarioWith(size);
+      // Not every size makes a plan.
+      if (!tried.ok() && size > 1) continue;
+      if (!tried.ok()) return tried.status();
+      ResolvedScenario scenario = *std::move(tried);
       ASSIGN_OR_RETURN(const StepEstimate estimate,
                        EstimateScenario(scenario, /*serial=*/false));
-      if (estimate.peak > scenario.system.chip().memory()) break;
+      if (estimate.reserved > scenario.system.chip().memory()) break;
       if (best && estimate.step_s() >= fastest) continue;
       fastest = estimate.step_s();
       best.emplace(std::move(scenario));

@@ -2,6 +2,8 @@
 
 #include <absl/strings/match.h>
 
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -52,30 +54,60 @@ struct Predicted {
   std::optional<AccuracyFit> fit;
 };
 
+// What is predicted of a row's scenario.
+struct Prediction {
+  double step_s = 0;
+  Bytes tensors;  // at their peak
+  Bytes held;     // by the allocator
+  Bytes needed;   // with what libraries keep
+};
+
+absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario) {
+  ASSIGN_OR_RETURN(
+      const SimulatedRun run,
+      RunScenario(scenario, {.fold_nearly = true, .detail = false}));
+  const Bytes needed = MemoryNeeded(scenario, run.memory);
+  return Prediction{.step_s = ToSeconds(run.result.end),
+                    .tensors = run.memory.peak.total,
+                    .held = needed - scenario.kernels.reserved_memory(),
+                    .needed = needed};
+}
+
+absl::StatusOr<Prediction> OnPaper(const ResolvedScenario& scenario) {
+  ASSIGN_OR_RETURN(const StepEstimate estimate,
+                   EstimateScenario(scenario, /*serial=*/false));
+  const Bytes kept = scenario.kernels.reserved_memory();
+  return Prediction{.step_s = estimate.step_s(),
+                    .tensors = estimate.peak - kept,
+                    .held = estimate.reserved - kept,
+                    .needed = estimate.reserved};
+}
+
 absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
-                                     const TrainingRules& rules) {
+                                     const TrainingRules& rules,
+                                     const TrainingSuiteOptions& options) {
   ASSIGN_OR_RETURN(TrainingRow read, ReadTrainingRow(row, rules));
-  ASSIGN_OR_RETURN(const SimulatedRun run,
-                   RunScenario(read.scenario, {.fidelity = Fidelity::kFluid,
-                                               .fold_nearly = true,
-                                               .detail = false}));
-  const Bytes needed = MemoryNeeded(read.scenario, run.memory);
+  ASSIGN_OR_RETURN(const Prediction prediction,
+                   options.closed_form ? OnPaper(read.scenario)
+                                       : Simulated(read.scenario));
   const std::vector<GroupKey> groups = GroupsOf(row, read);
+  const auto gib = [](Bytes bytes) {
+    return static_cast<double>(bytes.value()) / kGiB;
+  };
   Predicted result;
   if (read.finished) {
     result.fit = AccuracyFit{
-        .fits = needed <= MemoryCapacity(read.scenario.system),
+        .fits = prediction.needed <= MemoryCapacity(read.scenario.system),
         .finished = *read.finished,
         .groups = groups};
   }
   if (!read.measured_s) return result;
-  const Bytes kept = read.scenario.kernels.reserved_memory();
   result.row = AccuracyRow{
       .id = row.id(),
       .line = row.line(),
       .source = groups[0].subject,
       .measured = *read.measured_s,
-      .predicted = ToSeconds(run.result.end),
+      .predicted = prediction.step_s,
       .groups = groups,
       .facts =
           MeasuredStep{
@@ -85,11 +117,9 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
               .framework = read.scenario.training()->framework().name,
               .experts = read.scenario.model.moe().has_value(),
               .measured_gib = read.memory_gib,
-              .predicted_gib =
-                  static_cast<double>(run.memory.peak.total.value()) / kGiB,
+              .predicted_gib = gib(prediction.tensors),
               .measured_reserved_gib = read.reserved_gib,
-              .predicted_reserved_gib =
-                  static_cast<double>((needed - kept).value()) / kGiB},
+              .predicted_reserved_gib = gib(prediction.held)},
       .choice_set = read.plan_set};
   return result;
 }
@@ -97,7 +127,8 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
 }  // namespace
 
 AccuracyTable PredictTraining(const std::vector<MeasurementTable>& tables,
-                              const TrainingRules& rules) {
+                              const TrainingRules& rules,
+                              const TrainingSuiteOptions& options) {
   std::vector<const MeasurementRow*> rows;
   AccuracyTable::Parts parts{.suite = Suite::kTraining,
                              .origin = "",
@@ -111,8 +142,9 @@ AccuracyTable PredictTraining(const std::vector<MeasurementTable>& tables,
     for (const MeasurementRow& row : table.rows()) rows.push_back(&row);
   }
   std::vector<absl::StatusOr<Predicted>> predicted(rows.size());
-  InParallel(rows.size(),
-             [&](size_t i) { predicted[i] = PredictRow(*rows[i], rules); });
+  InParallel(rows.size(), [&](size_t i) {
+    predicted[i] = PredictRow(*rows[i], rules, options);
+  });
   for (size_t i = 0; i < rows.size(); ++i) {
     if (!predicted[i].ok()) {
       parts.refused.push_back(
@@ -128,7 +160,8 @@ AccuracyTable PredictTraining(const std::vector<MeasurementTable>& tables,
 }
 
 absl::StatusOr<AccuracyTable> RunTrainingSuite(
-    const std::optional<std::string>& file) {
+    const std::optional<std::string>& file,
+    const TrainingSuiteOptions& options) {
   ASSIGN_OR_RETURN(const TrainingRules rules, TrainingRules::Open());
   std::vector<MeasurementTable> tables;
   ASSIGN_OR_RETURN(MeasurementTable table, OpenTrainingTable(file));
@@ -137,7 +170,7 @@ absl::StatusOr<AccuracyTable> RunTrainingSuite(
     ASSIGN_OR_RETURN(MeasurementTable sweep, OpenTrainingSweep());
     tables.push_back(std::move(sweep));
   }
-  return PredictTraining(tables, rules);
+  return PredictTraining(tables, rules, options);
 }
 
 }  // namespace orrery

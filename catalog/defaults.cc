@@ -143,26 +143,6 @@ void FillInference(int64_t chips, pb::Inference* inference) {
   FILL(inference, kv_block, 16);
 }
 
-// The most even factorisation of `count` into `dimensions` sides, smallest
-// first: the largest divisor not above the root is taken for one side, then the
-// same for the rest.
-std::vector<int32_t> EvenShape(int64_t count, int dimensions) {
-  std::vector<int32_t> shape;
-  for (int left = dimensions; left > 1; --left) {
-    int64_t side = 1;
-    for (int64_t d = 1; d <= count; ++d) {
-      double power = 1;
-      for (int i = 0; i < left; ++i) power *= static_cast<double>(d);
-      if (power > static_cast<double>(count)) break;
-      if (count % d == 0) side = d;
-    }
-    shape.push_back(static_cast<int32_t>(side));
-    count /= side;
-  }
-  shape.push_back(static_cast<int32_t>(count));
-  return shape;
-}
-
 void FillTorus(int64_t end_points, pb::Fabric* fabric) {
   if (!fabric->has_torus() || fabric->torus().shape_size() > 0) return;
   const int dimensions = fabric->torus().dimensions();
@@ -179,6 +159,23 @@ void FillTorus(int64_t end_points, pb::Fabric* fabric) {
 #undef FILL
 
 }  // namespace
+
+std::vector<int32_t> EvenShape(int64_t count, int dimensions) {
+  std::vector<int32_t> shape;
+  for (int left = dimensions; left > 1; --left) {
+    int64_t side = 1;
+    for (int64_t d = 1; d <= count; ++d) {
+      double power = 1;
+      for (int i = 0; i < left; ++i) power *= static_cast<double>(d);
+      if (power > static_cast<double>(count)) break;
+      if (count % d == 0) side = d;
+    }
+    shape.push_back(static_cast<int32_t>(side));
+    count /= side;
+  }
+  shape.push_back(static_cast<int32_t>(count));
+  return shape;
+}
 
 void FillDefaults(pb::Scenario* scenario) {
   if (!scenario->has_seed()) scenario->set_seed(0);

@@ -5,11 +5,19 @@
 // like everything else: degrees of 1, the data degree that uses the remaining
 // chips, 1F1B, flash attention, and so on. Physical quantities never have a
 // default: they stay unset, and validation says so.
+#include <cstdint>
+#include <vector>
+
 #include "proto/scenario.pb.h"
 
 namespace orrery {
 
 // Changes only what is unset; doing it twice changes nothing.
 void FillDefaults(pb::Scenario* scenario);
+
+// The most even factorisation of `count` into `dimensions` sides, smallest
+// first: the largest divisor not above the root is taken for one side, then the
+// same for the rest. The shape of a torus that is not given.
+std::vector<int32_t> EvenShape(int64_t count, int dimensions);
 
 }  // namespace orrery

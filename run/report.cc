@@ -87,6 +87,7 @@ void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
   to.set_optimizer_s(ToSeconds(from.kernels.optimizer));
   to.set_other_s(ToSeconds(from.kernels.slow_chip + from.kernels.shared_chip));
   to.set_straggler_s(ToSeconds(from.straggler));
+  if (from.host > Duration(0)) to.set_host_s(ToSeconds(from.host));
 }
 
 // What of a part is a guess and nobody else vouches for, as its sources say.
@@ -180,7 +181,7 @@ void FillThroughput(const ResolvedScenario& scenario, double step_s,
 
 void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to) {
   to.set_step_time_s(from.step_s());
-  to.set_compute_s(from.compute_s);
+  to.set_compute_s(from.compute_s + from.host_s);
   to.set_tensor_s(from.tensor_s);
   to.set_context_s(from.context_s);
   to.set_expert_s(from.expert_s);

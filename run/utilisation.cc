@@ -55,6 +55,7 @@ std::vector<ResourceClassUse> Utilisation(const ResolvedScenario& scenario,
   const double peak = chip.peak(scenario.precision())->value();
   std::vector<ChipUse> chips(program.ranks().size());
   for (const TaskSpan& span : run.spans) {
+    if (program.streams()[span.stream].kind == StreamKind::kHost) continue;
     AddTask(program.role_of(span.rank), span, peak,
             chip.memory_bandwidth().value(), chips[Index(span.rank)]);
   }

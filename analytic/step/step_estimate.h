@@ -36,6 +36,8 @@ struct EstimateOptions {
 // Seconds of the rank with most work; they sum to the step.
 struct StepEstimate {
   double compute_s = 0;
+  // Waiting for the host to start kernels.
+  double host_s = 0;
   // Exposed communication by dimension.
   double tensor_s = 0;
   double context_s = 0;
@@ -45,10 +47,12 @@ struct StepEstimate {
   double bubble_s = 0;
   double optimizer_s = 0;
   Bytes peak;
+  // What the framework's allocator holds then, with what libraries keep.
+  Bytes reserved;
   Flops recomputed;  // of all ranks
 
   double step_s() const {
-    return compute_s + tensor_s + context_s + expert_s + pipeline_s + data_s +
+    return compute_s + host_s + tensor_s + context_s + expert_s + pipeline_s + data_s +
            bubble_s + optimizer_s;
   }
 };

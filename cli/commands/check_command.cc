@@ -29,7 +29,8 @@ std::vector<Term> Terms(const pb::Report& r) {
   const pb::Report::Estimate& e = r.estimate();
   const pb::Report::Breakdown& b = r.breakdown();
   return {{"kernels", e.compute_s(),
-           b.compute_s() + b.memory_bound_s() + b.launch_s() + b.other_s(),
+           b.compute_s() + b.memory_bound_s() + b.launch_s() + b.other_s() +
+               b.host_s(),
            "communication beside a kernel takes its share of the chip"},
           {"tensor communication", e.tensor_s(), b.tensor_exposed_s(),
            "what weight gradients hide is a matter of order, not of sums"},

@@ -26,14 +26,15 @@ namespace {
 
 absl::StatusOr<AccuracyTable> RunSuite(Suite suite,
                                        const std::optional<std::string>& file,
-                                       const std::string& library) {
+                                       const std::string& library,
+                                       bool closed_form) {
   switch (suite) {
     case Suite::kCollectives:
       return RunCollectiveSuite(file);
     case Suite::kKernels:
       return RunKernelSuite(file, library);
     case Suite::kTraining:
-      return RunTrainingSuite(file);
+      return RunTrainingSuite(file, {.closed_form = closed_form});
   }
   CHECK(false) << "no such suite";
   return absl::InternalError("");
@@ -70,7 +71,9 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   bool met = true;
   pb::AccuracyReport report;
   for (const Suite suite : suites) {
-    ASSIGN_OR_RETURN(const AccuracyTable table, RunSuite(suite, file, library));
+    ASSIGN_OR_RETURN(
+        const AccuracyTable table,
+        RunSuite(suite, file, library, arguments.Has("closed-form")));
     met = met && table.met();
     if (json.has_value()) {
       *report.add_suites() = ToProto(table);
@@ -116,6 +119,9 @@ Command ValidateCommand() {
                     {.name = "rows",
                      .value = "",
                      .help = "print every row, not only the summary"},
+                    {.name = "closed-form",
+                     .value = "",
+                     .help = "training: by the closed form, without simulating"},
                     {.name = "markdown",
                      .value = "",
                      .help = "print Markdown tables"},

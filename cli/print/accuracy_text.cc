@@ -3,6 +3,7 @@
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_join.h>
 
+#include <map>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -199,6 +200,38 @@ Cells RowCells(const AccuracyRow& row) {
       row.facts);
 }
 
+// Every row that was refused, or of the many of a suite of steps how many for
+// which reason.
+std::string RefusedText(const AccuracyTable& table, bool each) {
+  std::string text;
+  if (each || table.suite() != Suite::kTraining) {
+    for (const RefusedRow& refused : table.refused()) {
+      text += fmt::format("  {}\n", refused.ToString());
+    }
+    return text;
+  }
+  std::map<std::string, int> reasons;
+  for (const RefusedRow& refused : table.refused()) ++reasons[refused.reason];
+  for (const auto& [reason, count] : reasons) {
+    text += fmt::format("  {:>4}  {}\n", count, reason);
+  }
+  return text;
+}
+
+std::string FitText(const AccuracyTable& table) {
+  std::string text;
+  for (const AccuracyGroup& group : table.groups()) {
+    if (!group.fit || !group.key.part.empty()) continue;
+    const FitCounts& fit = *group.fit;
+    text += fmt::format(
+        "\n{}: {} of {} runs fit or not as predicted; {} ran out of memory "
+        "that should fit,\n{} finished that should not\n",
+        group.key.subject, fit.fits_and_did + fit.does_not_and_did_not,
+        fit.total(), fit.fits_but_did_not, fit.does_not_but_did);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string AccuracyText(const AccuracyTable& table,
@@ -218,11 +251,10 @@ std::string AccuracyText(const AccuracyTable& table,
   }
   std::string text = options.rows ? Plain(rows) + "\n" : "";
   text += Plain(groups);
+  text += FitText(table);
   text += fmt::format("\n{} rows predicted, {} refused\n", table.rows().size(),
                       table.refused().size());
-  for (const RefusedRow& refused : table.refused()) {
-    text += fmt::format("  {}\n", refused.ToString());
-  }
+  text += RefusedText(table, options.rows);
   return text;
 }
 

@@ -41,6 +41,7 @@ std::string BreakdownText(const pb::Report& report) {
       {"data communication, exposed", b.data_exposed_s()},
       {"waiting for other ranks (bubble)", b.bubble_s()},
       {"waiting for stragglers", b.straggler_s()},
+      {"waiting for the host", b.host_s()},
       {"optimizer", b.optimizer_s()},
       {"kernels slowed by communication", b.other_s()}};
   std::string text = "where the time goes (one rank of the busiest stage)\n";

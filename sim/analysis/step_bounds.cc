@@ -30,7 +30,7 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
   // run at the same time, and every call of every group, which may share a link
   // with any other.
   for (const RoleWork& work : placed.work) {
-    bounds.upper += work.total();
+    bounds.upper += work.total() + work.host;
   }
   IdVector<CallId, Duration> solo;
   for (const CallId id : program.calls().ids()) {

@@ -7,7 +7,7 @@
 
 namespace orrery {
 Duration StepBreakdown::total() const {
-  Duration sum = kernels.total() + bubble + straggler;
+  Duration sum = kernels.total() + bubble + straggler + host;
   for (const Exposed& e : exposed) sum += e.time;
   return sum;
 }
@@ -64,7 +64,10 @@ void BreakdownSink::AddBubble(Time from, Time to) {
 
 void BreakdownSink::AddWait(const WaitPart& part) {
   if (part.from >= part.to) return;
-  if (part.cause == WaitPart::Cause::kTransfer) {
+  if (part.link != nullptr &&
+      program_.streams()[part.link->stream].kind == StreamKind::kHost) {
+    breakdown_.host += part.time();
+  } else if (part.cause == WaitPart::Cause::kTransfer) {
     const Role& role = program_.role_of(rank_);
     const auto kind = role.communication(role.task(part.link->task)).kind;
     breakdown_.exposed[part.link->stream].time += part.time();

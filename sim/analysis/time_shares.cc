@@ -133,7 +133,9 @@ std::vector<TimeShare> PathByCause(const Program& program,
   for (const PathStep& step : path) {
     const TaskSpan& span = step.span;
     Causes causes;
-    if (span.kind == SpanKind::kKernel) {
+    if (program.streams()[span.stream].kind == StreamKind::kHost) {
+      causes.Add("host", step.time());
+    } else if (span.kind == SpanKind::kKernel) {
       causes = KernelCauses(program, span, ops);
     } else if (span.kind != SpanKind::kMarker) {
       causes.Add(

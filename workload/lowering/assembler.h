@@ -46,7 +46,8 @@ struct RoleKey {
 class Assembler {
  public:
   // The layout must outlive the assembler.
-  Assembler(const ParallelLayout& layout, bool fold);
+  // `host`: ranks have a stream for their host.
+  Assembler(const ParallelLayout& layout, bool fold, bool host = false);
   // Roles and placement are referred to.
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;
@@ -63,7 +64,8 @@ class Assembler {
   // Gives the role its ranks, and says what it has to do.
   void AddRanks(const RoleKey& key, const RoleBuilder& role,
                 const RoleSlots& slots, const WorkSplit& passes,
-                const WorkSplit& optimizer = {});
+                const WorkSplit& optimizer = {},
+                Duration host = {});
 
   absl::StatusOr<PlacedProgram> Build(std::optional<ExpertTraffic> traffic) &&;
 

@@ -53,7 +53,11 @@ StreamId StreamOf(Channel channel, int arm) {
                                static_cast<int>(channel));
 }
 
-std::vector<Stream> RankStreams(const StageLayout& layout) {
+StreamId HostStream(const StageLayout& layout) {
+  return static_cast<StreamId>(RankStreams(layout).size());
+}
+
+std::vector<Stream> RankStreams(const StageLayout& layout, bool host) {
   const auto communicates = [](std::string name, Dimension dimension) {
     return Stream{std::move(name), StreamKind::kCommunication, dimension};
   };
@@ -66,14 +70,15 @@ std::vector<Stream> RankStreams(const StageLayout& layout) {
       communicates("parameters", Dimension::kData),
   };
   CHECK(streams.size() == kFirstPipelineStream);
-  if (layout.ranks() == 1) return streams;
-  for (int arm = 0; arm < PipelineArms(layout); ++arm) {
+  const int arms = layout.ranks() == 1 ? 0 : PipelineArms(layout);
+  for (int arm = 0; arm < arms; ++arm) {
     const std::string suffix = arm == 0 ? "" : " 2";
     for (const char* name : {"forward send", "forward receive", "backward send",
                              "backward receive"}) {
       streams.push_back(communicates(name + suffix, Dimension::kPipeline));
     }
   }
+  if (host) streams.push_back({"host", StreamKind::kHost});
   return streams;
 }
 

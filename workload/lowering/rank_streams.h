@@ -31,7 +31,9 @@ constexpr bool IsSend(Channel channel) {
 }
 
 // Streams for a layout, in the order of their ids.
-std::vector<Stream> RankStreams(const StageLayout& layout);
+// `host`: with one for the host, the last.
+std::vector<Stream> RankStreams(const StageLayout& layout, bool host = false);
+StreamId HostStream(const StageLayout& layout);
 
 // The stream on which groups of a family communicate; parameters are gathered
 // on another one than gradients, because they go the other way.

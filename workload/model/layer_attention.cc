@@ -25,6 +25,11 @@ void AddQueryKeyValue(LayerBuilder& b) {
   b.BeginModule();
   b.GatherTokensForward(model.hidden());
   b.LinearForward(linear);
+  if (b.shape().fusion == Fusion::kNone) {
+    // The gradients of queries, keys and values are put into one tensor.
+    b.InputGradient(OpName::kQueryKeyValue,
+                    b.Elementwise(b.tokens() * linear.outputs, 1, 1, 0));
+  }
   b.LinearInputGradient(linear);
   b.ReduceTokensInputGradient(model.hidden());
   b.GatherTokensWeightGradient(model.hidden());

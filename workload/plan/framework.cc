@@ -85,6 +85,7 @@ absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
   framework.separate_optimizer =
       proto.optimizer() == pb::Framework::OPTIMIZER_FOREACH;
   framework.dispatch = fields.OptionalPositive<Duration>("dispatch");
+  framework.host_waits_for_receive = proto.host_waits_for_receive();
   framework.group_memory =
       fields.OptionalPositive<Bytes>("group_memory").value_or(Bytes(0));
   framework.fragmentation =

@@ -37,6 +37,8 @@ struct Framework {
   bool separate_optimizer = false;
   // Of the host, per kernel or collective; nothing if it is always ahead.
   std::optional<Duration> dispatch = std::nullopt;
+  // The host waits for what comes from another stage before it goes on.
+  bool host_waits_for_receive = false;
   // For each group of ranks that a rank communicates in.
   Bytes group_memory{};
   // Of the activations at the peak.

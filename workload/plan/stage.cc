@@ -129,6 +129,18 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   return shape;
 }
 
+std::vector<LayerStep> RecomputedSteps(const LayerOps& ops,
+                                       const TrainingPlan& plan) {
+  std::vector<LayerStep> steps;
+  for (const LayerStep& step : ops.forward) {
+    if (plan.recompute() == Recompute::kFull ||
+        step.modules.Meets(plan.recomputed_modules())) {
+      steps.push_back(step);
+    }
+  }
+  return steps;
+}
+
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan) {
   return plan.recompute() == Recompute::kFull
              ? KeptInputBytes(ops)

@@ -31,7 +31,14 @@
 
 namespace orrery {
 
-enum class StreamKind : uint8_t { kCompute, kCommunication, kCopy };
+enum class StreamKind : uint8_t {
+  kCompute,
+  kCommunication,
+  kCopy,
+  // The host's thread that starts the others' tasks: its kernels need nothing
+  // of the chip.
+  kHost,
+};
 
 struct Stream {
   std::string name;
