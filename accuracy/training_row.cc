@@ -44,13 +44,19 @@ class RowReader {
                                                               {"OOM", false}}));
     }
     std::optional<double> measured;
-    if (finished.value_or(true)) {
+    std::optional<absl::Status> no_time;
+    if (columns_.pipeline > 1 && row_.Text("after_pp_fix") == "False") {
+      no_time = row_.Wrong("after_pp_fix",
+                           "True where pp is above 1: before, the pipeline had "
+                           "a fault of its own");
+    } else if (finished.value_or(true)) {
       ASSIGN_OR_RETURN(measured, Measured(scenario));
     }
     TrainingRow result{.model = row_.Text("model"),
                        .plan = Plan(scenario),
                        .plan_set = PlanSet(),
                        .measured_s = measured,
+                       .no_time = no_time,
                        .finished = finished,
                        .selective = columns_.recompute ==
                                     pb::Training::RECOMPUTE_SELECTIVE,

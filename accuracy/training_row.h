@@ -14,7 +14,10 @@
 //    the head count as layers; else by cost (catalog/layer_split.h);
 //  - an unpublished micro-batch is the power of two whose closed form is
 //    fastest among those that fit;
+//  - runs of a pipeline before its authors mended it (after_pp_fix) have no
+//    time, but a memory;
 //  - DeepSeek-V3 has its prediction module unless the notes say "w/o MTP".
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include <optional>
@@ -33,6 +36,8 @@ struct TrainingRow {
   std::string plan_set;
   // Nothing for a run that did not finish.
   std::optional<double> measured_s;
+  // Why the time of a run that finished says nothing of its plan.
+  std::optional<absl::Status> no_time;
   // Whether the run finished or ran out of memory, if the table is about that.
   std::optional<bool> finished;
   std::optional<double> memory_gib;

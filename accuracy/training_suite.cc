@@ -50,6 +50,7 @@ std::vector<GroupKey> GroupsOf(const MeasurementRow& row,
 }
 
 struct Predicted {
+  std::optional<absl::Status> no_time;
   std::optional<AccuracyRow> row;
   std::optional<AccuracyFit> fit;
 };
@@ -94,7 +95,8 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
   const auto gib = [](Bytes bytes) {
     return static_cast<double>(bytes.value()) / kGiB;
   };
-  Predicted result;
+  Predicted result{.no_time = read.finished.value_or(true) ? read.no_time
+                                                           : std::nullopt};
   if (read.finished) {
     result.fit = AccuracyFit{
         .fits = prediction.needed <= MemoryCapacity(read.scenario.system),
@@ -150,6 +152,10 @@ AccuracyTable PredictTraining(const std::vector<MeasurementTable>& tables,
       parts.refused.push_back(
           {rows[i]->Refused(predicted[i].status()), KnownGroups(*rows[i])});
       continue;
+    }
+    if (predicted[i]->no_time) {
+      parts.refused.push_back({rows[i]->Refused(*predicted[i]->no_time),
+                               KnownGroups(*rows[i])});
     }
     if (predicted[i]->row) parts.rows.push_back(*std::move(predicted[i]->row));
     if (predicted[i]->fit) parts.fits.push_back(*std::move(predicted[i]->fit));

@@ -10,6 +10,7 @@
 #include "accuracy/collective_suite.h"
 #include "accuracy/kernel_suite.h"
 #include "accuracy/training_suite.h"
+#include "accuracy/training_trust.h"
 #include "base/check.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -66,6 +67,11 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   std::optional<std::string> file;
   if (arguments.positional().size() > 1) file = arguments.positional()[1];
   const std::optional<std::string> json = arguments.Get("json");
+  const std::optional<std::string> errors = arguments.Get("errors");
+  if (errors && suites != std::vector<Suite>{Suite::kTraining}) {
+    return absl::InvalidArgumentError(
+        "--errors is for 'orrery validate training'");
+  }
   const AccuracyTextOptions options{.rows = arguments.Has("rows"),
                                     .markdown = arguments.Has("markdown")};
   bool met = true;
@@ -75,6 +81,9 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
         const AccuracyTable table,
         RunSuite(suite, file, library, arguments.Has("closed-form")));
     met = met && table.met();
+    if (suite == Suite::kTraining && errors) {
+      RETURN_IF_ERROR(WriteFile(*errors, TrainingErrorsCsv(table)));
+    }
     if (json.has_value()) {
       *report.add_suites() = ToProto(table);
       continue;
@@ -122,6 +131,10 @@ Command ValidateCommand() {
                     {.name = "closed-form",
                      .value = "",
                      .help = "training: by the closed form, without simulating"},
+                    {.name = "errors",
+                     .value = "FILE",
+                     .help = "training: write mean errors by chip and "
+                             "framework"},
                     {.name = "markdown",
                      .value = "",
                      .help = "print Markdown tables"},

@@ -34,7 +34,7 @@ void AddQueryKeyValue(LayerBuilder& b) {
   b.ReduceTokensInputGradient(model.hidden());
   b.GatherTokensWeightGradient(model.hidden());
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("query_key_value_input", b.resident_tokens(),
+  b.KeepLinearInput("query_key_value_input", b.kept_tokens(),
                     model.hidden(), Module::kNorm);
 }
 

@@ -248,6 +248,7 @@ void LayerBuilder::ReduceTokensInputGradient(int64_t width) {
 
 void LayerBuilder::GatherTokensWeightGradient(int64_t width) {
   if (shape_.tensor == 1 || !shape_.sequence_parallel) return;
+  if (shape_.keep_gathered) return;
   WeightGradientExchange(TokenExchange(ExchangeKind::kAllGather, width));
 }
 

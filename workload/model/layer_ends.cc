@@ -106,7 +106,7 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
   b.ReduceTokensInputGradient(hidden);
   b.GatherTokensWeightGradient(hidden);
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("head_input", b.resident_tokens(), hidden, Module::kNorm);
+  b.KeepLinearInput("head_input", b.kept_tokens(), hidden, Module::kNorm);
   const int64_t logits = b.tokens() * vocabulary;
   if (!b.trains()) {
     // Whoever samples needs the whole vocabulary.

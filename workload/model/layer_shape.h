@@ -91,6 +91,9 @@ struct LayerShape {
   // Logits are cast to FP32, and softmax and its gradient are kernels of their
   // own, which keep what they wrote.
   bool separate_loss = false;
+  // With sequence parallelism: the tokens that were gathered for a product are
+  // kept for its weights' gradient, not gathered again.
+  bool keep_gathered = false;
   // Tokens on their way to the experts.
   DType dispatch = DType::kBf16;
   // Keys and values in the cache (inference).

@@ -84,6 +84,7 @@ absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
   framework.separate_loss = proto.loss() == pb::Framework::LOSS_SEPARATE;
   framework.separate_optimizer =
       proto.optimizer() == pb::Framework::OPTIMIZER_FOREACH;
+  framework.keep_gathered = proto.keep_gathered();
   framework.dispatch = fields.OptionalPositive<Duration>("dispatch");
   framework.host_waits_for_receive = proto.host_waits_for_receive();
   framework.group_memory =

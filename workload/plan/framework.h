@@ -35,6 +35,8 @@ struct Framework {
   Fusion fusion = Fusion::kPointwise;
   bool separate_loss = false;
   bool separate_optimizer = false;
+  // Of what sequence parallelism gathers for a product.
+  bool keep_gathered = false;
   // Of the host, per kernel or collective; nothing if it is always ahead.
   std::optional<Duration> dispatch = std::nullopt;
   // The host waits for what comes from another stage before it goes on.

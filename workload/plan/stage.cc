@@ -123,6 +123,7 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   shape.fuse_accumulation = plan.fuse_gradient_accumulation();
   shape.fusion = plan.framework().fusion;
   shape.separate_loss = plan.framework().separate_loss;
+  shape.keep_gathered = plan.framework().keep_gathered;
   shape.dispatch = plan.dispatch_precision();
   shape.kept = plan.kept_formats();
   shape.routing_weight = plan.routing_weight();
