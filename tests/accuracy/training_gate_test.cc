@@ -19,7 +19,7 @@ namespace {
 // gets better.
 const std::map<std::string, double>& Gates() {
   static const auto* gates = new std::map<std::string, double>{
-      GATES};
+      {"dense models", 1}};
   return *gates;
 }
 
@@ -58,8 +58,8 @@ TEST(TrainingGate, RowsAreReadButForThoseThatLackSomething) {
 TEST(TrainingGate, MostRunsFitOrNotAsPredicted) {
   for (const AccuracyGroup& group : Suite().groups()) {
     if (!group.fit || !group.key.part.empty()) continue;
-    EXPECT_GE(group.fit->right(), FIT_GATE);
-    EXPECT_GE(*group.rank_correlation, RANK_GATE);
+    EXPECT_GE(group.fit->right(), 0.9);
+    EXPECT_GE(*group.rank_correlation, 0.8);
   }
 }
 
