@@ -93,7 +93,7 @@ TEST(LayerSplit, TheHeadCountsAsTheLayersItCosts) {
   EXPECT_THAT(SplitByCost(model, 2), ElementsAre(2, 2));
   // No stage but the last is empty, however large the head.
   model.set_vocabulary(1 << 20);
-  EXPECT_THAT(SplitByCost(model, 4), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(SplitByCost(model, 4), ElementsAre(2, 1, 1, 0));
 }
 
 }  // namespace
