@@ -28,6 +28,17 @@ void Write(const AccuracyGroup& group, pb::AccuracySuite::Group* out) {
   if (bars.worst.has_value()) out->set_worst_bar(*bars.worst);
   out->set_met(group.met());
   out->set_decides(bars.decides);
+  if (group.rank_correlation.has_value()) {
+    out->set_rank_correlation(*group.rank_correlation);
+    out->set_ranked_rows(group.ranked_rows);
+  }
+  if (group.fit.has_value()) {
+    auto* fit = out->mutable_fit();
+    fit->set_fits_and_did(group.fit->fits_and_did);
+    fit->set_fits_but_did_not(group.fit->fits_but_did_not);
+    fit->set_does_not_but_did(group.fit->does_not_but_did);
+    fit->set_does_not_and_did_not(group.fit->does_not_and_did_not);
+  }
 }
 
 void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
@@ -39,45 +50,52 @@ void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
   out->set_error(row.error());
   out->set_fitted(row.fitted);
   std::visit(
-      Overload{[&](const MeasuredKernel& facts) {
-                 out->mutable_kernel()->set_chip(facts.chip);
-                 out->mutable_kernel()->set_kernel(facts.kernel);
-               },
-               [&](const MeasuredCollective& facts) {
-                 out->set_measured_s(facts.measured_s);
-                 out->set_predicted_s(facts.predicted_s);
-                 auto* collective = out->mutable_collective();
-                 collective->set_system(facts.system);
-                 collective->set_collective(std::string(NameOf(facts.kind)));
-                 collective->set_nodes(facts.nodes);
-                 collective->set_chips(facts.chips);
-                 collective->set_size_bytes(facts.bytes.value());
-                 collective->set_measured_busbw_gbps(row.measured / 1e9);
-                 collective->set_predicted_busbw_gbps(row.predicted / 1e9);
-                 collective->set_algorithm(facts.algorithm);
-               },
-               [&](const MeasuredStep& facts) {
-                 auto* training = out->mutable_training();
-                 training->set_model(facts.model);
-                 training->set_plan(facts.plan);
-                 if (facts.measured_gib.has_value()) {
-                   training->set_measured_memory_gib(*facts.measured_gib);
-                 }
-                 training->set_predicted_memory_gib(facts.predicted_gib);
-               },
-               [&](const MeasuredCost& facts) {
-                 auto* money = out->mutable_money();
-                 money->set_model(facts.model);
-                 money->set_inputs(facts.inputs);
-                 money->set_quantity(facts.quantity);
-                 money->set_unit(facts.unit);
-               },
-               [&](const MeasuredRequest& facts) {
-                 auto* request = out->mutable_inference();
-                 request->set_model(facts.model);
-                 request->set_plan(facts.plan);
-                 request->set_quantity(facts.quantity);
-               }},
+      Overload{
+          [&](const MeasuredKernel& facts) {
+            out->mutable_kernel()->set_chip(facts.chip);
+            out->mutable_kernel()->set_kernel(facts.kernel);
+          },
+          [&](const MeasuredCollective& facts) {
+            out->set_measured_s(facts.measured_s);
+            out->set_predicted_s(facts.predicted_s);
+            auto* collective = out->mutable_collective();
+            collective->set_system(facts.system);
+            collective->set_collective(std::string(NameOf(facts.kind)));
+            collective->set_nodes(facts.nodes);
+            collective->set_chips(facts.chips);
+            collective->set_size_bytes(facts.bytes.value());
+            collective->set_measured_busbw_gbps(row.measured / 1e9);
+            collective->set_predicted_busbw_gbps(row.predicted / 1e9);
+            collective->set_algorithm(facts.algorithm);
+          },
+          [&](const MeasuredStep& facts) {
+            auto* training = out->mutable_training();
+            training->set_model(facts.model);
+            training->set_plan(facts.plan);
+            if (facts.measured_gib.has_value()) {
+              training->set_measured_memory_gib(*facts.measured_gib);
+            }
+            training->set_predicted_memory_gib(facts.predicted_gib);
+            if (facts.measured_reserved_gib.has_value()) {
+              training->set_measured_reserved_gib(*facts.measured_reserved_gib);
+            }
+            training->set_predicted_reserved_gib(facts.predicted_reserved_gib);
+            training->set_chip(facts.chip);
+            training->set_framework(facts.framework);
+          },
+          [&](const MeasuredCost& facts) {
+            auto* money = out->mutable_money();
+            money->set_model(facts.model);
+            money->set_inputs(facts.inputs);
+            money->set_quantity(facts.quantity);
+            money->set_unit(facts.unit);
+          },
+          [&](const MeasuredRequest& facts) {
+            auto* request = out->mutable_inference();
+            request->set_model(facts.model);
+            request->set_plan(facts.plan);
+            request->set_quantity(facts.quantity);
+          }},
       row.facts);
 }
 

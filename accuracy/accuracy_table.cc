@@ -12,6 +12,45 @@ bool Meets(double value, const std::optional<double>& bar) {
   return !bar.has_value() || value <= *bar;
 }
 
+// Fewer rows have no order worth the name.
+constexpr size_t kFewestRanked = 5;
+
+bool Belongs(const std::vector<GroupKey>& groups, const GroupKey& key) {
+  return std::find(groups.begin(), groups.end(), key) != groups.end();
+}
+
+void RankRows(const std::vector<AccuracyRow>& rows, AccuracyGroup& group) {
+  struct Times {
+    std::vector<double> measured;
+    std::vector<double> predicted;
+  };
+  std::map<std::string, Times> sets;
+  for (const AccuracyRow& row : rows) {
+    if (row.choice_set.empty() || !Belongs(row.groups, group.key)) continue;
+    sets[row.choice_set].measured.push_back(row.measured);
+    sets[row.choice_set].predicted.push_back(row.predicted);
+  }
+  double sum = 0;
+  for (const auto& [name, times] : sets) {
+    const size_t count = times.measured.size();
+    if (count < kFewestRanked) continue;
+    sum += static_cast<double>(count) *
+           RankCorrelation(times.measured, times.predicted);
+    group.ranked_rows += static_cast<int>(count);
+  }
+  if (group.ranked_rows > 0) group.rank_correlation = sum / group.ranked_rows;
+}
+
+void CountFits(const std::vector<AccuracyFit>& fits, AccuracyGroup& group) {
+  for (const AccuracyFit& fit : fits) {
+    if (!Belongs(fit.groups, group.key)) continue;
+    FitCounts& counts = group.fit ? *group.fit : group.fit.emplace();
+    ++(fit.fits ? (fit.finished ? counts.fits_and_did : counts.fits_but_did_not)
+                : (fit.finished ? counts.does_not_but_did
+                                : counts.does_not_and_did_not));
+  }
+}
+
 }  // namespace
 
 std::string_view Name(Suite suite) {
@@ -60,6 +99,8 @@ AccuracyTable::AccuracyTable(Parts parts)
                        .errors = Summarise(of_group),
                        .refused = refused[key],
                        .bars = parts.bars[key]});
+    RankRows(rows_, groups_.back());
+    CountFits(parts.fits, groups_.back());
   }
 }
 

@@ -67,8 +67,14 @@ struct MeasuredCollective {
 struct MeasuredStep {
   std::string model;
   std::string plan;  // "TP 8 PP 8 v 3 DP 1 b 4, full"
+  std::string chip;
+  std::string framework;
+  bool experts = false;
   std::optional<double> measured_gib;
   double predicted_gib = 0;  // without what the run-time reserves
+  // What the framework's allocator held.
+  std::optional<double> measured_reserved_gib;
+  double predicted_reserved_gib = 0;
 };
 
 // A published cost or a quantity behind one, in its own unit.
@@ -98,6 +104,9 @@ struct AccuracyRow {
   std::variant<MeasuredKernel, MeasuredCollective, MeasuredStep,
                MeasuredRequest, MeasuredCost>
       facts;
+  // Rows with the same differ in what is chosen (a plan), not in what is asked;
+  // their order is judged as well. Empty: not judged.
+  std::string choice_set = {};
 
   double error() const { return predicted / measured - 1; }
 };
@@ -106,6 +115,27 @@ struct AccuracyRefusal {
   RefusedRow row;
   // Those that the row is known to belong to.
   std::vector<GroupKey> groups = {};
+};
+
+// A run that finished or ran out of memory, and what was predicted.
+struct AccuracyFit {
+  bool fits = false;
+  bool finished = false;
+  std::vector<GroupKey> groups;
+};
+
+struct FitCounts {
+  int fits_and_did = 0;
+  int fits_but_did_not = 0;  // the dangerous ones
+  int does_not_but_did = 0;
+  int does_not_and_did_not = 0;
+  int total() const {
+    return fits_and_did + fits_but_did_not + does_not_but_did +
+           does_not_and_did_not;
+  }
+  double right() const {
+    return static_cast<double>(fits_and_did + does_not_and_did_not) / total();
+  }
 };
 
 // What a group's statistics must not exceed.
@@ -122,6 +152,11 @@ struct AccuracyGroup {
   ErrorStatistics errors;
   int refused = 0;
   AccuracyBars bars;
+  // Spearman's correlation within choice sets of at least five rows, the mean
+  // by rows; nothing if there is no such set.
+  std::optional<double> rank_correlation = std::nullopt;
+  int ranked_rows = 0;
+  std::optional<FitCounts> fit = std::nullopt;
   bool met() const;
 };
 
@@ -134,6 +169,7 @@ class AccuracyTable {
     std::vector<AccuracyRefusal> refused;
     // Groups that are not here have no bars.
     std::map<GroupKey, AccuracyBars> bars = {};
+    std::vector<AccuracyFit> fits = {};
   };
   explicit AccuracyTable(Parts parts);
 

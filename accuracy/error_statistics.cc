@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -29,6 +30,43 @@ ErrorStatistics Summarise(absl::Span<const RowError> errors) {
   result.median = Median(std::move(all));
   if (!held_out.empty()) result.held_out_median = Median(std::move(held_out));
   return result;
+}
+
+namespace {
+
+// From 1; values that are equal have the mean of their places.
+std::vector<double> RanksOf(absl::Span<const double> values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t i, size_t j) { return values[i] < values[j]; });
+  std::vector<double> ranks(values.size());
+  for (size_t first = 0; first < order.size();) {
+    size_t last = first;
+    while (last < order.size() && values[order[last]] == values[order[first]]) {
+      ++last;
+    }
+    const double mean = static_cast<double>(first + 1 + last) / 2;
+    for (size_t i = first; i < last; ++i) ranks[order[i]] = mean;
+    first = last;
+  }
+  return ranks;
+}
+
+}  // namespace
+
+double RankCorrelation(absl::Span<const double> a, absl::Span<const double> b) {
+  CHECK(!a.empty() && a.size() == b.size());
+  const std::vector<double> x = RanksOf(a);
+  const std::vector<double> y = RanksOf(b);
+  const double mean = static_cast<double>(a.size() + 1) / 2;
+  double product = 0, of_x = 0, of_y = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    product += (x[i] - mean) * (y[i] - mean);
+    of_x += (x[i] - mean) * (x[i] - mean);
+    of_y += (y[i] - mean) * (y[i] - mean);
+  }
+  return of_x > 0 && of_y > 0 ? product / std::sqrt(of_x * of_y) : 0;
 }
 
 double Median(std::vector<double> values) {

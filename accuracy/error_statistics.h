@@ -32,6 +32,10 @@ struct ErrorStatistics {
 // Requires: there are errors.
 ErrorStatistics Summarise(absl::Span<const RowError> errors);
 
+// Spearman's rank correlation of two lists of equal length; ties share the mean
+// of their ranks. 0 if one of them is constant. Requires: there are values.
+double RankCorrelation(absl::Span<const double> a, absl::Span<const double> b);
+
 // The middle value; of an even number, the mean of the middle two.
 // Requires: there are values.
 double Median(std::vector<double> values);

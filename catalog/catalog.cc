@@ -110,6 +110,9 @@ absl::StatusOr<pb::Chip> Catalog::Chip(absl::string_view name) const {
 absl::StatusOr<pb::Engine> Catalog::Engine(absl::string_view name) const {
   return Load<pb::Engine>("engines", name);
 }
+absl::StatusOr<pb::Framework> Catalog::Framework(absl::string_view name) const {
+  return Load<pb::Framework>("frameworks", name);
+}
 absl::StatusOr<pb::Kernels> Catalog::Kernels(absl::string_view name) const {
   return Load<pb::Kernels>("kernels", name);
 }

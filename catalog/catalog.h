@@ -17,6 +17,7 @@
 #include "proto/cost.pb.h"
 #include "proto/cost_models.pb.h"
 #include "proto/engine.pb.h"
+#include "proto/framework.pb.h"
 #include "proto/kernels.pb.h"
 #include "proto/model.pb.h"
 #include "proto/scenario.pb.h"
@@ -33,8 +34,9 @@ class Catalog {
       : presets_(presets) {}
 
   absl::Span<const EmbeddedPreset> presets() const { return presets_; }
-  // "chips", "engines", "kernels", "models", "scenarios", "studies", "systems";
-  // of money, "cost_models", "packages", "packaging", "prices", "processes".
+  // "chips", "engines", "frameworks", "kernels", "models", "scenarios",
+  // "studies", "systems"; of money, "cost_models", "packages", "packaging",
+  // "prices", "processes".
   std::vector<std::string> Kinds() const;
   // Names of one kind, sorted.
   std::vector<std::string> Names(absl::string_view kind) const;
@@ -46,6 +48,7 @@ class Catalog {
 
   absl::StatusOr<pb::Chip> Chip(absl::string_view name) const;
   absl::StatusOr<pb::Engine> Engine(absl::string_view name) const;
+  absl::StatusOr<pb::Framework> Framework(absl::string_view name) const;
   absl::StatusOr<pb::Kernels> Kernels(absl::string_view name) const;
   absl::StatusOr<pb::Model> Model(absl::string_view name) const;
   absl::StatusOr<pb::Scenario> Scenario(absl::string_view name) const;

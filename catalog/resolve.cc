@@ -85,8 +85,43 @@ void ApplyChipEfficiency(const pb::Chip& chip, pb::Kernels* kernels) {
   }
 }
 
+// The name of the framework that is the default for chips of this vendor, or of
+// the one for all others; "" if the catalogue has neither.
+absl::StatusOr<std::string> DefaultFramework(const Catalog& catalog,
+                                             const std::string& vendor) {
+  std::string others;
+  for (const std::string& name : catalog.Names("frameworks")) {
+    ASSIGN_OR_RETURN(const pb::Framework framework, catalog.Framework(name));
+    for (const std::string& known : framework.default_for()) {
+      if (known == vendor) return name;
+      if (known.empty()) others = name;
+    }
+  }
+  return others;
+}
+
+// Merges what the scenario says of the framework over the preset it names, or
+// over the default for the chip. Only training has one.
+absl::Status MergeFramework(const Catalog& catalog, pb::Scenario* scenario) {
+  if (!scenario->has_training()) return absl::OkStatus();
+  pb::Framework* framework = scenario->mutable_framework();
+  if (framework->has_preset()) {
+    return MergePreset(framework, "framework", &Catalog::Framework, catalog);
+  }
+  if (framework->has_name()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(
+      const std::string name,
+      DefaultFramework(catalog, scenario->system().chip().vendor()));
+  if (name.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(pb::Framework base, catalog.Framework(name));
+  base.set_preset(name);
+  MergeOver(*framework, &base);
+  *framework = std::move(base);
+  return absl::OkStatus();
+}
+
 // Merges what the scenario says of kernels over the preset it names, or over
-// the chip's default.
+// the chip's default with what the framework has of its own.
 absl::Status MergeKernels(const Catalog& catalog, pb::Scenario* scenario) {
   pb::Kernels* kernels = scenario->mutable_kernels();
   if (kernels->has_preset()) {
@@ -105,6 +140,9 @@ absl::Status MergeKernels(const Catalog& catalog, pb::Scenario* scenario) {
   // A file's path would be relative to a file that is not named any more.
   if (catalog.HasAny(scenario->system().chip().default_kernels())) {
     base.set_preset(scenario->system().chip().default_kernels());
+  }
+  if (scenario->framework().has_kernels()) {
+    MergeOver(scenario->framework().kernels(), &base);
   }
   MergeOver(*kernels, &base);
   *kernels = std::move(base);
@@ -143,6 +181,8 @@ absl::Status ReplacePart(const Override& preset, pb::Scenario* scenario) {
     scenario->clear_kernels();
   } else if (preset.path == "inference.engine.preset") {
     scenario->mutable_inference()->clear_engine();
+  } else if (preset.path == "framework.preset") {
+    scenario->clear_framework();
   }
   return ApplyOverride(preset, scenario);
 }
@@ -165,6 +205,10 @@ absl::Status CheckParts(const pb::Scenario& scenario,
         "{}: a scenario has a training block or an inference block; this one "
         "has {}",
         origin, scenario.has_training() ? "both" : "neither"));
+  }
+  if (!scenario.has_training() && scenario.has_framework()) {
+    violations.Add(
+        fmt::format("{}: framework is about training; leave it out", origin));
   }
   return violations.ToStatus();
 }
@@ -215,6 +259,7 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   if (merged.ok()) {
     merged = MergeSystemPresets(catalog, scenario.mutable_system());
   }
+  if (merged.ok()) merged = MergeFramework(catalog, &scenario);
   if (merged.ok()) merged = MergeKernels(catalog, &scenario);
   if (merged.ok()) merged = MergeEngine(catalog, &scenario);
   if (!merged.ok()) return Annotate(merged, origin);

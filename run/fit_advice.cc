@@ -84,7 +84,6 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
   const auto network = Network::Make(scenario.system);
   if (!estimator.ok() || !network.ok()) return advice;
   const Bytes capacity = MemoryCapacity(scenario.system);
-  const Bytes reserved = scenario.kernels.reserved_memory();
   const std::vector<Settings> changes = Changes(scenario.proto.training());
   RunOptions quiet = options;
   quiet.record = false;
@@ -97,16 +96,19 @@ std::vector<pb::Report::Memory::Change> AdviseFit(
     const std::optional<ResolvedScenario> changed = With(scenario, changes[i]);
     // A change that breaks another rule of the plan is no advice.
     if (!changed) continue;
-    const auto estimate = static_cast<double>(
-        estimator->Estimate(*changed->training()).peak.value());
+    const TrainingPlan& plan = *changed->training();
+    const auto estimate =
+        static_cast<double>(estimator->Estimate(plan).peak.value());
     if (estimate > kFarBeyond * static_cast<double>(capacity.value())) continue;
     const auto run = RunScenario(*changed, *network, quiet);
-    if (!run.ok() || run->memory.peak.total + reserved > capacity) continue;
+    if (!run.ok()) continue;
+    const Bytes needed = MemoryNeeded(plan, scenario.kernels, run->memory);
+    if (needed > capacity) continue;
     pb::Report::Memory::Change& change = advice.emplace_back();
     for (const std::string& setting : changes[i]) {
       change.add_settings(setting);
     }
-    change.set_peak_bytes((run->memory.peak.total + reserved).value());
+    change.set_peak_bytes(needed.value());
     change.set_step_time_s(ToSeconds(run->result.end));
   }
   std::stable_sort(advice.begin(), advice.end(),

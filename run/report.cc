@@ -4,12 +4,15 @@
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/check.h"
 #include "base/format.h"
 #include "run/scenario_cost.h"
 #include "run/training_report.h"
+#include "workload/plan/memory.h"
+#include "workload/plan/placement.h"
 
 namespace orrery {
 namespace {
@@ -41,7 +44,9 @@ void FillMemory(const ResolvedScenario& scenario, const SimulatedRun& run,
   };
   memory.set_peak_bytes((peak.total + reserved).value());
   memory.set_capacity_bytes(MemoryCapacity(scenario.system).value());
-  memory.set_fits(peak.total + reserved <= MemoryCapacity(scenario.system));
+  const Bytes needed = MemoryNeeded(scenario, run.memory);
+  memory.set_reserved_bytes(needed.value());
+  memory.set_fits(needed <= MemoryCapacity(scenario.system));
   memory.set_weights_bytes(bytes(MemoryKind::kWeights));
   memory.set_gradients_bytes(bytes(MemoryKind::kGradients));
   memory.set_optimizer_bytes(bytes(MemoryKind::kOptimizer));
@@ -150,6 +155,31 @@ void AddWarnings(const ResolvedScenario& scenario, pb::Report& report) {
 
 Bytes MemoryCapacity(const System& system) { return system.chip().memory(); }
 
+Bytes MemoryNeeded(const ResolvedScenario& scenario,
+                   const MemoryPeaks& memory) {
+  const TrainingPlan* plan = scenario.training();
+  if (plan == nullptr) {
+    return memory.peak.total + scenario.kernels.reserved_memory();
+  }
+  return MemoryNeeded(*plan, scenario.kernels, memory);
+}
+
+Bytes MemoryNeeded(const TrainingPlan& plan, const Kernels& kernels,
+                   const MemoryPeaks& memory) {
+  Bytes most;
+  const auto held = [&](const MemoryPeak& peak) {
+    return AllocatorBytes(
+        plan, peak.total,
+        peak.by_kind[static_cast<size_t>(MemoryKind::kActivations)]);
+  };
+  most = held(memory.peak);
+  for (const MemoryPeak& stage : memory.stages) {
+    most = std::max(most, held(stage));
+  }
+  return most + kernels.reserved_memory() +
+         GroupBufferBytes(plan, Placement(plan.layout()));
+}
+
 void FillThroughput(const ResolvedScenario& scenario, double step_s,
                     Flops recomputed, pb::Report& report) {
   report.set_step_time_s(step_s);
@@ -161,7 +191,7 @@ void FillThroughput(const ResolvedScenario& scenario, double step_s,
 
 void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to) {
   to.set_step_time_s(from.step_s());
-  to.set_compute_s(from.compute_s);
+  to.set_compute_s(from.compute_s + from.host_s);
   to.set_tensor_s(from.tensor_s);
   to.set_context_s(from.context_s);
   to.set_expert_s(from.expert_s);

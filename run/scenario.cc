@@ -56,8 +56,13 @@ absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
                             std::move(plan)};
   };
   if (proto.has_training()) {
-    ASSIGN_OR_RETURN(TrainingPlan plan, TrainingPlan::FromProto(
-                                            proto.training(), *model, *system));
+    ASSIGN_OR_RETURN(const Framework framework,
+                     Framework::FromProto(proto.framework()));
+    ASSIGN_OR_RETURN(const Variation variation,
+                     Variation::FromProto(proto.variation()));
+    ASSIGN_OR_RETURN(TrainingPlan plan,
+                     TrainingPlan::FromProto(proto.training(), *model, *system,
+                                             framework, variation));
     return with(std::move(plan));
   }
   ASSIGN_OR_RETURN(InferencePlan plan, InferencePlan::FromProto(

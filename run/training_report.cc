@@ -37,6 +37,13 @@ std::vector<std::string> TrainingWarnings(const TrainingPlan& plan,
         "network between nodes",
         degrees.tensor, node));
   }
+  const double slowness = KernelSlowness(plan);
+  if (slowness > 1) {
+    warnings.push_back(fmt::format(
+        "all wait for the slowest of {} chips: kernels take {:.1f} % longer "
+        "than on a mean one (variation)",
+        degrees.ranks(), 100 * (slowness - 1)));
+  }
   if (!plan.layout().routing.balanced()) {
     const int fullest = plan.layout().routing.FullestPlace(degrees.expert);
     warnings.push_back(fmt::format(

@@ -28,14 +28,28 @@ RunSize RoughSize(const Model& model, const TrainingPlan& plan, bool fold,
 
 }  // namespace
 
+namespace {
+
+void Stretch(double factor, KernelWork& work) {
+  if (factor == 1) return;
+  for (Duration* time :
+       {&work.duration, &work.facts.launch, &work.facts.memory_bound}) {
+    *time = FromSeconds(ToSeconds(*time) * factor);
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
                                          const TrainingPlan& plan,
                                          const RunOptions& options) {
   const Chip& chip = on.system.chip();
   ASSIGN_OR_RETURN(KernelTimer timer, KernelTimer::Create(chip, on.kernels));
   OpTimeCache cache(std::move(timer));
+  const double slowness = KernelSlowness(plan);
   const auto timed = [&](const Op& op) {
     KernelWork work = ToKernelWork(op, cache.Time(op), chip, on.kernels);
+    Stretch(slowness, work);
     work.facts.op = cache.Id(op);
     return work;
   };

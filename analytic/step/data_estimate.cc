@@ -216,7 +216,8 @@ class DataEstimate {
                         .master_weights = !wide,
                         .fused_clip = false,
                         .loss_scaling = q_.plan.precision() == DType::kFp16,
-                        .narrow_copy = Bits(q_.plan.precision()) < 16})) {
+                        .narrow_copy = Bits(q_.plan.precision()) < 16,
+                        .separate = q_.plan.framework().separate_optimizer})) {
       time += q_.prices.Kernel(op).seconds;
     }
     return time;

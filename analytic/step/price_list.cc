@@ -21,7 +21,7 @@ absl::StatusOr<PriceList> PriceList::Create(const System& system,
 PriceList::KernelPrice PriceList::Kernel(const Op& op) {
   if (kernels_.size() >= kMostRemembered) kernels_.Clear();
   const OpTime& time = kernels_.Time(op);
-  return {ToSeconds(time.time), time.flops};
+  return {ToSeconds(time.time) * slowness_, time.flops};
 }
 
 double PriceList::Call(CommunicationKind kind, Bytes bytes,

@@ -37,6 +37,8 @@ class PriceList {
                                           Others others);
 
   KernelPrice Kernel(const Op& op);
+  // Kernels asked for from now on take so many times as long.
+  void SetSlowness(double slowness) { slowness_ = slowness; }
   // The group of these chips, for calls; see GroupCost::Span.
   GroupSpan Span(absl::Span<const int> chips) { return groups_.Span(chips); }
   // Seconds; see GroupCost::Time.
@@ -52,6 +54,7 @@ class PriceList {
       : kernels_(std::move(timer)), groups_(system, others) {}
 
   OpTimeCache kernels_;
+  double slowness_ = 1;
   GroupCost groups_;
   absl::flat_hash_map<CallKey, double> calls_;
   // Of the routing asked for last, by bytes and direction.

@@ -34,6 +34,11 @@ struct HopTimes {
   double backward = 0;
 };
 
+bool RunsGradientsApart(PipelineSchedule schedule) {
+  return schedule == PipelineSchedule::kZeroBubbleH1 ||
+         schedule == PipelineSchedule::kZeroBubbleV;
+}
+
 class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
@@ -79,6 +84,7 @@ class PlanEstimate {
     for (const PassEstimate* pass :
          {&work.forward, &work.input_gradient, &work.weight_gradient}) {
       out.compute_s += m * pass->kernels;
+      out.host_s += m * pass->host();
       out.tensor_s += m * (pass->exposed[0] + pass->exposed[3]);
       out.context_s += m * pass->exposed[1];
       out.expert_s += m * pass->exposed[2];
@@ -121,7 +127,7 @@ class PlanEstimate {
     }
     out.data_s = reduction + data.ends_s + rest - data.optimizer_s;
     out.optimizer_s = data.optimizer_s;
-    out.peak = Peak();
+    FillPeaks(out);
     for (const UnitEstimate& of_rank : works) {
       out.recomputed +=
           of_rank.recomputed *
@@ -167,9 +173,22 @@ class PlanEstimate {
         sum += units_[unit].time;
       }
     }
+    if (!RunsGradientsApart(plan_.schedule())) {
+      // One pass, so one wait: the host's time by where the chip's goes.
+      PassEstimate& inputs = sum.input_gradient;
+      PassEstimate& weights = sum.weight_gradient;
+      const double host = inputs.launching + weights.launching;
+      const double of_inputs = inputs.kernels + inputs.communication();
+      const double of_weights = weights.kernels + weights.communication();
+      if (host > 0 && of_inputs + of_weights > 0) {
+        inputs.launching = host * of_inputs / (of_inputs + of_weights);
+        weights.launching = host - inputs.launching;
+      }
+    }
     if (!layout_.bidirectional()) return sum;
     const auto halve = [](PassEstimate& pass) {
       pass.kernels /= 2;
+      pass.launching /= 2;
       for (double& exposed : pass.exposed) exposed /= 2;
     };
     halve(sum.forward);
@@ -251,8 +270,7 @@ class PlanEstimate {
     return false;
   }
 
-  Bytes Peak() const {
-    Bytes peak;
+  void FillPeaks(StepEstimate& out) const {
     for (int rank = 0; rank < layout_.ranks(); ++rank) {
       RankParameters held, largest;
       // What a unit computes again comes when the units after it are done.
@@ -279,12 +297,14 @@ class PlanEstimate {
               ? UnreducedBytes(plan_, placement_, largest)
               : Bytes(UnreducedBytes(plan_, placement_, held).value() *
                       PiecesUnreduced(plan_) / plan_.virtual_stages());
-      peak = std::max(peak,
-                      StaticBytes(plan_, placement_, held, largest).total() +
-                          GatheredBytes(plan_, placement_, held) + unreduced +
-                          Bytes(std::llround(activations)) + again);
+      const Bytes kept = Bytes(std::llround(activations)) + again;
+      const Bytes peak = StaticBytes(plan_, placement_, held, largest).total() +
+                         GatheredBytes(plan_, placement_, held) + unreduced +
+                         kept;
+      out.peak = std::max(out.peak, peak);
+      out.reserved = std::max(out.reserved, AllocatorBytes(plan_, peak, kept));
     }
-    return peak;
+    out.reserved += GroupBufferBytes(plan_, placement_);
   }
 
   const Model& model_;
@@ -329,9 +349,11 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
 
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
+  prices_.SetSlowness(KernelSlowness(plan));
   StepEstimate estimate =
       PlanEstimate(*model_, *system_, plan, options.waited, prices_).Estimate();
   estimate.peak += reserved_;
+  estimate.reserved += reserved_;
   return estimate;
 }
 

@@ -37,6 +37,8 @@ struct EstimateOptions {
 // Seconds of the rank with most work; they sum to the step.
 struct StepEstimate {
   double compute_s = 0;
+  // Waiting for the host to start kernels.
+  double host_s = 0;
   // Exposed communication by dimension.
   double tensor_s = 0;
   double context_s = 0;
@@ -48,6 +50,8 @@ struct StepEstimate {
   // The host of an inference engine, where it is waited for.
   double host_s = 0;
   Bytes peak;
+  // What the framework's allocator holds then, with what libraries keep.
+  Bytes reserved;
   Flops recomputed;  // of all ranks
 
   // Of one after the other.

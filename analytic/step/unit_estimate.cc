@@ -187,6 +187,7 @@ const GroupSpan& ExchangeSpans::of(ExchangeGroup group) const {
 
 PassEstimate& PassEstimate::operator+=(const PassEstimate& other) {
   kernels += other.kernels;
+  launching += other.launching;
   for (size_t i = 0; i < exposed.size(); ++i) exposed[i] += other.exposed[i];
   return *this;
 }
@@ -255,6 +256,15 @@ UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
           return full || step.modules.Meets(modules);
         },
         unit.input_gradient, &unit.recomputed);
+  }
+  if (const auto dispatch = plan.framework().dispatch) {
+    const auto host = [&](const std::vector<LayerStep>& steps) {
+      return ToSeconds(*dispatch) * static_cast<double>(CountLaunches(steps));
+    };
+    unit.forward.launching = host(ops.forward);
+    unit.input_gradient.launching =
+        host(ops.input_gradient) + host(RecomputedSteps(ops, plan));
+    unit.weight_gradient.launching = host(ops.weight_gradient);
   }
   return unit;
 }

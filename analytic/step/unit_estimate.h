@@ -1,6 +1,7 @@
 #pragma once
 // The time of one unit of a stage (embedding, layer, head) on paper: its ops,
 // and what it waits for.
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -29,11 +30,17 @@ struct ExchangeSpans {
 struct PassEstimate {
   double kernels = 0;
   std::array<double, 4> exposed{};  // by ExchangeGroup
+  // What the host needs to start it all.
+  double launching = 0;
 
   double communication() const {
     return exposed[0] + exposed[1] + exposed[2] + exposed[3];
   }
-  double total() const { return kernels + communication(); }
+  // The chip waits for the host so long.
+  double host() const {
+    return std::max(0.0, launching - kernels - communication());
+  }
+  double total() const { return kernels + communication() + host(); }
   PassEstimate& operator+=(const PassEstimate& other);
 };
 

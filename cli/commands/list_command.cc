@@ -32,6 +32,10 @@ absl::StatusOr<std::string> Describe(const Catalog& catalog,
     ASSIGN_OR_RETURN(const pb::Engine engine, catalog.Engine(name));
     return engine.description();
   }
+  if (kind == "frameworks") {
+    ASSIGN_OR_RETURN(const pb::Framework framework, catalog.Framework(name));
+    return framework.description();
+  }
   if (kind == "kernels") {
     ASSIGN_OR_RETURN(const pb::Kernels kernels, catalog.Kernels(name));
     return kernels.description();

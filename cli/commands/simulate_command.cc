@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "accuracy/training_trust.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -45,9 +46,9 @@ std::string OverflowText(const pb::Report::Memory& m) {
       [](const auto& a, const auto& b) { return a.second < b.second; });
   return fmt::format(
       "\nthe plan does not fit: {} too much; {} take {:.0f} % of the memory\n",
-      BytesText(m.peak_bytes() - m.capacity_bytes()), largest->first,
+      BytesText(m.reserved_bytes() - m.capacity_bytes()), largest->first,
       100.0 * static_cast<double>(largest->second) /
-          static_cast<double>(m.peak_bytes()));
+          static_cast<double>(m.reserved_bytes()));
 }
 
 absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
@@ -103,6 +104,11 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   pb::Report report =
       MakeReport(scenario, run, estimate, options,
                  {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
+  if (const TrainingPlan* plan = scenario.training()) {
+    report.set_trust(TrustText(scenario.system.chip().name(),
+                               plan->framework().name,
+                               scenario.model.moe().has_value()));
+  }
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const bool fits = report.memory().fits();
   if (!fits) {

@@ -13,6 +13,7 @@
 #include "accuracy/kernel_calibration.h"
 #include "accuracy/kernel_suite.h"
 #include "accuracy/training_suite.h"
+#include "accuracy/training_trust.h"
 #include "base/check.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -29,14 +30,15 @@ namespace {
 
 absl::StatusOr<AccuracyTable> RunSuite(Suite suite,
                                        const std::optional<std::string>& file,
-                                       const std::string& library) {
+                                       const std::string& library,
+                                       bool closed_form) {
   switch (suite) {
     case Suite::kCollectives:
       return RunCollectiveSuite(file);
     case Suite::kKernels:
       return RunKernelSuite(file, library);
     case Suite::kTraining:
-      return RunTrainingSuite(file);
+      return RunTrainingSuite(file, {.closed_form = closed_form});
     case Suite::kCost:
       return RunCostSuite(file);
     case Suite::kInference:
@@ -99,13 +101,23 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
     return LeaveOut(file);
   }
   const std::optional<std::string> json = arguments.Get("json");
+  const std::optional<std::string> errors = arguments.Get("errors");
+  if (errors && suites != std::vector<Suite>{Suite::kTraining}) {
+    return absl::InvalidArgumentError(
+        "--errors is for 'orrery validate training'");
+  }
   const AccuracyTextOptions options{.rows = arguments.Has("rows"),
                                     .markdown = arguments.Has("markdown")};
   bool met = true;
   pb::AccuracyReport report;
   for (const Suite suite : suites) {
-    ASSIGN_OR_RETURN(const AccuracyTable table, RunSuite(suite, file, library));
+    ASSIGN_OR_RETURN(
+        const AccuracyTable table,
+        RunSuite(suite, file, library, arguments.Has("closed-form")));
     met = met && table.met();
+    if (suite == Suite::kTraining && errors) {
+      RETURN_IF_ERROR(WriteFile(*errors, TrainingErrorsCsv(table)));
+    }
     if (json.has_value()) {
       *report.add_suites() = ToProto(table);
       continue;
@@ -128,41 +140,49 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
 }  // namespace
 
 Command ValidateCommand() {
-  return {.name = "validate",
-          .operands = "[SUITE] [FILE]",
-          .min_operands = 0,
-          .max_operands = 2,
-          .summary = "Hold predictions against measurements.",
-          .details =
-              "Predicts every row of a table of measurements and prints how "
-              "far off it is, group\nby group. FILE is your own table with "
-              "the columns of the one that came with\nOrrery (see "
-              "validation/README.md): found by name, in any order, others "
-              "ignored.\nRows that cannot be read or predicted are listed with "
-              "the reason. Exit code 1 if a\nbar is missed or no row could be "
-              "predicted, 2 if FILE is no table of the suite.\n\n"
-              "  orrery validate collectives\n"
-              "  orrery validate kernels\n"
-              "  orrery validate training --rows\n"
-              "  orrery validate inference\n"
-              "  orrery validate cost\n"
-              "  orrery validate kernels mine.csv --rows\n"
-              "  orrery validate kernels --library hopper_trtllm_2025",
-          .flags = {LibraryFlag(),
-                    {.name = "rows",
-                     .value = "",
-                     .help = "print every row, not only the summary"},
-                    {.name = "leave-out",
-                     .value = "",
-                     .help = "print how kernels of each source fare with "
-                             "constants fitted without it"},
-                    {.name = "markdown",
-                     .value = "",
-                     .help = "print Markdown tables"},
-                    {.name = "json",
-                     .value = "FILE",
-                     .help = "write JSON to FILE instead (- is stdout)"}},
-          .run = Validate};
+  return {
+      .name = "validate",
+      .operands = "[SUITE] [FILE]",
+      .min_operands = 0,
+      .max_operands = 2,
+      .summary = "Hold predictions against measurements.",
+      .details =
+          "Predicts every row of a table of measurements and prints how "
+          "far off it is, group\nby group. FILE is your own table with "
+          "the columns of the one that came with\nOrrery (see "
+          "validation/README.md): found by name, in any order, others "
+          "ignored.\nRows that cannot be read or predicted are listed with "
+          "the reason. Exit code 1 if a\nbar is missed or no row could be "
+          "predicted, 2 if FILE is no table of the suite.\n\n"
+          "  orrery validate collectives\n"
+          "  orrery validate kernels\n"
+          "  orrery validate training --rows\n"
+          "  orrery validate inference\n"
+          "  orrery validate cost\n"
+          "  orrery validate kernels mine.csv --rows\n"
+          "  orrery validate kernels --library hopper_trtllm_2025",
+      .flags = {LibraryFlag(),
+                {.name = "rows",
+                 .value = "",
+                 .help = "print every row, not only the summary"},
+                {.name = "leave-out",
+                 .value = "",
+                 .help = "print how kernels of each source fare with "
+                         "constants fitted without it"},
+                {.name = "closed-form",
+                 .value = "",
+                 .help = "training: by the closed form, without simulating"},
+                {.name = "errors",
+                 .value = "FILE",
+                 .help = "training: write mean errors by chip and "
+                         "framework"},
+                {.name = "markdown",
+                 .value = "",
+                 .help = "print Markdown tables"},
+                {.name = "json",
+                 .value = "FILE",
+                 .help = "write JSON to FILE instead (- is stdout)"}},
+      .run = Validate};
 }
 
 }  // namespace orrery

@@ -97,8 +97,9 @@ std::vector<Column> GroupColumns(Suite suite) {
               {"mean", 8},          {"worst", 9},
               {"bar", 8},           {"", 0, true}};
     case Suite::kTraining:
-      return {{"source", 34, true}, {"rows", 5},  {"mean", 8},
-              {"median", 8},        {"worst", 8}, {"bias", 8}};
+      return {{"source", 34, true}, {"rows", 5},   {"refused", 7},
+              {"mean", 8},          {"median", 8}, {"worst", 8},
+              {"bias", 8},          {"order", 6},  {"fit right", 9}};
     case Suite::kInference:
       return {{"source", 34, true}, {"rows", 5},   {"refused", 8},
               {"mean", 8},          {"median", 8}, {"worst", 8},
@@ -139,10 +140,15 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
     case Suite::kTraining:
       return {part.empty() ? subject : fmt::format("{}, {}", subject, part),
               Count(e.rows),
+              Count(group.refused),
               Percent(e.mean),
               Percent(e.median),
               Percent(e.worst),
-              Signed(e.bias)};
+              Signed(e.bias),
+              group.rank_correlation.has_value()
+                  ? fmt::format("{:.2f}", *group.rank_correlation)
+                  : "-",
+              group.fit.has_value() ? Percent(group.fit->right()) : "-"};
     case Suite::kInference:
       return {part.empty() ? subject : fmt::format("  on {}", part),
               Count(e.rows),
@@ -270,6 +276,38 @@ std::string ReasonsText(const AccuracyTable& table) {
   return text;
 }
 
+// Every row that was refused, or of the many of a suite of steps how many for
+// which reason.
+std::string RefusedText(const AccuracyTable& table, bool each) {
+  std::string text;
+  if (each || table.suite() != Suite::kTraining) {
+    for (const RefusedRow& refused : table.refused()) {
+      text += fmt::format("  {}\n", refused.ToString());
+    }
+    return text;
+  }
+  std::map<std::string, int> reasons;
+  for (const RefusedRow& refused : table.refused()) ++reasons[refused.reason];
+  for (const auto& [reason, count] : reasons) {
+    text += fmt::format("  {:>4}  {}\n", count, reason);
+  }
+  return text;
+}
+
+std::string FitText(const AccuracyTable& table) {
+  std::string text;
+  for (const AccuracyGroup& group : table.groups()) {
+    if (!group.fit || !group.key.part.empty()) continue;
+    const FitCounts& fit = *group.fit;
+    text += fmt::format(
+        "\n{}: {} of {} runs fit or not as predicted; {} ran out of memory "
+        "that should fit,\n{} finished that should not\n",
+        group.key.subject, fit.fits_and_did + fit.does_not_and_did_not,
+        fit.total(), fit.fits_but_did_not, fit.does_not_but_did);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string AccuracyText(const AccuracyTable& table,
@@ -289,12 +327,11 @@ std::string AccuracyText(const AccuracyTable& table,
   }
   std::string text = options.rows ? Plain(rows) + "\n" : "";
   text += Plain(groups);
+  text += FitText(table);
   text += fmt::format("\n{} rows predicted, {} refused\n", table.rows().size(),
                       table.refused().size());
   if (table.suite() == Suite::kCost) return text + ReasonsText(table);
-  for (const RefusedRow& refused : table.refused()) {
-    text += fmt::format("  {}\n", refused.ToString());
-  }
+  text += RefusedText(table, options.rows);
   return text;
 }
 

@@ -42,6 +42,7 @@ std::string BreakdownText(const pb::Report& report) {
       {"data communication, exposed", b.data_exposed_s()},
       {"waiting for other ranks (bubble)", b.bubble_s()},
       {"waiting for stragglers", b.straggler_s()},
+      {"waiting for the host", b.host_s()},
       {"optimizer", b.optimizer_s()},
       {"kernels slowed by communication", b.other_s()}};
   std::string text = "where the time goes (one rank of the busiest stage)\n";
@@ -57,7 +58,7 @@ std::string BreakdownText(const pb::Report& report) {
 std::string MemoryText(const pb::Report::Memory& m) {
   std::string text = fmt::format(
       "memory of rank {}, {} into the step: {} of {}, {}\n", m.peak_rank(),
-      SecondsText(m.peak_at_s()), BytesText(m.peak_bytes()),
+      SecondsText(m.peak_at_s()), BytesText(m.reserved_bytes()),
       BytesText(m.capacity_bytes()), m.fits() ? "fits" : "DOES NOT FIT");
   const std::pair<const char*, int64_t> parts[] = {
       {"weights", m.weights_bytes()},
@@ -65,7 +66,9 @@ std::string MemoryText(const pb::Report::Memory& m) {
       {"optimizer state", m.optimizer_bytes()},
       {"activations", m.activations_bytes()},
       {"KV cache", m.kv_cache_bytes()},
-      {"buffers and run-time", m.buffers_bytes()}};
+      {"buffers and run-time", m.buffers_bytes()},
+      {"held by the allocator beside them",
+       m.reserved_bytes() - m.peak_bytes()}};
   for (const auto& [name, bytes] : parts) {
     if (bytes == 0) continue;
     text += fmt::format("  {:<34} {:>12}\n", name, BytesText(bytes));
@@ -126,6 +129,7 @@ std::string ReportText(const pb::Report& report) {
                         SecondsText(report.bounds().lower_s()),
                         SecondsText(report.bounds().upper_s()));
   }
+  if (report.has_trust()) text += fmt::format("trust: {}\n", report.trust());
   if (report.has_engine()) text += EngineText(report.engine());
   for (const std::string& warning : report.warnings()) {
     text += fmt::format("note: {}\n", warning);

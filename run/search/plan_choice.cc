@@ -85,19 +85,19 @@ std::string FieldText(const gp::Message& message,
 // Puts fields of `plan` back to what was said wherever that changes nothing.
 class Reverter {
  public:
-  Reverter(const pb::Training& said, pb::Training plan, int64_t chips)
-      : said_(said), plan_(std::move(plan)), chips_(chips) {
+  Reverter(const pb::Scenario& said, pb::Training plan)
+      : said_(said), plan_(std::move(plan)) {
     whole_ = Filled(plan_);
   }
 
   std::vector<std::string> Settings() && {
-    Visit(said_, &plan_, "training");
+    Visit(said_.training(), &plan_, "training");
     return std::move(settings_);
   }
 
  private:
   std::string Filled(pb::Training plan) const {
-    FillTrainingDefaults(chips_, &plan);
+    FillTrainingDefaults(said_, &plan);
     return plan.SerializeAsString();
   }
 
@@ -140,9 +140,8 @@ class Reverter {
     to->MergeFrom(*alone);
   }
 
-  const pb::Training& said_;
+  const pb::Scenario& said_;
   pb::Training plan_;
-  int64_t chips_;
   std::string whole_;
   std::vector<std::string> settings_;
 };
@@ -202,9 +201,9 @@ pb::Training WithChoice(const pb::Training& said, const PlanChoice& choice) {
   return plan;
 }
 
-std::vector<std::string> SettingsOf(const pb::Training& said,
-                                    const pb::Training& plan, int64_t chips) {
-  return Reverter(said, plan, chips).Settings();
+std::vector<std::string> SettingsOf(const pb::Scenario& said,
+                                    const pb::Training& plan) {
+  return Reverter(said, plan).Settings();
 }
 
 std::string Describe(const PlanChoice& choice) {

@@ -2,8 +2,8 @@
 // PlanChoice: what a search decides about a training plan, and how one would
 // type it.
 //
-//   const pb::Training plan = WithChoice(said, choice);
-//   SettingsOf(said, plan, chips);   // {"training.parallel.tensor=4", ...}
+//   const pb::Training plan = WithChoice(said.training(), choice);
+//   SettingsOf(said, plan);   // {"training.parallel.tensor=4", ...}
 //
 // Whoever types these settings gets this plan, field by field: defaults are
 // filled in after them, as they would be for any scenario.
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/training.pb.h"
+#include "proto/scenario.pb.h"
 
 namespace orrery {
 
@@ -60,10 +60,11 @@ struct PlanChoice {
 // then has no meaning is cleared. Defaults are not filled in.
 pb::Training WithChoice(const pb::Training& said, const PlanChoice& choice);
 
-// PATH=VALUE of the fields that make `said` this plan on so many chips. Fields
-// that a default would fill in anyway are left out.
-std::vector<std::string> SettingsOf(const pb::Training& said,
-                                    const pb::Training& plan, int64_t chips);
+// PATH=VALUE of the fields that give the scenario this plan. Fields that a
+// default would fill in anyway are left out. Requires: a scenario before its
+// defaults are filled in.
+std::vector<std::string> SettingsOf(const pb::Scenario& said,
+                                    const pb::Training& plan);
 
 // "TP 8 PP 4 x2 DP 16, micro-batch 1, INTERLEAVED_1F1B, ZERO_1".
 std::string Describe(const PlanChoice& choice);

@@ -64,9 +64,10 @@ class Searcher {
 
   std::optional<TrainingPlan> PlanOf(const PlanChoice& choice) const {
     pb::Training proto = WithChoice(said_, choice);
-    FillTrainingDefaults(scenario_.system.chips(), &proto);
-    auto plan =
-        TrainingPlan::FromProto(proto, scenario_.model, scenario_.system);
+    FillTrainingDefaults(scenario_.proto, &proto);
+    auto plan = TrainingPlan::FromProto(
+        proto, scenario_.model, scenario_.system,
+        scenario_.training()->framework(), scenario_.training()->variation());
     if (!plan.ok()) return std::nullopt;
     return *std::move(plan);
   }

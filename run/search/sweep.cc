@@ -40,6 +40,8 @@ struct Ground {
   Model model;
   System system;
   Kernels kernels;
+  Framework framework;
+  Variation variation;
 };
 
 // Points in a row, on one thread.
@@ -136,7 +138,7 @@ class Worker {
     pb::Scenario filled = said;
     FillDefaults(&filled);
     ASSIGN_OR_RETURN(Model model, Model::FromProto(filled.model()));
-    ASSIGN_OR_RETURN(System system, System::FromProto(filled.system()));
+    ASSIGN_OR_RETURN(System system, SystemOf(filled));
     ASSIGN_OR_RETURN(Kernels kernels, Kernels::FromProto(filled.kernels()));
     RETURN_IF_ERROR(kernels.CheckRoomOn(system.chip()));
     ground_ =
@@ -192,10 +194,11 @@ class Worker {
     pb::Scenario said;
     *said.mutable_training() = ground_->said.training();
     RETURN_IF_ERROR(Apply(sets, &said));
-    FillTrainingDefaults(ground_->system.chips(), said.mutable_training());
+    FillTrainingDefaults(ground_->said, said.mutable_training());
     ASSIGN_OR_RETURN(const TrainingPlan plan,
-                     TrainingPlan::FromProto(said.training(), ground_->model,
-                                             ground_->system));
+                     TrainingPlan::FromProto(
+                         said.training(), ground_->model, ground_->system,
+                         ground_->framework, ground_->variation));
     if (!estimator_) {
       ASSIGN_OR_RETURN(StepEstimator made,
                        StepEstimator::Create(ground_->model, ground_->system,

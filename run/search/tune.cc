@@ -86,8 +86,7 @@ class Tuner {
     pb::Tuning::Plan plan;
     pb::Training proto = WithChoice(said_.training(), found.choice);
     plan.set_description(Describe(found.choice));
-    for (std::string& each :
-         SettingsOf(said_.training(), proto, scenario_.system.chips())) {
+    for (std::string& each : SettingsOf(said_, proto)) {
       plan.add_settings(std::move(each));
     }
     plan.set_estimated_rank(rank);

@@ -64,7 +64,7 @@ void BreakdownSink::AddBubble(Time from, Time to) {
 
 void BreakdownSink::AddWait(const WaitPart& part) {
   if (part.from >= part.to) return;
-  if (part.cause == WaitPart::Cause::kTransfer &&
+  if (part.link != nullptr &&
       program_.streams()[part.link->stream].kind == StreamKind::kHost) {
     breakdown_.host += part.time();
   } else if (part.cause == WaitPart::Cause::kTransfer) {

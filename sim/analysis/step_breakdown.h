@@ -10,6 +10,7 @@
 //   exposed    communication of its own was being transferred, by stream
 //   bubble     it waited for a rank with other work to do: the pipeline
 //   straggler  it waited for a rank with the same work to do that was late
+//   host       it waited for the host to start the kernel
 #include <array>
 #include <deque>
 #include <optional>

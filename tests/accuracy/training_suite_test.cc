@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
 
 #include "accuracy/training_row.h"
 #include "base/format.h"
@@ -46,9 +47,9 @@ std::string RowWith(const Fields& changes) {
 
 absl::StatusOr<TrainingRow> Read(const Fields& changes) {
   const MeasurementTable table = Table(RowWith(changes));
-  auto systems = OpenTrainingSystems();
-  CHECK(systems.ok()) << systems.status().ToString();
-  return ReadTrainingRow(table.rows()[0], *systems);
+  auto rules = TrainingRules::Open();
+  CHECK(rules.ok()) << rules.status().ToString();
+  return ReadTrainingRow(table.rows()[0], *rules);
 }
 
 TEST(TrainingRow, SaysWhatItRan) {
@@ -59,6 +60,7 @@ TEST(TrainingRow, SaysWhatItRan) {
   const pb::Scenario& s = row.scenario.proto;
   EXPECT_EQ(s.system().name(), "dgx_a100_hdr200");
   EXPECT_EQ(s.training().sharding(), pb::Training::ZERO_0);
+  EXPECT_EQ(s.framework().name(), "megatron_lm_2022");
   EXPECT_EQ(s.training().attention_kernel(), pb::Training::UNFUSED);
   EXPECT_EQ(s.model().attention().kv_heads(), 32);
 }
@@ -67,6 +69,7 @@ TEST(TrainingRow, HonoursWhatIsSet) {
   ASSERT_OK_AND_ASSIGN(const TrainingRow row,
                        Read({{"kv_heads", "8"},
                              {"cp", "2"},
+                             {"framework", "Megatron-Core"},
                              {"sharding", "zero3"},
                              {"seq_parallel", "yes"},
                              {"recompute", "selective (attention core)"},
@@ -101,15 +104,15 @@ TEST(TrainingRow, RunsOnTheSystemItNames) {
 
 TEST(TrainingRow, IsRefusedWithTheColumnItCannotHonour) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"hardware", "H100-80GB-SXM"},
+      {"hardware", "Z80"},
       {"hardware", ""},
+      {"framework", "Notepad"},
       {"interconnect", "carrier pigeons"},
-      {"model", "Llama-7B"},
+      {"model", "Eliza-7B"},
       {"layers", ""},
       {"layers", "8.5"},
       {"heads", "31"},
       {"kv_heads", "5"},
-      {"ep", "8"},
       {"dp", "4"},
       {"vp", "none"},
       {"sharding", "zero9"},
@@ -138,34 +141,69 @@ TEST(TrainingRow, AnIdMayHoldQuotes) {
   EXPECT_OK(Read({{"id", "\"a \"\"b\"\" } c\""}}));
 }
 
-// Of the 141 published rows nine do not say how many layers or heads.
-TEST(TrainingRow, PublishedRowsAreReadUnlessTheyLackLayersOrHeads) {
-  ASSERT_OK_AND_ASSIGN(const MeasurementTable table,
-                       OpenTrainingTable(std::nullopt));
-  ASSERT_OK_AND_ASSIGN(const MeasurementTable systems, OpenTrainingSystems());
-  int read = 0;
-  for (const MeasurementRow& row : table.rows()) {
-    const absl::Status status = ReadTrainingRow(row, systems).status();
-    read += status.ok();
-    EXPECT_EQ(status.ok(), row.Has("layers") && row.Has("heads"))
-        << row.id() << ": " << status;
-  }
-  EXPECT_EQ(read, 132);
+// What software does is its preset's to say: of two runs that differ in the
+// date alone, the newer one overlaps.
+TEST(TrainingRow, TakesTheFrameworkOfItsTime) {
+  ASSERT_OK_AND_ASSIGN(const TrainingRow old, Read({{"date", "2021-04"}}));
+  EXPECT_EQ(old.scenario.proto.framework().name(), "megatron_lm_2021");
+  EXPECT_FALSE(old.scenario.proto.training().overlap_weight_gradient());
+  ASSERT_OK_AND_ASSIGN(const TrainingRow later, Read({{"date", "2022-05"}}));
+  EXPECT_TRUE(later.scenario.proto.training().overlap_weight_gradient());
+}
+
+TEST(TrainingRow, ReadsWhatRecipesCallTheirRecomputation) {
+  const auto modules = [](const char* text) {
+    const auto row = Read({{"recompute", text}, {"framework", "MaxText"}});
+    CHECK(row.ok()) << row.status().ToString();
+    std::vector<int> read;
+    for (const int module : row->scenario.proto.training().recompute_module()) {
+      read.push_back(module);
+    }
+    return read;
+  };
+  EXPECT_THAT(modules("none/selective (recipe)"), testing::IsEmpty());
+  EXPECT_THAT(
+      modules("\"selective: layernorm, moe_act\""),
+      testing::ElementsAre(pb::Training::NORM, pb::Training::MLP_ACTIVATION));
+  EXPECT_THAT(
+      modules("minimal"),
+      testing::ElementsAre(pb::Training::ATTENTION_CORE, pb::Training::NORM,
+                           pb::Training::MLP_ACTIVATION));
+}
+
+// 96 layers over 16 stages, 1536 sequences over 8 replicas: a size that does
+// not divide or does not fit is not taken.
+TEST(TrainingRow, SearchesForAnUnpublishedMicroBatch) {
+  ASSERT_OK_AND_ASSIGN(const TrainingRow row, Read({{"micro_batch", ""}}));
+  const int size = row.scenario.training()->micro_batch();
+  EXPECT_TRUE(size == 1 || size == 2 || size == 4) << size;
+}
+
+// A time may follow from the rate: 8 x 2048 tokens at 1024 per second and chip
+// of 8 take 2 s.
+TEST(TrainingRow, DerivesTheTimeFromTheRate) {
+  ASSERT_OK_AND_ASSIGN(
+      const TrainingRow row,
+      Read({{"step_time_s", ""}, {"tokens_per_s_per_gpu", "1024"}}));
+  EXPECT_DOUBLE_EQ(*row.measured_s, 2);
 }
 
 TEST(TrainingSuite, PredictsRowsAndCountsWhatItRefuses) {
-  ASSERT_OK_AND_ASSIGN(const MeasurementTable systems, OpenTrainingSystems());
+  ASSERT_OK_AND_ASSIGN(const TrainingRules rules, TrainingRules::Open());
   std::string text = RowWith({});
   const std::string other = RowWith({{"id", "B"}, {"layers", ""}});
   text += other.substr(other.find('\n') + 1);
-  const AccuracyTable table = PredictTraining(Table(text), systems);
+  std::vector<MeasurementTable> tables;
+  tables.push_back(Table(text));
+  const AccuracyTable table = PredictTraining(tables, rules);
   ASSERT_EQ(table.rows().size(), 1u);
   EXPECT_EQ(table.rows()[0].measured, 1);
   EXPECT_GT(table.rows()[0].predicted, 0);
   EXPECT_GT(std::get<MeasuredStep>(table.rows()[0].facts).predicted_gib, 0);
-  ASSERT_EQ(table.groups().size(), 1u);
-  EXPECT_EQ(table.groups()[0].key.subject, "mine");
-  EXPECT_EQ(table.groups()[0].refused, 1);
+  ASSERT_EQ(table.groups().size(), 2u);
+  EXPECT_EQ(table.groups()[0].key.subject, "dense models");
+  EXPECT_EQ(table.groups()[1].key.subject, "mine");
+  EXPECT_EQ(table.groups()[1].refused, 1);
   EXPECT_THAT(table.refused()[0].ToString(),
               HasSubstr("line 3 (B): column 'layers' must be"));
   // No bar is set for a source of one's own.

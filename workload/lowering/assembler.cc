@@ -34,7 +34,7 @@ RoleBuilder& Assembler::AddRole(const RoleKey& key) {
 
 void Assembler::AddRanks(const RoleKey& key, const RoleBuilder& role,
                          const RoleSlots& slots, const WorkSplit& passes,
-                         const WorkSplit& optimizer) {
+                         const WorkSplit& optimizer, Duration host) {
   const std::vector<int> stage = StageRanks(key.pipeline);
   const int64_t all = std::count_if(stage.begin(), stage.end(), [&](int rank) {
     return classes_.ClassOf(rank) == key.rank_class;
@@ -50,7 +50,7 @@ void Assembler::AddRanks(const RoleKey& key, const RoleBuilder& role,
     }
     if (fold_) break;
   }
-  work_.Add({key.pipeline, all, passes, optimizer});
+  work_.Add({key.pipeline, all, passes, optimizer, host});
 }
 
 absl::StatusOr<PlacedProgram> Assembler::Build(

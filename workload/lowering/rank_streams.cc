@@ -54,8 +54,7 @@ StreamId StreamOf(Channel channel, int arm) {
 }
 
 StreamId HostStream(const StageLayout& layout) {
-  const int arms = layout.ranks() == 1 ? 0 : PipelineArms(layout);
-  return static_cast<StreamId>(kFirstPipelineStream + arms * kChannels);
+  return static_cast<StreamId>(RankStreams(layout).size());
 }
 
 std::vector<Stream> RankStreams(const StageLayout& layout, bool host) {

@@ -76,6 +76,19 @@ Bytes KeptInputBytes(const LayerOps& ops) {
   return sum;
 }
 
+int64_t CountLaunches(const std::vector<LayerStep>& steps) {
+  int64_t count = 0;
+  for (const LayerStep& step : steps) {
+    if (const Exchange* exchange = step.exchange()) {
+      count += exchange->steps;
+      continue;
+    }
+    const auto* pointwise = std::get_if<Pointwise>(&step.op()->work);
+    count += pointwise != nullptr ? pointwise->launches : 1;
+  }
+  return count;
+}
+
 Flops SumMatrixFlops(const std::vector<LayerStep>& steps) {
   Flops sum;
   for (const LayerStep& step : steps) {

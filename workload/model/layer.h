@@ -136,6 +136,8 @@ Bytes KeptBytes(const LayerOps& ops, ModuleSet recomputed);
 // Bytes kept under full recomputation: the inputs only.
 Bytes KeptInputBytes(const LayerOps& ops);
 
+// Kernels and collectives that the host starts for a list of steps.
+int64_t CountLaunches(const std::vector<LayerStep>& steps);
 // Sums over a list of steps.
 Flops SumMatrixFlops(const std::vector<LayerStep>& steps);
 Flops SumModelFlops(const std::vector<LayerStep>& steps);

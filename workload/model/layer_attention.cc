@@ -25,12 +25,17 @@ void AddQueryKeyValue(LayerBuilder& b) {
   b.BeginModule();
   b.GatherTokensForward(model.hidden());
   b.LinearForward(linear);
+  if (b.shape().fusion == Fusion::kNone) {
+    // The gradients of queries, keys and values are put into one tensor.
+    b.InputGradient(OpName::kQueryKeyValue,
+                    b.Elementwise(b.tokens() * linear.outputs, 1, 1, 0));
+  }
   b.LinearInputGradient(linear);
   b.ReduceTokensInputGradient(model.hidden());
   b.GatherTokensWeightGradient(model.hidden());
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("query_key_value_input", b.resident_tokens(),
-                    model.hidden(), Module::kNorm);
+  b.KeepLinearInput("query_key_value_input", b.kept_tokens(), model.hidden(),
+                    Module::kNorm);
 }
 
 // Rotation of queries and keys in place, and the new keys and values on their
@@ -52,8 +57,12 @@ void AddRotary(LayerBuilder& b) {
     // Latent attention rotates a part of each head and one key for all.
     const int64_t width = a.is_latent() ? (heads + 1) * a.rope_dimension
                                         : (heads + kv_heads) * a.head_dimension;
-    const Pointwise rotation =
-        b.Elementwise(b.tokens() * width, 1, 1, kRotaryFlops);
+    Pointwise rotation = b.Elementwise(b.tokens() * width, 1, 1, kRotaryFlops);
+    if (shape.fusion == Fusion::kNone) {
+      // Of queries and of keys: half a turn (a copy), two products, a sum.
+      rotation = b.Elementwise(b.tokens() * width, 5, 4, kRotaryFlops);
+      rotation.launches = 8;
+    }
     b.Forward(OpName::kRotary, rotation);
     b.InputGradient(OpName::kRotary, rotation);
   }

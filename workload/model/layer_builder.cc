@@ -212,6 +212,10 @@ void LayerBuilder::Norm(int64_t rows, int64_t width, bool residual) {
   backward.kind = Pointwise::Kind::kNorm;
   backward.row = width;
   InputGradient(OpName::kNorm, backward);
+  if (shape_.fusion == Fusion::kNone) {
+    // The weights' gradient reads input and output gradient once more.
+    WeightGradient(OpName::kNorm, Elementwise(rows * width, 2, 0, 2));
+  }
   if (residual && !fused) {
     InputGradient(OpName::kResidual, Elementwise(rows * width, 2, 1, 1));
   }
@@ -251,6 +255,7 @@ void LayerBuilder::ReduceTokensInputGradient(int64_t width) {
 
 void LayerBuilder::GatherTokensWeightGradient(int64_t width) {
   if (shape_.tensor == 1 || !shape_.sequence_parallel) return;
+  if (shape_.keep_gathered) return;
   WeightGradientExchange(TokenExchange(ExchangeKind::kAllGather, width));
 }
 

@@ -33,6 +33,10 @@ class LayerBuilder {
                ? (tokens_ + shape_.tensor - 1) / shape_.tensor
                : tokens_;
   }
+  // Tokens of which a rank keeps the input of a column-parallel product.
+  int64_t kept_tokens() const {
+    return shape_.keep_gathered ? tokens_ : resident_tokens();
+  }
   bool trains() const { return trains_; }
   bool drops_out() const { return trains_ && model_.dropout(); }
 

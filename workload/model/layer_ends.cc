@@ -23,6 +23,47 @@ LayerOps NotCheckpointed(LayerOps ops) {
   return ops;
 }
 
+// Softmax cross-entropy in one kernel, and another for its gradient; or as
+// PyTorch runs it: a cast to FP32, the logarithm of the softmax, and backward
+// the two gradients and a cast.
+void AddLoss(LayerBuilder& b, int64_t logits, int64_t vocabulary) {
+  const LayerShape& shape = b.shape();
+  const Bytes wide = StorageBytes(DType::kFp32, logits);
+  const Bytes narrow = StorageBytes(shape.activation, logits);
+  b.BeginModule();
+  Pointwise loss = b.Elementwise(logits, 1, 0, kLossFlops);
+  loss.kind = Pointwise::Kind::kSoftmax;
+  loss.row = vocabulary;
+  loss.written = wide;
+  Pointwise gradient = b.Elementwise(logits, 0, 1, kLossGradientFlops);
+  gradient.read = wide;
+  if (shape.separate_loss) {
+    b.Forward(OpName::kQuantize, Pointwise{.read = narrow, .written = wide});
+    loss.read = wide;
+    // The gradient of the picked logits is a tensor of zeros but for one in a
+    // row; that of the softmax reads it beside what it kept.
+    b.InputGradient(OpName::kLoss, Pointwise{.written = wide});
+    gradient.read = wide * 2;
+    gradient.written = wide;
+  }
+  b.Forward(OpName::kLoss, loss);
+  if (shape.tensor > 1) {
+    for (int i = 0; i < kLossExchanges; ++i) {
+      b.ForwardExchange(
+          Exchange{.kind = ExchangeKind::kAllReduce,
+                   .group = ExchangeGroup::kTensor,
+                   .bytes = StorageBytes(DType::kFp32, b.tokens())});
+    }
+  }
+  b.InputGradient(OpName::kLoss, gradient);
+  b.Keep("logits", logits, DType::kFp32);
+  if (!shape.separate_loss) return;
+  b.InputGradient(OpName::kQuantize,
+                  Pointwise{.read = wide, .written = narrow});
+  b.Keep("softmax", logits, DType::kFp32);
+  b.Keep("narrow_logits", logits, shape.activation);
+}
+
 }  // namespace
 
 LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
@@ -70,7 +111,7 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
   b.ReduceTokensInputGradient(hidden);
   b.GatherTokensWeightGradient(hidden);
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("head_input", b.resident_tokens(), hidden, Module::kNorm);
+  b.KeepLinearInput("head_input", b.kept_tokens(), hidden, Module::kNorm);
   const int64_t logits = b.tokens() * vocabulary;
   if (!b.trains()) {
     // Whoever samples needs the whole vocabulary.
@@ -91,24 +132,7 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
     return NotCheckpointed(std::move(b).Build());
   }
 
-  b.BeginModule();
-  Pointwise loss = b.Elementwise(logits, 1, 0, kLossFlops);
-  loss.kind = Pointwise::Kind::kSoftmax;
-  loss.row = vocabulary;
-  loss.written = StorageBytes(DType::kFp32, logits);
-  b.Forward(OpName::kLoss, loss);
-  if (shape.tensor > 1) {
-    for (int i = 0; i < kLossExchanges; ++i) {
-      b.ForwardExchange(
-          Exchange{.kind = ExchangeKind::kAllReduce,
-                   .group = ExchangeGroup::kTensor,
-                   .bytes = StorageBytes(DType::kFp32, b.tokens())});
-    }
-  }
-  Pointwise gradient = b.Elementwise(logits, 0, 1, kLossGradientFlops);
-  gradient.read = StorageBytes(DType::kFp32, logits);
-  b.InputGradient(OpName::kLoss, gradient);
-  b.Keep("logits", logits, DType::kFp32);
+  AddLoss(b, logits, vocabulary);
   return NotCheckpointed(std::move(b).Build());
 }
 

@@ -176,8 +176,14 @@ void AddMixture(LayerBuilder& b) {
 
   if (moe.shared_experts > 0) AddSharedExperts(b);
 
+  // What comes from other ranks is in their order; products want it expert by
+  // expert, and the way back theirs (Megatron-Core, token_dispatcher.py,
+  // sort_chunks_by_idxs; DeepGEMM's contiguous layout asks for the same).
+  const bool sorts = spread && load.rows.groups > 1;
+  const Pointwise sorting = b.Elementwise(load.received * hidden, 1, 1, 0);
   b.BeginModule(Module::kMoe);
   if (gathers) b.ForwardExchange(expert_tensor(ExchangeKind::kAllGather));
+  if (sorts) b.Forward(OpName::kPermute, sorting);
   // Rows that travelled in the narrow format need no cast.
   if (shape.dispatch != shape.precision) {
     b.CastForward(load.received * hidden);
@@ -188,6 +194,7 @@ void AddMixture(LayerBuilder& b) {
     b.InputGradientExchange(expert_tensor(ExchangeKind::kReduceScatter));
   }
   if (reduces) b.InputGradientExchange(expert_tensor(ExchangeKind::kAllReduce));
+  if (sorts) b.InputGradient(OpName::kPermute, sorting);
   if (spread) b.InputGradientExchange(combine);
   b.KeepLinearInput("expert_input", load.received, hidden, Module::kMoe);
 
@@ -200,6 +207,8 @@ void AddMixture(LayerBuilder& b) {
   }
   b.CastForward(load.received * width);
   b.Forward(OpName::kExpertDown, Grouped(load, hidden, width));
+  if (sorts) b.Forward(OpName::kUnpermute, sorting);
+  if (sorts) b.InputGradient(OpName::kUnpermute, sorting);
   AddExpertGradients(b, OpName::kExpertDown, load, hidden, width);
   if (gathers) b.ForwardExchange(expert_tensor(ExchangeKind::kReduceScatter));
   if (reduces) b.ForwardExchange(expert_tensor(ExchangeKind::kAllReduce));

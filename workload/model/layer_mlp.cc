@@ -26,6 +26,17 @@ void AddActivation(LayerBuilder& b, OpName name, int64_t rows, int64_t width,
   Pointwise forward = b.Elementwise(rows * width, inputs, 1, cost.flops);
   Pointwise backward =
       b.Elementwise(rows * width, inputs + 1, inputs, cost.gradient_flops);
+  const bool apart = gated && b.shape().fusion == Fusion::kNone;
+  if (apart) {
+    // The function of the gate, which is kept, and its product with the other
+    // half; backward two products and the gradient of the function.
+    forward = b.Elementwise(rows * width, 3, 2, cost.flops);
+    forward.launches = 2;
+    backward = b.Elementwise(rows * width, 6, 3, cost.gradient_flops);
+    backward.launches = 3;
+    b.Keep("activation_of_gate", rows * width, computed,
+           modules | Module::kMlpActivation);
+  }
   if (format != computed) {
     // The kernel writes the narrow copy, and reads it in the backward pass.
     forward.written += StorageBytes(format, kept);
@@ -63,8 +74,7 @@ void AddMlp(LayerBuilder& b) {
   if (!parallel) {
     b.ReduceTokensInputGradient(hidden);
     b.GatherTokensWeightGradient(hidden);
-    b.KeepLinearInput("mlp_up_input", b.resident_tokens(), hidden,
-                      Module::kNorm);
+    b.KeepLinearInput("mlp_up_input", b.kept_tokens(), hidden, Module::kNorm);
   }
   b.LinearWeightGradient(up);
   AddActivation(b, OpName::kMlpActivation, b.tokens(), width, mlp.gated(),

@@ -38,7 +38,9 @@ enum class ContextMethod : uint8_t { kRing, kAllGather, kUlysses };
 
 // What is fused into one kernel besides attention.
 enum class Fusion : uint8_t {
-  // One kernel per operator: bias, activation, dropout, residual.
+  // An operator at a time, as PyTorch runs a model: both parts of a gated
+  // activation, dropout, residual, the four of a rotation, the gradient of a
+  // norm's input and that of its weights. A bias is part of its product.
   kNone,
   // Bias with activation; bias, dropout and residual with one another.
   kPointwise,
@@ -86,6 +88,12 @@ struct LayerShape {
   DType gradient = DType::kFp32;
   // The product of a weight gradient adds it to that sum by itself.
   bool fuse_accumulation = true;
+  // Logits are cast to FP32, and softmax and its gradient are kernels of their
+  // own, which keep what they wrote.
+  bool separate_loss = false;
+  // With sequence parallelism: the tokens that were gathered for a product are
+  // kept for its weights' gradient, not gathered again.
+  bool keep_gathered = false;
   // Tokens on their way to the experts.
   DType dispatch = DType::kBf16;
   // Keys and values in the cache (inference).

@@ -40,6 +40,9 @@ struct OptimizerShape {
   bool loss_scaling = false;
   // Weights are also cast to an 8-bit copy and its transpose.
   bool narrow_copy = false;
+  // Adam as a row of operations over all tensors (PyTorch's foreach), each of
+  // which reads and writes what it works on.
+  bool separate = false;
 };
 
 std::vector<Op> OptimizerOps(const OptimizerShape& shape);

@@ -1,6 +1,7 @@
 #include "workload/plan/memory.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace orrery {
 namespace {
@@ -48,6 +49,23 @@ StaticMemory StaticBytes(const TrainingPlan& plan, const Placement& placement,
     memory.buffers += Bytes(unreduced);
   }
   return memory;
+}
+
+Bytes AllocatorBytes(const TrainingPlan& plan, Bytes allocated,
+                     Bytes activations) {
+  return allocated +
+         Bytes(std::llround(plan.framework().fragmentation *
+                            static_cast<double>(activations.value())));
+}
+
+Bytes GroupBufferBytes(const TrainingPlan& plan, const Placement& placement) {
+  int groups = plan.degrees().pipeline > 1 ? 1 : 0;
+  for (const GroupFamily family :
+       {GroupFamily::kTensor, GroupFamily::kContext, GroupFamily::kExpert,
+        GroupFamily::kExpertTensor, GroupFamily::kData}) {
+    if (placement.Size(family) > 1) ++groups;
+  }
+  return plan.framework().group_memory * groups;
 }
 
 Bytes UnreducedBytes(const TrainingPlan& plan, const Placement& placement,

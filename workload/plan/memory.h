@@ -37,6 +37,13 @@ StaticMemory StaticBytes(const TrainingPlan& plan, const Placement& placement,
                          const RankParameters& held,
                          const RankParameters& largest);
 
+// What the framework's allocator holds when so much is allocated at the peak,
+// `activations` of it activations; and the buffers of the collective library,
+// which are beside it.
+Bytes AllocatorBytes(const TrainingPlan& plan, Bytes allocated,
+                     Bytes activations);
+Bytes GroupBufferBytes(const TrainingPlan& plan, const Placement& placement);
+
 // What the schedule adds to it for a unit of `parameters`: gradients summed on
 // the rank, from the unit's first backward pass of a step to the end of their
 // reduction, and gathered weights that are not dropped after the forward pass,

@@ -121,10 +121,25 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   shape.activation = Bits(precision) < 16 ? DType::kBf16 : precision;
   shape.gradient = plan.gradient_precision();
   shape.fuse_accumulation = plan.fuse_gradient_accumulation();
+  shape.fusion = plan.framework().fusion;
+  shape.separate_loss = plan.framework().separate_loss;
+  shape.keep_gathered = plan.framework().keep_gathered;
   shape.dispatch = plan.dispatch_precision();
   shape.kept = plan.kept_formats();
   shape.routing_weight = plan.routing_weight();
   return shape;
+}
+
+std::vector<LayerStep> RecomputedSteps(const LayerOps& ops,
+                                       const TrainingPlan& plan) {
+  std::vector<LayerStep> steps;
+  for (const LayerStep& step : ops.forward) {
+    if (plan.recompute() == Recompute::kFull ||
+        step.modules.Meets(plan.recomputed_modules())) {
+      steps.push_back(step);
+    }
+  }
+  return steps;
 }
 
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan) {

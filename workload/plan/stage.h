@@ -58,6 +58,10 @@ LayerShape SplitOf(const ParallelLayout& layout,
 // One micro-batch of the plan, as the layers of such a rank see it.
 LayerShape ShapeOf(const TrainingPlan& plan, int expert_place = 0);
 
+// The forward steps that run again before the gradients of `ops`.
+std::vector<LayerStep> RecomputedSteps(const LayerOps& ops,
+                                       const TrainingPlan& plan);
+
 // Bytes of `ops` that live from forward to backward under the plan.
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan);
 

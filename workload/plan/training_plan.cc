@@ -310,10 +310,21 @@ class TrainingPlanReader {
   TrainingPlan plan_;
 };
 
-absl::StatusOr<TrainingPlan> TrainingPlan::FromProto(const pb::Training& proto,
-                                                     const Model& model,
-                                                     const System& system) {
-  return TrainingPlanReader(proto, model, system).Read();
+double KernelSlowness(const TrainingPlan& plan) {
+  // A micro-batch passes forward and backward.
+  return SlowestOf(plan.variation(), plan.degrees().ranks(),
+                   int64_t{2} * plan.micro_batches());
+}
+
+absl::StatusOr<TrainingPlan> TrainingPlan::FromProto(
+    const pb::Training& proto, const Model& model, const System& system,
+    const Framework& framework, const Variation& variation) {
+  absl::StatusOr<TrainingPlan> plan =
+      TrainingPlanReader(proto, model, system).Read();
+  if (!plan.ok()) return plan;
+  plan->framework_ = framework;
+  plan->variation_ = variation;
+  return plan;
 }
 
 }  // namespace orrery

@@ -16,6 +16,7 @@
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
 #include "workload/model/module.h"
+#include "workload/plan/framework.h"
 #include "workload/plan/parallel_layout.h"
 
 namespace orrery {
@@ -31,9 +32,9 @@ enum class Recompute { kNone, kSelective, kFull, kPerModule };
 
 class TrainingPlan {
  public:
-  static absl::StatusOr<TrainingPlan> FromProto(const pb::Training& proto,
-                                                const Model& model,
-                                                const System& system);
+  static absl::StatusOr<TrainingPlan> FromProto(
+      const pb::Training& proto, const Model& model, const System& system,
+      const Framework& framework = {}, const Variation& variation = {});
 
   // In sequences.
   int global_batch() const { return global_batch_; }
@@ -96,6 +97,10 @@ class TrainingPlan {
     plan.global_batch_ = micro_batches * micro_batch_ * degrees().data;
     return plan;
   }
+  // The software that runs it.
+  const Framework& framework() const { return framework_; }
+  // Of chips, and of passes on a chip.
+  const Variation& variation() const { return variation_; }
   // Tokens of the whole run, if it is known.
   std::optional<double> run_tokens() const { return run_tokens_; }
 
@@ -131,7 +136,13 @@ class TrainingPlan {
   bool overlap_pipeline_ = true;
   bool scatter_pipeline_ = false;
   bool fuse_accumulation_ = true;
+  Framework framework_;
+  Variation variation_;
   std::optional<double> run_tokens_;
 };
+
+// What the kernels of a step take over those of a mean chip, because all wait
+// for the slowest (see framework.h).
+double KernelSlowness(const TrainingPlan& plan);
 
 }  // namespace orrery

@@ -25,6 +25,7 @@ struct RoleWork {
   int64_t ranks = 0;    // that play it, simulated or stood for
   WorkSplit passes;     // through the layers
   WorkSplit optimizer;  // the end of a training step
+  Duration host{};      // starting what the passes run
   Duration total() const { return passes.total() + optimizer.total(); }
 };
 

@@ -31,9 +31,14 @@
 
 namespace orrery {
 
-// A host stream has kernels that take nothing from the chip: what the host does
-// before the chip can go on.
-enum class StreamKind : uint8_t { kCompute, kCommunication, kCopy, kHost };
+enum class StreamKind : uint8_t {
+  kCompute,
+  kCommunication,
+  kCopy,
+  // The host's thread that starts the others' tasks: its kernels need nothing
+  // of the chip.
+  kHost,
+};
 
 struct Stream {
   std::string name;

@@ -198,7 +198,8 @@ TaskRef GradientWriter::AddOptimizer(const std::vector<TaskRef>& after,
       .master_weights = WeightBytes(plan()) != 4,
       .fused_clip = false,
       .loss_scaling = plan().precision() == DType::kFp16,
-      .narrow_copy = Bits(plan().precision()) < 16};
+      .narrow_copy = Bits(plan().precision()) < 16,
+      .separate = plan().framework().separate_optimizer};
   std::vector<TaskRef> waiting = after;
   TaskRef last{};
   for (const Op& op : OptimizerOps(shape)) {

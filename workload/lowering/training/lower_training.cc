@@ -14,7 +14,8 @@ absl::StatusOr<PlacedProgram> LowerTraining(const Model& model,
                                             const TrainingPlan& plan,
                                             OpTimer timer,
                                             const LowerOptions& options) {
-  Assembler assembler(plan.layout(), options.fold);
+  Assembler assembler(plan.layout(), options.fold,
+                      plan.framework().dispatch.has_value());
   const PipelineOrders orders =
       MakeOrders(plan.schedule(), plan.degrees().pipeline,
                  plan.virtual_stages(), plan.micro_batches());
@@ -37,7 +38,7 @@ absl::StatusOr<PlacedProgram> LowerTraining(const Model& model,
     RoleWriter writer(context, role, key.pipeline);
     writer.Write();
     assembler.AddRanks(key, role, writer.slots(), writer.work(),
-                       writer.optimizer_work());
+                       writer.optimizer_work(), writer.host_work());
   }
   return std::move(assembler).Build(TrafficOf(model, plan.layout()));
 }

@@ -178,6 +178,39 @@ const PassTemplate& RoleWriter::PassOf(const Run& run,
   return templates.forward;
 }
 
+// The host runs through the passes in their order, ahead of the chip if it can:
+// a pass is not over before all of it was started.
+void RoleWriter::StartByHost(const Run& run, TaskRef last_kernel) {
+  const Framework& framework = context_.plan.framework();
+  if (!framework.dispatch) return;
+  const UnitTemplate& unit = context_.unit(run.units[run.unit]);
+  int64_t launches = 0;
+  switch (run.action.pass) {
+    case PipelinePass::kForward:
+      launches = unit.forward_launches;
+      break;
+    case PipelinePass::kBackward:
+      launches = unit.input_gradient_launches + unit.weight_gradient_launches;
+      break;
+    case PipelinePass::kInputGradient:
+      launches = unit.input_gradient_launches;
+      break;
+    case PipelinePass::kWeightGradient:
+      launches = unit.weight_gradient_launches;
+      break;
+  }
+  const Duration time = *framework.dispatch * launches;
+  host_work_ += time;
+  const TaskRef host =
+      role_.AddKernel(HostStream(context_.orders.layout), "launch",
+                      KernelWork{.duration = time, .demand = {0, 0}});
+  role_.SetMark(host, {.micro_batch = run.action.micro_batch});
+  if (run.received && framework.host_waits_for_receive) {
+    role_.AddDependency(*run.received, host);
+  }
+  role_.AddDependency(host, last_kernel);
+}
+
 RoleWriter::Run RoleWriter::Begin(const PipelineAction& action) {
   Run run;
   run.action = action;
@@ -191,6 +224,9 @@ RoleWriter::Run RoleWriter::Begin(const PipelineAction& action) {
   }
   if (action.pass != PipelinePass::kWeightGradient) {
     run.inputs = Receive(action, run.stage, IsForward(action.pass));
+    for (const TaskRef& input : run.inputs) {
+      if (input.stream != kComputeStream) run.received = input;
+    }
   }
   run.inputs.insert(run.inputs.end(), sent_.begin(), sent_.end());
   sent_.clear();
@@ -275,6 +311,8 @@ void RoleWriter::EndPass(Run& run) {
     exits.push_back(run.written[static_cast<size_t>(task)]);
   }
   if (last_kernel) {
+    StartByHost(run, *last_kernel);
+    run.received.reset();
     gradients_.AfterPass(*last_kernel);
     if (releases) {
       const auto piece = static_cast<size_t>(run.action.piece);

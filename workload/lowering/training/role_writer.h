@@ -28,6 +28,8 @@ class RoleWriter {
   const RoleSlots& slots() const { return slots_; }
   // Kernels of the step with the chip to themselves, and the optimizer's.
   const WorkSplit& work() const { return work_; }
+  // What the host needs to start the passes.
+  Duration host_work() const { return host_work_; }
   const WorkSplit& optimizer_work() const {
     return gradients_.optimizer_work();
   }
@@ -44,6 +46,7 @@ class RoleWriter {
     std::vector<TaskRef> written;  // tasks of the pass so far
     size_t total = 0;              // tasks in all
     size_t done = 0;
+    std::optional<TaskRef> received = std::nullopt;  // from another stage
     bool finished() const { return unit == units.size(); }
   };
 
@@ -67,6 +70,8 @@ class RoleWriter {
                                bool forward);
   void Send(const Run& run, bool forward);
   RankParameters Held() const;
+  // The host starts the pass of the unit that was just written.
+  void StartByHost(const Run& run, TaskRef last_kernel);
 
   const StepContext& context_;
   RoleBuilder& role_;
@@ -75,6 +80,7 @@ class RoleWriter {
   GradientWriter gradients_;
   int arms_;
   WorkSplit work_;
+  Duration host_work_{};
   // What a later action on this rank waits for, by pass, stage and micro-batch.
   absl::flat_hash_map<int64_t, std::vector<TaskRef>> results_;
   std::vector<int> backwards_left_;    // by piece

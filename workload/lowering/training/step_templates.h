@@ -20,6 +20,11 @@ struct UnitTemplate {
   PassTemplate backward;
   PassTemplate input_gradient;
   PassTemplate weight_gradient;
+  // Kernels and collectives of each pass, what is computed again with the
+  // gradient of the input.
+  int64_t forward_launches = 0;
+  int64_t input_gradient_launches = 0;
+  int64_t weight_gradient_launches = 0;
   // Bytes from forward to backward, and those that exist only in the backward
   // pass because they are computed again.
   Bytes kept;

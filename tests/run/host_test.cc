@@ -1,0 +1,96 @@
+// The host as a stream that runs ahead of the chip.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "run/run_scenario.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+ResolvedScenario Quickstart(std::vector<std::string> sets) {
+  auto proto = ResolveScenario(Catalog(), "quickstart", sets);
+  CHECK(proto.ok()) << proto.status().ToString();
+  auto scenario = MakeScenario(*std::move(proto));
+  CHECK(scenario.ok()) << scenario.status().ToString();
+  return *std::move(scenario);
+}
+
+// A host that needs ten times as long as the chip sets the pace: the step is
+// its launches, and what the first and the last pass add.
+TEST(Host, AStepIsNeverFasterThanItsLaunches) {
+  const ResolvedScenario scenario = Quickstart({"framework.dispatch=2 ms"});
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun run, RunScenario(scenario, {}));
+  Duration host{};
+  for (const RoleWork& work : run.placed.work) host = std::max(host, work.host);
+  EXPECT_GT(host, Duration(0));
+  EXPECT_GE(run.result.end.time_since_epoch(), host);
+  EXPECT_GT(run.breakdown.host, Duration(0));
+  EXPECT_EQ(run.breakdown.total(), run.result.end.time_since_epoch());
+  EXPECT_TRUE(run.bounds.Hold(run.result.end));
+}
+
+// One that is always ahead costs nothing but the start of a pass.
+TEST(Host, AFastHostDoesNotShow) {
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun without,
+                       RunScenario(Quickstart({}), {}));
+  ASSERT_OK_AND_ASSIGN(
+      const SimulatedRun with,
+      RunScenario(Quickstart({"framework.dispatch=1 ns"}), {}));
+  constexpr double kStart = 1e-3;
+  EXPECT_NEAR(ToSeconds(with.result.end), ToSeconds(without.result.end),
+              kStart * ToSeconds(without.result.end));
+}
+
+TEST(Host, FoldsToThePicosecond) {
+  const ResolvedScenario scenario = Quickstart({"framework.dispatch=100 us"});
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun folded,
+                       RunScenario(scenario, {.detail = false}));
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun whole,
+                       RunScenario(scenario, {.fold = false, .detail = false}));
+  EXPECT_LT(folded.placed.program.ranks().size(),
+            whole.placed.program.ranks().size());
+  EXPECT_EQ(folded.result.end, whole.result.end);
+}
+
+// The closed form takes the longer of host and chip per pass; what it leaves
+// out is where a pass waits for the host only at its end.
+TEST(Host, TheClosedFormKnowsIt) {
+  constexpr double kNear = 0.1;
+  for (const char* dispatch : {"20 us", "2 ms"}) {
+    const ResolvedScenario scenario =
+        Quickstart({std::string("framework.dispatch=") + dispatch});
+    ASSERT_OK_AND_ASSIGN(const SimulatedRun run,
+                         RunScenario(scenario, {.detail = false}));
+    ASSERT_OK_AND_ASSIGN(const StepEstimate estimate,
+                         EstimateScenario(scenario));
+    EXPECT_NEAR(estimate.step_s() / ToSeconds(run.result.end), 1, kNear)
+        << dispatch;
+  }
+}
+
+// Twice the spread, twice what the slowest adds; none, nothing.
+TEST(Variation, IsWhatTheScenarioSays) {
+  const auto step = [](const char* spread) {
+    const auto run = RunScenario(
+        Quickstart({std::string("variation.device_spread=") + spread,
+                    "variation.pass_jitter=0"}),
+        {.detail = false});
+    CHECK(run.ok()) << run.status().ToString();
+    return ToSeconds(run->result.end);
+  };
+  const double none = step("0");
+  const double one = step("0.01") - none;
+  const double two = step("0.02") - none;
+  EXPECT_GT(one, 0.01 * none);
+  constexpr double kLinear = 0.05;  // communication does not stretch
+  EXPECT_NEAR(two / one, 2, kLinear);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,100 @@
+// What software does with a step, and how far the slowest of many is behind.
+#include "workload/plan/framework.h"
+
+#include <absl/strings/str_cat.h>
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "catalog/catalog.h"
+#include "catalog/layer_split.h"
+#include "proto/framework.pb.h"
+#include "proto/model.pb.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using absl::StatusCode::kInvalidArgument;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+absl::StatusOr<Framework> Read(const std::string& text) {
+  pb::Framework proto;
+  CHECK(google::protobuf::TextFormat::ParseFromString(text, &proto));
+  return Framework::FromProto(proto);
+}
+
+TEST(Framework, SaysNothingByDefault) {
+  ASSERT_OK_AND_ASSIGN(const Framework framework, Read(""));
+  EXPECT_EQ(framework.fusion, Fusion::kPointwise);
+  EXPECT_FALSE(framework.dispatch.has_value());
+  EXPECT_EQ(framework.fragmentation, 0);
+}
+
+// The batch of a run is not the software's to choose.
+TEST(Framework, RefusesWhatIsAMatterOfThePlan) {
+  EXPECT_THAT(
+      Read("training { global_batch: 8 overlap_tensor: true }"),
+      StatusIs(kInvalidArgument, HasSubstr("framework.training.global_batch")));
+  EXPECT_THAT(Read("dispatch: '5 GB'"),
+              StatusIs(kInvalidArgument, HasSubstr("framework.dispatch")));
+}
+
+TEST(Framework, EveryPresetIsValidAndCited) {
+  const Catalog catalog;
+  const std::vector<std::string> names = catalog.Names("frameworks");
+  EXPECT_GE(names.size(), 10u);
+  for (const std::string& name : names) {
+    ASSERT_OK_AND_ASSIGN(const pb::Framework proto, catalog.Framework(name));
+    EXPECT_EQ(proto.name(), name);
+    EXPECT_OK(Framework::FromProto(proto)) << name;
+    EXPECT_GT(proto.source_size(), 0) << name;
+    EXPECT_FALSE(proto.description().empty()) << name;
+  }
+}
+
+// Exact values from the tables of order statistics (Harter 1961): the expected
+// largest of n standard normal deviates.
+TEST(Variation, TheLargestOfManyIsThatOfTheTables) {
+  constexpr double kBlom = 0.02;  // what the approximation leaves
+  EXPECT_EQ(ExpectedMaximum(1), 0);
+  EXPECT_NEAR(ExpectedMaximum(2), 0.5642, 0.03);
+  EXPECT_NEAR(ExpectedMaximum(8), 1.4236, kBlom);
+  EXPECT_NEAR(ExpectedMaximum(100), 2.5076, kBlom);
+  EXPECT_NEAR(ExpectedMaximum(1000), 3.2414, kBlom);
+}
+
+// 1 % of spread and none of jitter on 8 chips: 1 + 0.01 x 1.42. Jitter of 4 %
+// over 16 passes is 1 % of the step; both together are sqrt(2) %.
+TEST(Variation, JitterAveragesOverPassesAndSpreadDoesNot) {
+  const double largest = ExpectedMaximum(8);
+  EXPECT_DOUBLE_EQ(SlowestOf({.device_spread = 0.01}, 8, 16),
+                   1 + 0.01 * largest);
+  EXPECT_DOUBLE_EQ(SlowestOf({.pass_jitter = 0.04}, 8, 16), 1 + 0.01 * largest);
+  EXPECT_NEAR(SlowestOf({.device_spread = 0.01, .pass_jitter = 0.04}, 8, 16),
+              1 + 0.01414214 * largest, 1e-8);
+  EXPECT_EQ(SlowestOf({.device_spread = 0.01, .pass_jitter = 0.04}, 1, 1), 1);
+}
+
+// Four layers of 12 h^2 and a head of 24 h^2, which is two layers: six units
+// over two stages are three each, so the last stage has one layer and the head.
+TEST(LayerSplit, TheHeadCountsAsTheLayersItCosts) {
+  pb::Model model;
+  CHECK(google::protobuf::TextFormat::ParseFromString(
+      "layers: 4 hidden: 64 vocabulary: 1536 "
+      "attention { heads: 4 kv_heads: 4 head_dimension: 16 } "
+      "mlp { width: 256 activation: GELU }",
+      &model));
+  EXPECT_THAT(SplitByCost(model, 2), ElementsAre(3, 1));
+  model.set_vocabulary(1);
+  EXPECT_THAT(SplitByCost(model, 2), ElementsAre(2, 2));
+  // No stage but the last is empty, however large the head.
+  model.set_vocabulary(1 << 20);
+  EXPECT_THAT(SplitByCost(model, 4), ElementsAre(2, 1, 1, 0));
+}
+
+}  // namespace
+}  // namespace orrery
