@@ -33,8 +33,8 @@ void ExpectSumOfPairs(const pb::System& proto, const std::string& name) {
   ASSERT_OK_AND_ASSIGN(const System system, System::FromProto(proto));
   ASSERT_OK_AND_ASSIGN(const Network network, Network::Make(system));
   Router router(network.graph(), network.routing());
-  const Protocol up = {.name = "plain", .tier = Tier::kScaleUp};
-  const Protocol out = {.name = "plain", .tier = Tier::kScaleOut};
+  const Protocol up{};
+  const Protocol out{};
   const int n = system.chips();
   for (const std::vector<VertexId>& chips :
        {ChipRange(0, n), ChipRange(0, n - 1), ChipRange(1, n / 2),

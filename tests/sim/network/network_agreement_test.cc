@@ -191,6 +191,52 @@ TEST(NetworkAgreement, DirectNetworks) {
                   time(DirectForm(Kind::kAllReduce, Everyone(links))), 1);
 }
 
+// Rings of k along D sides: D floor(k/2) a + (p-1)/p m b/(2D) to gather, twice
+// that for a sum, a broadcast or a reduce. A line of k: (k-1) a + (k-1)/k m b.
+TEST(NetworkAgreement, Grids) {
+  const Bytes m(1 << 26);
+  const auto fabric = [](const char* kind, const std::vector<int>& shape) {
+    std::string text = std::string(kind) + " {";
+    for (int side : shape) text += " shape: " + std::to_string(side);
+    return text + " } routing: DIMENSION_ORDERED";
+  };
+  for (const auto& [side, dimensions] : std::vector<std::pair<int, int>>{
+           {5, 1}, {8, 1}, {3, 2}, {4, 2}, {3, 3}, {4, 3}}) {
+    const std::vector<int> shape(static_cast<size_t>(dimensions), side);
+    MachinePorts ports = TorusPorts(shape);
+    const int p = ports.chips;
+    for (Kind kind : {Kind::kAllGather, Kind::kReduceScatter, Kind::kAllReduce,
+                      Kind::kBroadcast, Kind::kReduce}) {
+      const bool once =
+          kind == Kind::kAllGather || kind == Kind::kReduceScatter;
+      const Seconds expected =
+          (once ? 1 : 2) * (dimensions * (side / 2) * kPort.latency +
+                            kPort.Wire((p - 1.0) / p / (2 * dimensions), m));
+      ExpectAgreement(FlatSystem(p, fabric("torus", shape)),
+                      {kind, m, ChipRange(0, p)}, Algorithm::kGrid, expected,
+                      1);
+      if (kind == Kind::kBroadcast || kind == Kind::kReduce) continue;
+      EXPECT_NEAR(
+          PricePlain(GridForm(kind, Everyone(ports)), m, kPort).total().count(),
+          expected.count(), kFluidTolerance * expected.count());
+    }
+  }
+  for (int k : {2, 3, 6}) {
+    MachinePorts ports = TorusPorts({k});
+    ports.closes = false;
+    const Seconds expected =
+        (k - 1) * kPort.latency + kPort.Wire((k - 1.0) / k, m);
+    for (Kind kind : {Kind::kAllGather, Kind::kReduceScatter}) {
+      ExpectAgreement(FlatSystem(k, fabric("mesh", {k})),
+                      {kind, m, ChipRange(0, k)}, Algorithm::kGrid, expected,
+                      1);
+      EXPECT_NEAR(
+          PricePlain(GridForm(kind, Everyone(ports)), m, kPort).total().count(),
+          expected.count(), kFluidTolerance * expected.count());
+    }
+  }
+}
+
 TEST(NetworkAgreement, Hierarchies) {
   const AlphaBeta island = {Seconds(3.4e-6), BytesPerSecond(370e9)};
   const AlphaBeta rails = {Seconds(14e-6), BytesPerSecond(48.5e9)};
