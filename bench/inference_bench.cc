@@ -37,8 +37,8 @@ void BM_DecodeStep(benchmark::State& state, const char* name) {
   const ResolvedScenario s = Load(name, {});
   auto grounds = PhaseGrounds::Make(s);
   CHECK(grounds.ok());
-  auto simulator = InferenceSimulator::Create(
-      grounds->of(PassPurpose::kDecode), *s.inference());
+  auto simulator = InferenceSimulator::Create(grounds->of(PassPurpose::kDecode),
+                                              *s.inference());
   CHECK(simulator.ok());
   const InferencePass pass = DecodePass(*s.inference(), 4096);
   for (auto _ : state) {
@@ -57,9 +57,9 @@ void BM_Request(benchmark::State& state) {
   auto grounds = PhaseGrounds::Make(s);
   CHECK(grounds.ok());
   for (auto _ : state) {
-    auto run = RunInference(grounds->of(PassPurpose::kPrefill),
-                            grounds->of(PassPurpose::kDecode), *s.inference(),
-                            {});
+    auto run =
+        RunInference(grounds->of(PassPurpose::kPrefill),
+                     grounds->of(PassPurpose::kDecode), *s.inference(), {});
     CHECK(run.ok());
     state.counters["steps"] = run->simulated_steps;
   }
