@@ -180,6 +180,23 @@ TEST(MachineCost, NamesThePriceThatIsMissing) {
                        HasSubstr("has no 'nic/ndr'")));
 }
 
+TEST(MachineCost, RefusesRatesThatCannotBe) {
+  const System system = Preset("dgx_h100_ib400", 2);
+  const auto graph = BuildGraph(system);
+  ASSERT_THAT(graph, IsOk());
+  ASSERT_OK_AND_ASSIGN(const pb::PriceList list,
+                       Catalog().Prices("market_2025"));
+  pb::CostOptions options;
+  auto& lifetime = *options.add_price();
+  lifetime.set_id("finance/lifetime");
+  lifetime.mutable_price()->set_nominal("0 years");
+  ASSERT_OK_AND_ASSIGN(const PriceTable prices,
+                       PriceTable::FromProto(list, options));
+  EXPECT_THAT(MachineCost::Create(system, *graph, prices, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'finance/lifetime': must be within")));
+}
+
 // Power that Splitwise measured on A100s (arXiv 2311.18677), as a share of the
 // limit: weights are streamed once per token, and arithmetic is two operations
 // per parameter and token. The published times are given.
