@@ -34,7 +34,9 @@ TEST(CostSuite, MeetsItsBarsOnTheTableThatCameWithIt) {
         << group.key.subject << " " << group.key.part << " "
         << group.errors.worst;
     // The models that are reproduced are reproduced whole.
-    if (group.key.subject == "Chiplet Actuary") EXPECT_EQ(group.refused, 0);
+    if (group.key.subject == "Chiplet Actuary") {
+      EXPECT_EQ(group.refused, 0);
+    }
   }
   EXPECT_TRUE(table.met());
   EXPECT_GE(table.rows().size(), 660);
