@@ -75,10 +75,10 @@ absl::StatusOr<Machine> MachineOf(const std::string& preset, int nodes,
 absl::StatusOr<double> Cluster(const CostRow& row) {
   ASSIGN_OR_RETURN(const auto said, row.inputs.Numbers("*nodes=%"));
   ASSIGN_OR_RETURN(const int nodes, CountOf(said.back(), "nodes"));
-  // Two tiers hold 2048 ends. The sheet gives every rail a plane of its own
-  // beyond that, and a third tier where a plane would need it.
+  // Every rail is a plane of its own as long as two tiers, which hold 2048
+  // ends, are enough for it; beyond, the rails share three tiers.
   constexpr int kTwoTiers = 2048;
-  const bool planes = 8 * nodes > kTwoTiers && nodes <= kTwoTiers;
+  const bool planes = nodes <= kTwoTiers;
   ASSIGN_OR_RETURN(const Machine machine,
                    MachineOf("dgx_h100_ib400", nodes, planes));
   ASSIGN_OR_RETURN(const PriceTable prices, LoadPrices(Catalog(), {}));
