@@ -29,7 +29,10 @@ absl::StatusOr<ActuaryPackage> PackageOf(const std::string& name) {
       name));
 }
 
-absl::StatusOr<double> PartOf(const CostBreakdown& cost, const CostRow& row) {
+absl::StatusOr<double> PartOf(const absl::StatusOr<CostBreakdown>& of,
+                              const CostRow& row) {
+  if (!of.ok()) return of.status();
+  const CostBreakdown& cost = *of;
   const std::string& q = row.quantity;
   if (q == "raw_chips") return cost.raw_dies.value();
   if (q == "chip_defects") return cost.die_defects.value();
@@ -89,10 +92,7 @@ absl::StatusOr<double> System(const Actuary& actuary, const CostRow& row) {
   ASSIGN_OR_RETURN(const double number, in.Number("n"));
   ASSIGN_OR_RETURN(const std::string name, in.Text("pkg"));
   ASSIGN_OR_RETURN(const ActuaryPackage package, PackageOf(name));
-  const int n = static_cast<int>(number);
-  if (n < 1 || n > 1000) {
-    return absl::InvalidArgumentError("inputs: 'n' must be 1 .. 1000");
-  }
+  ASSIGN_OR_RETURN(const int n, CountOf(number, "n"));
   // The published totals of several chips have links of a tenth.
   double links = n > 1 ? 0.1 : 0;
   if (in.Find("d2d")) {
@@ -133,38 +133,37 @@ absl::StatusOr<double> Server(const Actuary& actuary, const CostRow& row) {
   RETURN_IF_ERROR(actuary.CheckNode(node));
   RETURN_IF_ERROR(actuary.CheckNode(io_node));
   constexpr int kCoresPerDie = 8;
-  const int places = static_cast<int>(fill[0]);
-  const auto several = [&](int dies) {
+  ASSIGN_OR_RETURN(const int places, CountOf(fill[0], "dummies fill to"));
+  ASSIGN_OR_RETURN(const int dies, CountOf(cores / kCoresPerDie, "cores"));
+  const auto several = [&](int count) {
     std::vector<ActuaryChips> chips = {
-        {node, SquareMillimetres(ccd[0] + ccd[2]), dies},
+        {node, SquareMillimetres(ccd[0] + ccd[2]), count},
         {io_node, SquareMillimetres(iod[0] + iod[2]), 1}};
-    if (dies < places) {
-      chips.push_back({node, SquareMillimetres(ccd[0]), places - dies, true});
+    if (count < places) {
+      chips.push_back({node, SquareMillimetres(ccd[0]), places - count, true});
     }
     return actuary.Recurring(ActuaryPackage::kOrganic, chips);
   };
   const auto dies_of = [](const CostBreakdown& cost) {
     return (cost.raw_dies + cost.die_defects).value();
   };
-  const int dies = static_cast<int>(cores) / kCoresPerDie;
-  if (dies < 1 || dies > places) {
+  if (dies > places) {
     return absl::InvalidArgumentError("inputs: 'cores' must be 8 .. 8 x fill");
   }
   absl::string_view q = row.quantity;
-  CostBreakdown cost;
-  if (absl::ConsumePrefix(&q, "mcm_")) {
-    cost = several(dies);
-  } else if (absl::ConsumePrefix(&q, "soc_")) {
-    cost = actuary.Recurring(
-        ActuaryPackage::kOrganic,
-        {{node, SquareMillimetres(ccd[0] * dies + iod[0]), 1}});
-  } else {
-    return Unknown(row);
-  }
+  const bool one_chip = absl::StartsWith(q, "soc_");
+  if (!absl::ConsumePrefix(&q, one_chip ? "soc_" : "mcm_")) return Unknown(row);
+  ASSIGN_OR_RETURN(
+      const CostBreakdown cost,
+      one_chip ? actuary.Recurring(
+                     ActuaryPackage::kOrganic,
+                     {{node, SquareMillimetres(ccd[0] * dies + iod[0]), 1}})
+               : several(dies));
   if (q == "dies_cost") return dies_of(cost);
   if (q == "packaging_cost") return cost.recurring().value() - dies_of(cost);
   if (q == "total_normalised_to_64c_dies") {
-    return cost.recurring().value() / dies_of(several(places));
+    ASSIGN_OR_RETURN(const CostBreakdown full, several(places));
+    return cost.recurring().value() / dies_of(full);
   }
   return Unknown(row);
 }
@@ -185,7 +184,8 @@ absl::StatusOr<double> Family(const Actuary& actuary, const CostRow& row) {
   for (absl::string_view size : absl::StrSplit(
            absl::string_view(k_of).substr(k_of.find('{') + 1), ',')) {
     if (const auto value = Scan(size, "%*")) {
-      sizes.push_back(static_cast<int>(value->front()));
+      ASSIGN_OR_RETURN(const int modules, CountOf(value->front(), "k"));
+      sizes.push_back(modules);
     }
   }
   if (!k.has_value() || sizes.empty()) {

@@ -73,14 +73,14 @@ absl::StatusOr<Machine> MachineOf(const std::string& preset, int nodes,
 
 // Nodes of eight H100 on rails of 400 Gb/s, counted on the graph.
 absl::StatusOr<double> Cluster(const CostRow& row) {
-  ASSIGN_OR_RETURN(const auto nodes, row.inputs.Numbers("*nodes=%"));
-  // Two tiers hold 2048 ends. The sheet gives every rail a plane of its own
-  // beyond that, and a third tier where a plane would need it.
-  constexpr double kTwoTiers = 2048;
-  const bool planes = 8 * nodes.back() > kTwoTiers && nodes.back() <= kTwoTiers;
-  ASSIGN_OR_RETURN(
-      const Machine machine,
-      MachineOf("dgx_h100_ib400", static_cast<int>(nodes.back()), planes));
+  ASSIGN_OR_RETURN(const auto said, row.inputs.Numbers("*nodes=%"));
+  ASSIGN_OR_RETURN(const int nodes, CountOf(said.back(), "nodes"));
+  // Every rail is a plane of its own as long as two tiers, which hold 2048
+  // ends, are enough for it; beyond, the rails share three tiers.
+  constexpr int kTwoTiers = 2048;
+  const bool planes = nodes <= kTwoTiers;
+  ASSIGN_OR_RETURN(const Machine machine,
+                   MachineOf("dgx_h100_ib400", nodes, planes));
   ASSIGN_OR_RETURN(const PriceTable prices, LoadPrices(Catalog(), {}));
   ASSIGN_OR_RETURN(
       const MachineCost cost,

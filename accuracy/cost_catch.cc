@@ -70,16 +70,16 @@ absl::StatusOr<double> AssemblyRow(const CatchModel& model,
   ASSIGN_OR_RETURN(const auto* process, model.process(name));
   ASSIGN_OR_RETURN(const double chips, in.Number("n_chips"));
   ASSIGN_OR_RETURN(const double area, in.Number("area_mm2"));
+  ASSIGN_OR_RETURN(const int count, CountOf(chips, "n_chips"));
   if (row.quantity == "assembly_cost") {
-    return CatchModel::AssemblyCost(*process, static_cast<int>(chips),
-                                    SquareMillimetres(area))
+    return CatchModel::AssemblyCost(*process, count, SquareMillimetres(area))
         .value();
   }
   if (row.quantity == "assembly_yield") {
     ASSIGN_OR_RETURN(const double bonds, in.Number("n_bonds"));
     ASSIGN_OR_RETURN(const double vias, in.Number("n_tsv"));
-    return CatchModel::AssemblyYield(*process, static_cast<int>(chips), bonds,
-                                     vias, SquareMillimetres(area));
+    return CatchModel::AssemblyYield(*process, count, bonds, vias,
+                                     SquareMillimetres(area));
   }
   return Unknown(row);
 }
@@ -100,10 +100,7 @@ absl::StatusOr<CatchDesign> GridDesign(const CostRow& row) {
     return absl::InvalidArgumentError(
         "inputs say nothing like 'chiplets=4x200mm2'");
   }
-  design.chiplets = static_cast<int>((*chiplets)[0]);
-  if (design.chiplets < 1 || design.chiplets > 10000) {
-    return absl::InvalidArgumentError("inputs: chiplets must be 1 .. 10000");
-  }
+  ASSIGN_OR_RETURN(design.chiplets, CountOf((*chiplets)[0], "chiplets"));
   // The printed size is rounded; the sweeps divide one area by the number.
   const double printed = (*chiplets)[0] * (*chiplets)[1];
   design.total = SquareMillimetres(printed);

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-// How many characters at the front are a decimal number.
+// How many characters at the front are a decimal number; no input is negative.
 size_t NumberLength(absl::string_view text) {
   size_t i = 0;
   const auto digits = [&] {
@@ -24,7 +24,6 @@ size_t NumberLength(absl::string_view text) {
     }
     return i > from;
   };
-  if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
   bool any = digits();
   if (i < text.size() && text[i] == '.') {
     ++i;
@@ -119,6 +118,15 @@ absl::StatusOr<std::vector<double>> CostInputs::Numbers(
   if (auto numbers = FindNumbers(pattern)) return *numbers;
   return absl::InvalidArgumentError(
       fmt::format("inputs have nothing like '{}'", std::string(pattern)));
+}
+
+absl::StatusOr<int> CountOf(double value, absl::string_view what) {
+  constexpr double kMost = 20000;
+  if (!(value >= 1 && value <= kMost)) {
+    return absl::InvalidArgumentError(
+        fmt::format("inputs: '{}' must be 1 .. {}", std::string(what), kMost));
+  }
+  return static_cast<int>(value);
 }
 
 absl::StatusOr<CostRow> ReadCostRow(const MeasurementRow& row) {

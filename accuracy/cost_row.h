@@ -43,6 +43,9 @@ class CostInputs {
   std::vector<std::string> fields_;
 };
 
+// A whole number within 1 .. 20 000 of something that is counted.
+absl::StatusOr<int> CountOf(double value, absl::string_view what);
+
 struct CostRow {
   std::string id;
   int line = 0;

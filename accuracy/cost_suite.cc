@@ -2,6 +2,7 @@
 
 #include <absl/strings/match.h>
 
+#include <cmath>
 #include <utility>
 
 #include "accuracy/cost_models.h"
@@ -92,7 +93,11 @@ absl::StatusOr<AccuracyTable> PredictCosts(const MeasurementTable& table) {
     const Source source = SourceOf(row);
     const GroupKey all{.subject = source.name, .rank = 0, .part = ""};
     const GroupKey part{.subject = source.name, .rank = 1, .part = row.kase};
-    const absl::StatusOr<double> value = Predict(row, source, actuary, model);
+    absl::StatusOr<double> value = Predict(row, source, actuary, model);
+    if (value.ok() && !std::isfinite(*value)) {
+      value = absl::InvalidArgumentError(
+          "inputs are beyond what the model has an answer for");
+    }
     if (!value.ok()) {
       parts.refused.push_back(
           {{row.line, row.id, std::string(value.status().message())},

@@ -10,21 +10,29 @@
 namespace orrery {
 namespace {
 
-// Everything but parts: id and unit.
-constexpr std::pair<const char*, const char*> kRates[] = {
-    {"finance/interest", "/year"},
-    {"finance/lifetime", "years"},
-    {"finance/residual", ""},
-    {"finance/availability", ""},
-    {"facility/colocation", "USD/kW-month"},
-    {"facility/pue", ""},
-    {"energy/price", "USD/kWh"},
-    {"energy/carbon", "g/kWh"},
-    {"power/base", ""},
-    {"power/host", ""},
-    {"power/link", "pJ/bit"},
-    {"run/goodput", ""},
-    {"serving/utilisation", ""},
+// Everything but parts: id, unit, and what its bounds must be within.
+struct Rate {
+  const char* id;
+  const char* unit;
+  double least;
+  double most;
+};
+constexpr double kAny = 1e9;
+constexpr double kSome = 1e-6;  // more than nothing
+constexpr Rate kRates[] = {
+    {"finance/interest", "/year", 0, 10},
+    {"finance/lifetime", "years", 0.01, 100},
+    {"finance/residual", "", 0, 1},
+    {"finance/availability", "", kSome, 1},
+    {"facility/colocation", "USD/kW-month", 0, kAny},
+    {"facility/pue", "", 1, 100},
+    {"energy/price", "USD/kWh", 0, kAny},
+    {"energy/carbon", "g/kWh", 0, kAny},
+    {"power/base", "", 0, 1},
+    {"power/host", "", 0, 1},
+    {"power/link", "pJ/bit", 0, kAny},
+    {"run/goodput", "", kSome, 1},
+    {"serving/utilisation", "", kSome, 1},
 };
 constexpr double kHoursPerMonth = kHoursPerYear / 12;
 
@@ -55,13 +63,20 @@ absl::StatusOr<MachineCost> MachineCost::Create(
     machine.items_.push_back(
         {std::move(what), id, count, (*entry)->range, (*entry)->power});
   };
-  for (const auto& [id, unit] : kRates) {
-    const auto entry = prices.Find(id, unit);
+  for (const Rate& rate : kRates) {
+    const auto entry = prices.Find(rate.id, rate.unit);
     if (!entry.ok()) {
       missing.Add(std::string(entry.status().message()));
       continue;
     }
-    machine.rates_[id] = (*entry)->range;
+    const PriceRange& range = (*entry)->range;
+    if (range.low < rate.least || range.high > rate.most) {
+      missing.Add(
+          fmt::format("price '{}': must be within {} .. {}, got {} .. {}",
+                      rate.id, rate.least, rate.most, range.low, range.high));
+      continue;
+    }
+    machine.rates_[rate.id] = range;
   }
   const std::string& chip = system.chip().name();
   buy(chip, "chip/" + chip, system.chips());

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "base/check.h"
 #include "base/format.h"
 #include "cost/silicon/assembly.h"
 #include "cost/silicon/die_cost.h"
@@ -84,8 +83,8 @@ SquareMillimetres Actuary::PackageArea(
   return under * parameters_.organic().area_ratio();
 }
 
-CostBreakdown Actuary::Recurring(ActuaryPackage package,
-                                 absl::Span<const ActuaryChips> chips) const {
+absl::StatusOr<CostBreakdown> Actuary::Recurring(
+    ActuaryPackage package, absl::Span<const ActuaryChips> chips) const {
   const auto& organic = parameters_.organic();
   const bool on_substrate = package == ActuaryPackage::kOrganic;
   // All kinds as one part: yields of bonding are in the powers below.
@@ -102,7 +101,7 @@ CostBreakdown Actuary::Recurring(ActuaryPackage package,
            // The model knows no reticle.
            .stitch_yield = 1},
           SizeOf(kind.area));
-      CHECK(die.ok()) << die.status();
+      if (!die.ok()) return die.status();
       dies = dies + static_cast<double>(kind.count) * die->cost;
     }
     dies.raw_dies +=
@@ -122,10 +121,14 @@ CostBreakdown Actuary::Recurring(ActuaryPackage package,
   }
   const auto& carrier = CarrierOf(package);
   const SquareMillimetres area = AreaOf(chips) * carrier.area_ratio();
-  const Dollars carrier_cost = Dollars(
-      carrier.wafer_price() / GrossDies(GrossDieRule::kClassic,
-                                        WaferOf(parameters_), SizeOf(area)) +
-      area.value() * organic.c4_bump());
+  const double carriers =
+      GrossDies(GrossDieRule::kClassic, WaferOf(parameters_), SizeOf(area));
+  if (carriers <= 0) {
+    return absl::InvalidArgumentError(fmt::format(
+        "a carrier of {:.0f} mm2 does not fit a wafer", area.value()));
+  }
+  const Dollars carrier_cost(carrier.wafer_price() / carriers +
+                             area.value() * organic.c4_bump());
   const double carrier_yield = YieldOf(
       {YieldRule::kNegativeBinomial, carrier.clustering()},
       FatalDefects(area, DefectsPerSquareCentimetre(carrier.defects())));

@@ -45,9 +45,10 @@ class Actuary {
 
   // The error lists the nodes there are.
   absl::Status CheckNode(const std::string& node) const;
+  // The error says that a chip or a carrier does not fit a wafer.
   // Requires: nodes that exist.
-  CostBreakdown Recurring(ActuaryPackage package,
-                          absl::Span<const ActuaryChips> chips) const;
+  absl::StatusOr<CostBreakdown> Recurring(
+      ActuaryPackage package, absl::Span<const ActuaryChips> chips) const;
   Dollars ModuleDesign(const std::string& node, SquareMillimetres area) const;
   Dollars ChipDesign(const std::string& node, SquareMillimetres area) const;
   // Of a node's die-to-die link, once.

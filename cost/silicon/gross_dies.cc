@@ -165,7 +165,7 @@ double CatchRows(const Wafer& wafer, const DieSize& die) {
 }  // namespace
 
 double GrossDies(GrossDieRule rule, const Wafer& wafer, const DieSize& die) {
-  CHECK(die.width.value() > 0 && die.height.value() > 0);
+  if (!(die.width.value() > 0 && die.height.value() > 0)) return 0;
   const auto of = [&] {
     switch (rule) {
       case GrossDieRule::kExactGrid:

@@ -35,7 +35,7 @@ enum class GrossDieRule : uint8_t {
   kCatchClosed,
 };
 
-// Zero if not even one die fits. Requires: sides > 0.
+// Zero if not even one die fits, or a side is not positive.
 double GrossDies(GrossDieRule rule, const Wafer& wafer, const DieSize& die);
 
 }  // namespace orrery

@@ -48,9 +48,6 @@ class PackageModel {
   PackageCost Evaluate(const PriceDraw& draw) const;
 
  private:
-  struct Die;
-  struct Memory;
-  struct Node;
   friend class PackageReader;
   PackageModel() = default;
 

@@ -36,6 +36,8 @@ class PackageReader {
  private:
   static constexpr int kDeepest = 8;
   static constexpr int kMostParts = 1000;
+  static constexpr int kMostUnits = 100000;
+  static constexpr double kMostLinks = 10;
 
   PackageModel::RangeOf Range(const pb::Range& range, bool is_set,
                               const char* unit, const std::string& name) {
@@ -97,6 +99,10 @@ class PackageReader {
     // Yields are counted on the tree.
     die.fab.yield = 1;
     if (design.has_width_mm() && design.has_height_mm()) {
+      if (!(design.width_mm() > 0 && design.height_mm() > 0)) {
+        violations_.Add(path + ".width_mm, height_mm: must be positive");
+        return -1;
+      }
       die.size = {Millimetres(design.width_mm()),
                   Millimetres(design.height_mm())};
     } else {
@@ -107,7 +113,11 @@ class PackageReader {
       }
       die.size = SizeOf(*area);
     }
-    if (design.has_link_share()) {
+    if (design.has_link_share() &&
+        !(design.link_share() >= 0 && design.link_share() <= kMostLinks)) {
+      violations_.Add(fmt::format("{}.link_share: must be 0 .. {}, got {}",
+                                  path, kMostLinks, design.link_share()));
+    } else if (design.has_link_share()) {
       const double grow = std::sqrt(1 + design.link_share());
       die.size = {die.size.width * grow, die.size.height * grow};
     }
@@ -124,12 +134,12 @@ class PackageReader {
     die.units = design.units();
     die.spare = design.spare_units();
     die.unit_share = design.unit_share();
-    if (die.units < 0 || die.spare < 0 || die.spare > die.units ||
-        die.unit_share < 0 || die.unit_share >= 1) {
+    if (die.units < 0 || die.units > kMostUnits || die.spare < 0 ||
+        die.spare > die.units || !(die.unit_share >= 0 && die.unit_share < 1)) {
       violations_.Add(fmt::format(
-          "{}: spare_units must be within 0 .. units, unit_share within "
-          "[0, 1)",
-          path));
+          "{}: units must be at most {}, spare_units within 0 .. units, "
+          "unit_share within [0, 1)",
+          path, kMostUnits));
       die.units = 0;
     }
     die.coverage = Share(design.has_test_coverage(), design.test_coverage(), 1,
@@ -169,6 +179,10 @@ class PackageReader {
         Share(stack.has_quality(), stack.quality(), 1, path + ".quality");
     memory.footprint = SquareMillimetres(
         stack.has_footprint_mm2() ? stack.footprint_mm2() : kStackFootprint);
+    if (!(memory.footprint.value() > 0 && memory.footprint.value() < 1e6)) {
+      violations_.Add(path + ".footprint_mm2: must be positive");
+      return -1;
+    }
     model_.memories_.push_back(std::move(memory));
     return static_cast<int>(model_.memories_.size()) - 1;
   }
@@ -227,6 +241,10 @@ class PackageReader {
     if (assembly.bridges() > 0 && !found->second.has_bridge_price()) {
       violations_.Add(fmt::format("{}.bridges: packaging '{}' has none", path,
                                   assembly.packaging()));
+    }
+    if (assembly.bridges() < 0 || assembly.bridges() > kMostParts) {
+      violations_.Add(fmt::format("{}.bridges: must be 0 .. {}, got {}", path,
+                                  kMostParts, assembly.bridges()));
     }
     level.bridges = assembly.bridges();
     level.coverage =

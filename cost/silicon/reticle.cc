@@ -1,12 +1,14 @@
 #include "cost/silicon/reticle.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace orrery {
 
 Stitching StitchingOf(const Reticle& reticle, SquareMillimetres die) {
+  constexpr double kMost = 1e6;  // no wafer holds as many
   const int fields =
-      std::max(1, static_cast<int>(std::ceil(die / reticle.area())));
+      static_cast<int>(std::clamp(std::ceil(die / reticle.area()), 1.0, kMost));
   const int side = static_cast<int>(std::floor(std::sqrt(fields)));
   const int rest = fields - side * side;
   return {fields, 2 * side * (side - 1) + 2 * rest - (rest + side - 1) / side};
@@ -14,8 +16,7 @@ Stitching StitchingOf(const Reticle& reticle, SquareMillimetres die) {
 
 double ReticleUse(const Reticle& reticle, SquareMillimetres die) {
   const double field = reticle.area().value();
-  double exposed = field;
-  while (exposed < die.value()) exposed += field;
+  const double exposed = field * std::max(1.0, std::ceil(die.value() / field));
   return std::floor(exposed / die.value()) * die.value() / exposed;
 }
 

@@ -34,7 +34,9 @@ TEST(CostSuite, MeetsItsBarsOnTheTableThatCameWithIt) {
         << group.key.subject << " " << group.key.part << " "
         << group.errors.worst;
     // The models that are reproduced are reproduced whole.
-    if (group.key.subject == "Chiplet Actuary") EXPECT_EQ(group.refused, 0);
+    if (group.key.subject == "Chiplet Actuary") {
+      EXPECT_EQ(group.refused, 0);
+    }
   }
   EXPECT_TRUE(table.met());
   EXPECT_GE(table.rows().size(), 660);
@@ -82,6 +84,31 @@ TEST(CostSuite, RefusesWithTheReason) {
   EXPECT_THAT(table.refused()[2].reason, HasSubstr("not modelled"));
   EXPECT_THAT(table.refused()[3].reason, HasSubstr("'pkg' must be"));
   EXPECT_FALSE(table.met());
+}
+
+// Whatever stands in a row, it is refused and not fallen over.
+TEST(CostSuite, RefusesSizesThatNothingHas) {
+  std::string rows;
+  int id = 0;
+  for (const char* area : {"0", "-5", "1e300", "nan", "1e9", ""}) {
+    for (const std::string& row :
+         {fmt::format("Chiplet Actuary,RE_SoC,node=5;module_area_mm2={};n=2;"
+                      "pkg=SI,total_RE",
+                      area),
+          fmt::format("Chiplet Actuary,die,area_mm2={};D0_cm2=1;c=1;D_w=300;"
+                      "scribe=0.2;edge=5;wafer_usd=1,cost_raw_die",
+                      area),
+          fmt::format("CATCH,layer,area_mm2={};D0_mm2=1;crit_area_ratio=1;"
+                      "alpha=1;wafer_usd_mm2=1;litho=0.5,layer_cost_incl_edge_"
+                      "and_reticle_waste",
+                      area),
+          fmt::format("CATCH,dies_per_wafer,x_mm={};y_mm=1;wafer=300;edge=1;"
+                      "dicing=1,nothing",
+                      area)}) {
+      rows += fmt::format("{},{},1,USD\n", ++id, row);
+    }
+  }
+  EXPECT_EQ(Predict(rows).refused().size(), static_cast<size_t>(id));
 }
 
 }  // namespace

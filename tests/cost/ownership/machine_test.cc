@@ -42,17 +42,18 @@ NetworkParts::OfClass ScaleOut(const System& system) {
 
 // The public H100 cluster sheet of August 2024: 64-port switches, one port of
 // 400 Gb/s per GPU. Two tiers are 3/64 switches per GPU, three 5/64.
-// Up to 2048 GPUs fit two tiers; beyond, every rail is a plane of two tiers, up
-// to 2048 nodes.
+// Every rail is a plane of its own up to 2048 nodes: one switch, or two tiers.
 TEST(NetworkParts, OfTheClusterSheetAreCountedOnTheGraph) {
-  const std::pair<int, int> sheet[] = {
-      {256, 96}, {512, 192}, {1024, 384}, {4096, 2560}, {8192, 5120}};
+  const std::pair<int, int> sheet[] = {{64, 8},     {128, 48},   {256, 96},
+                                       {512, 192},  {1024, 384}, {4096, 2560},
+                                       {8192, 5120}};
   for (const auto& [nodes, switches] : sheet) {
-    const bool planes = 8 * nodes > 2048 && nodes <= 2048;
+    const bool planes = nodes <= 2048;
     const auto parts = ScaleOut(Preset("dgx_h100_ib400", nodes, planes));
     EXPECT_EQ(parts.switches, switches) << nodes;
     EXPECT_EQ(parts.host_links, 8 * nodes);
-    const int tiers = switches * 64 / (8 * nodes) == 3 ? 2 : 3;
+    // 1/64, 3/64 or 5/64 per GPU.
+    const int tiers = (switches * 64 / (8 * nodes) + 1) / 2;
     EXPECT_EQ(parts.fabric_links, 8 * nodes * (tiers - 1)) << nodes;
     EXPECT_LE(parts.most_ports, 64);
   }
@@ -178,6 +179,23 @@ TEST(MachineCost, NamesThePriceThatIsMissing) {
   EXPECT_THAT(MachineCost::Create(system, *graph, prices, {}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("has no 'nic/ndr'")));
+}
+
+TEST(MachineCost, RefusesRatesThatCannotBe) {
+  const System system = Preset("dgx_h100_ib400", 2);
+  const auto graph = BuildGraph(system);
+  ASSERT_THAT(graph, IsOk());
+  ASSERT_OK_AND_ASSIGN(const pb::PriceList list,
+                       Catalog().Prices("market_2025"));
+  pb::CostOptions options;
+  auto& lifetime = *options.add_price();
+  lifetime.set_id("finance/lifetime");
+  lifetime.mutable_price()->set_nominal("0 years");
+  ASSERT_OK_AND_ASSIGN(const PriceTable prices,
+                       PriceTable::FromProto(list, options));
+  EXPECT_THAT(MachineCost::Create(system, *graph, prices, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'finance/lifetime': must be within")));
 }
 
 // Power that Splitwise measured on A100s (arXiv 2311.18677), as a share of the

@@ -121,6 +121,30 @@ TEST(Package, SaysEverythingThatIsWrongWithIt) {
                 HasSubstr("memory/HBM9"), HasSubstr("no packaging 'glue'"))));
 }
 
+TEST(Package, RefusesSizesThatNothingHas) {
+  const SiliconLibrary library = Library();
+  for (const char* die :
+       {"width_mm: -5 height_mm: -5", "width_mm: nan height_mm: 1",
+        "area: \"1e12 mm2\"", "area: \"0 mm2\"",
+        "area: \"10 mm2\" link_share: -2", "area: \"10 mm2\" units: 2000000000",
+        "area: \"10 mm2\" units: 3 unit_share: nan",
+        "area: \"10 mm2\" units: 3 spare_units: 4"}) {
+    pb::Package package;
+    ASSERT_THAT(ParseTextproto(fmt::format(R"(name: "p" units: 1
+                                   assembly {{ packaging: "organic" bridges: -1
+                                     part {{ die {{ process: "n5" {} }} }}
+                                   }})",
+                                           die),
+                               "test", &package),
+                IsOk())
+        << die;
+    EXPECT_THAT(
+        PackageModel::Create(package, library),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("part[0].die")))
+        << die;
+  }
+}
+
 TEST(PriceRange, RefusesOtherUnitsAndBoundsOutOfOrder) {
   pb::Range range;
   range.set_nominal("5 USD");
