@@ -35,11 +35,12 @@ class ExchangeFinder {
 
   absl::Status Add(const std::vector<VertexId>& chips) {
     if (chips.size() < 2) return absl::OkStatus();
-    if (router_.routing() == Routing::kDimensionOrdered && AddOnGrid(chips)) {
+    const MachineRouting routing = router_.routing();
+    if (OnOneIsland(chips)) return AddInside(chips);
+    if (routing.fabric == Routing::kDimensionOrdered && AddOnGrid(chips)) {
       return absl::OkStatus();
     }
-    if (router_.routing() == Routing::kSpray) {
-      if (OnOneIsland(chips)) return AddInside(chips);
+    if (routing.fabric == Routing::kSpray) {
       const std::optional<std::vector<LeafGroup>> leaves = LeavesOf(chips);
       if (leaves) return AddLeaves(*leaves, chips);
     }
@@ -66,7 +67,7 @@ class ExchangeFinder {
     return absl::InvalidArgumentError(fmt::format(
         "an exchange takes at least {} routes of {} routing, more than the {} "
         "that are found one by one",
-        pairs_, RoutingName(router_.routing()), kMostRoutedPairs));
+        pairs_, RoutingName(router_.routing().fabric), kMostRoutedPairs));
   }
 
   void AddLink(LinkId link, Tier tier, double amount) {
@@ -169,8 +170,22 @@ class ExchangeFinder {
 
   absl::Status AddInside(const std::vector<VertexId>& chips) {
     if (chips.size() < 2) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const bool switched, AddSwitched(chips));
-    if (switched) return absl::OkStatus();
+    switch (router_.routing().island) {
+      case Routing::kSpray:
+      case Routing::kMinimal: {
+        ASSIGN_OR_RETURN(const bool switched, AddSwitched(chips));
+        if (switched) return absl::OkStatus();
+        break;
+      }
+      case Routing::kDimensionOrdered:
+        if (AddOnGrid(chips)) return absl::OkStatus();
+        break;
+      // By pair, or by all of them.
+      case Routing::kEcmp:
+      case Routing::kValiant:
+      case Routing::kAdaptive:
+        break;
+    }
     return AddPairs(chips);
   }
 

@@ -45,7 +45,7 @@ Detail ScheduleCache::detail() const {
   // An adaptive router looks at all messages, a port at where each comes from.
   return options_.by_message ||
                  options_.arbitration == Arbitration::kPortFair ||
-                 router_.routing() == Routing::kAdaptive
+                 router_.routing().Has(Routing::kAdaptive)
              ? Detail::kMessages
              : Detail::kAmounts;
 }

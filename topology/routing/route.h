@@ -47,6 +47,9 @@ std::string_view RoutingName(Routing routing);
 struct MachineRouting {
   Routing island;
   Routing fabric;
+  bool Has(Routing routing) const {
+    return island == routing || fabric == routing;
+  }
 };
 
 struct Route {
@@ -94,7 +97,7 @@ class Router {
       : Router(graph, MachineRouting{routing, routing}) {}
 
   const Graph& graph() const { return graph_; }
-  Routing routing() const { return routing_; }
+  MachineRouting routing() const { return routing_; }
 
   // The route of one flow by itself. Requires: from != to.
   absl::StatusOr<Route> Find(VertexId from, VertexId to, uint64_t flow = 0);
