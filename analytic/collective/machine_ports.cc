@@ -38,7 +38,7 @@ void AddIsland(const ScaleUp& scale_up, MachinePorts& ports) {
   const auto grid = [&](const std::vector<int>& sides, bool closes) {
     ports.wiring = IslandWiring::kGrid;
     ports.sides = sides;
-    ports.closes = closes;
+    ports.closes.assign(sides.size(), closes);
   };
   std::visit(
       Overload{[&](const FullyConnectedFabric&) {
@@ -50,6 +50,9 @@ void AddIsland(const ScaleUp& scale_up, MachinePorts& ports) {
                [&](const TorusFabric& f) {
                  grid(f.shape, true);
                  ports.twisted = f.twisted;
+                 for (size_t d = 0; d < f.shape.size(); ++d) {
+                   ports.closes[d] = f.closes(d);
+                 }
                },
                [](const auto&) {}},
       scale_up.fabric.kind);

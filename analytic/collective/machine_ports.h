@@ -35,10 +35,10 @@ struct MachinePorts {
   IslandWiring wiring = IslandWiring::kPorts;
   int chips = 1;
   int island_chips = 1;
-  // Of a grid: its sides, first fastest, and whether lines close to rings. A
+  // Of a grid: its sides, first fastest, and which of them close to rings. A
   // ring of two has both its cables between the same chips.
   std::vector<int> sides = {};
-  bool closes = true;
+  std::vector<bool> closes = {};
   bool twisted = false;
   // Per island; none where islands are not joined.
   int nics = 0;

@@ -35,7 +35,8 @@ std::vector<int32_t> Sides(const Graph& graph,
   std::vector<int32_t> sides;
   int64_t stride = 1;
   int64_t product = 1;
-  for (int32_t side : grid.shape) {
+  for (size_t d = 0; d < grid.shape.size(); ++d) {
+    const int32_t side = grid.shape[d];
     std::vector<bool> seen(static_cast<size_t>(side), false);
     int32_t distinct = 0;
     for (VertexId chip : chips) {
@@ -46,7 +47,8 @@ std::vector<int32_t> Sides(const Graph& graph,
       seen[x] = true;
     }
     if (distinct > 1) {
-      if (distinct != side) return {};  // part of a ring does not close
+      // Neither part of a ring closes, nor a side with open ends.
+      if (distinct != side || !grid.closes(d)) return {};
       sides.push_back(side);
       product *= side;
     }
