@@ -112,7 +112,7 @@ int FormBuilder::Walk(int from, int to, double share) {
     const int x = at / stride % side;
     const int y = goal / stride % side;
     hops += GoAlongSide(
-        x, y, side, ports.closes[d], [&](int place, bool upwards, double part) {
+        x, y, side, ports.closes(d), [&](int place, bool upwards, double part) {
           const int chip = base + at + (place - x) * stride;
           AddLoad(2 * (static_cast<size_t>(chip) * dimensions + d) +
                       (upwards ? 0 : 1),
@@ -215,7 +215,7 @@ void FormBuilder::SendToAllOfBox(double share) {
       for (const int to : members) {
         if (from == to) continue;
         const int hops = GoAlongSide(
-            from, to, side, ports.closes[d],
+            from, to, side, ports.closes(d),
             [&](int place, bool upwards, double part) {
               load[static_cast<size_t>(2 * place + (upwards ? 0 : 1))] += part;
             });

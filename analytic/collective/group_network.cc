@@ -141,7 +141,7 @@ void GroupNetwork::FindBox() {
                       coordinates.end());
     const int count = static_cast<int>(coordinates.size());
     if (count > 1) whole.push_back(count);
-    rings &= count == 1 || (count == side && ports_->closes[d]);
+    rings &= count == 1 || (count == side && ports_->closes(d));
     product *= count;
     stride *= side;
     box_.push_back(std::move(coordinates));
