@@ -5,6 +5,7 @@
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "base/check.h"
@@ -140,6 +141,25 @@ std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
   return warnings;
 }
 
+// A slice of a pod that is too small for the rings its fabric is named after.
+std::optional<std::string> OpenSides(const System& system) {
+  if (!system.scale_up()) return std::nullopt;
+  const auto* torus = std::get_if<TorusFabric>(&system.scale_up()->fabric.kind);
+  if (torus == nullptr || torus->open.empty()) return std::nullopt;
+  std::vector<int> open;
+  for (size_t d = 0; d < torus->shape.size(); ++d) {
+    if (torus->shape[d] > 1 && !torus->closes(d)) {
+      open.push_back(torus->shape[d]);
+    }
+  }
+  if (open.empty()) return std::nullopt;
+  return fmt::format(
+      "a slice of {} chips has no wrap-around links along its side{} of {}: "
+      "there it is a mesh",
+      absl::StrJoin(torus->shape, " x "), open.size() > 1 ? "s" : "",
+      absl::StrJoin(open, ", "));
+}
+
 }  // namespace
 
 void AddWarnings(const ResolvedScenario& scenario, pb::Report& report) {
@@ -147,6 +167,9 @@ void AddWarnings(const ResolvedScenario& scenario, pb::Report& report) {
     for (std::string& warning : TrainingWarnings(*plan, scenario.system)) {
       report.add_warnings(std::move(warning));
     }
+  }
+  if (std::optional<std::string> warning = OpenSides(scenario.system)) {
+    report.add_warnings(*std::move(warning));
   }
   for (std::string& warning : EstimatedConstants(scenario)) {
     report.add_warnings(std::move(warning));

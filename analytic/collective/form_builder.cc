@@ -112,7 +112,7 @@ int FormBuilder::Walk(int from, int to, double share) {
     const int x = at / stride % side;
     const int y = goal / stride % side;
     hops += GoAlongSide(
-        x, y, side, ports.closes, [&](int place, bool upwards, double part) {
+        x, y, side, ports.closes(d), [&](int place, bool upwards, double part) {
           const int chip = base + at + (place - x) * stride;
           AddLoad(2 * (static_cast<size_t>(chip) * dimensions + d) +
                       (upwards ? 0 : 1),
@@ -154,31 +154,21 @@ class FormBuilder::Busiest {
       const size_t place = port - form_.first_leaf_;
       // In the bytes of a chip's NICs that would take as long.
       load *= group_.ports().nics_per_chip / group_.leaf_up();
-      leaves_[place % 2] += load;
       // Of transfers between two, those of the same island run at once.
-      crowded = group_.ranks() > 2 ? load
-                                   : load * group_.island_crowd(
-                                                static_cast<int>(place / 2));
+      const auto leaf = static_cast<int>(place / 2);
+      crowded = load * (group_.ranks() > 2 ? group_.leaf_crowd(leaf)
+                                           : group_.island_crowd(leaf));
     }
     most_.network = std::max(most_.network, load);
     most_.crowded = std::max(most_.crowded, crowded);
   }
 
-  WaveTerm Get() const {
-    WaveTerm most = most_;
-    if (group_.ranks() > 2 && group_.leaf_count() > 0) {
-      for (const double sum : leaves_) {
-        most.crowded = std::max(most.crowded, sum * group_.leaf_crowd());
-      }
-    }
-    return most;
-  }
+  const WaveTerm& Get() const { return most_; }
 
  private:
   const FormBuilder& form_;
   const GroupNetwork& group_;
   WaveTerm most_;
-  double leaves_[2] = {};  // of all leaves, up and down
 };
 
 void FormBuilder::Send(int from, int to, double share) {
@@ -225,7 +215,7 @@ void FormBuilder::SendToAllOfBox(double share) {
       for (const int to : members) {
         if (from == to) continue;
         const int hops = GoAlongSide(
-            from, to, side, ports.closes,
+            from, to, side, ports.closes(d),
             [&](int place, bool upwards, double part) {
               load[static_cast<size_t>(2 * place + (upwards ? 0 : 1))] += part;
             });

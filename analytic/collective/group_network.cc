@@ -73,7 +73,6 @@ void GroupNetwork::FindLeaves() {
   absl::flat_hash_map<std::pair<int, int>, int> together;
   absl::flat_hash_map<int, int> on_leaf, on_island;
   absl::flat_hash_set<int> seen;
-  int fullest = 0;
   const auto nic_of = [&](size_t rank, int i) {
     return ports_->NicOf(chips_[rank]) + i;
   };
@@ -88,7 +87,7 @@ void GroupNetwork::FindLeaves() {
       if (is_new) {
         nics.push_back(0);
         near.push_back(0);
-        fullest = std::max(fullest, ports_->NicsOn(leaf));
+        leaf_crowds_.push_back(ports_->NicsOn(leaf));
       }
       leaves_.push_back(found->second);
       ++on_leaf[found->second];
@@ -114,16 +113,16 @@ void GroupNetwork::FindLeaves() {
       pairs[static_cast<size_t>(leaf)] += ranks() - stay;
     }
   }
-  double all_pairs = 0;
+  // No more groups than there are, whatever part of a leaf this one has.
+  const double groups = static_cast<double>(ports_->chips) / ranks();
   for (size_t leaf = 0; leaf < nics.size(); ++leaf) {
+    leaf_crowds_[leaf] = std::min(groups, leaf_crowds_[leaf] / nics[leaf]);
     island_crowds_.push_back(static_cast<double>(near[leaf]) / nics[leaf]);
-    most_pairs_on_leaf_ =
-        std::max(most_pairs_on_leaf_, pairs[leaf] / leaf_up());
-    all_pairs += pairs[leaf];
+    const double most = pairs[leaf] / leaf_up();
+    most_pairs_on_leaf_ = std::max(most_pairs_on_leaf_, most);
+    most_pairs_crowded_ =
+        std::max(most_pairs_crowded_, most * leaf_crowds_[leaf]);
   }
-  // Groups alike fill the leaves evenly, however each of them lies.
-  leaf_crowd_ = static_cast<double>(fullest) / static_cast<double>(seen.size());
-  most_pairs_crowded_ = all_pairs * leaf_crowd_ / leaf_up();
 }
 
 std::vector<int> GroupNetwork::rings() const {
@@ -139,7 +138,9 @@ void GroupNetwork::FindBox() {
   int stride = 1;
   int product = 1;
   bool regular = !ports_->twisted;
-  for (const int length : ports_->sides) {
+  for (size_t d = 0; d < ports_->sides.size(); ++d) {
+    const int length = ports_->sides[d];
+    const bool closes = ports_->closes(d);
     std::vector<int> coordinates;
     for (const int chip : chips_) {
       coordinates.push_back(chip % ports_->island_chips / stride % length);
@@ -156,9 +157,8 @@ void GroupNetwork::FindBox() {
         regular &= coordinates[i] - coordinates[i - 1] == apart;
       }
       // Neighbours do not reach each other around the ring.
-      regular &= !ports_->closes || 2 * apart <= length;
-      grid_.push_back(
-          {count, !ports_->closes || apart * count != length, apart});
+      regular &= !closes || 2 * apart <= length;
+      grid_.push_back({count, !closes || apart * count != length, apart});
     }
     box_.push_back(std::move(coordinates));
   }

@@ -42,15 +42,17 @@ class GroupNetwork {
 
   // Leaves of a tree with something above them, if the group crosses one:
   // `leaf` of NIC i of a rank's own NICs, among those of the group; how many
-  // NICs a leaf can send up for (`leaf_up`); what all groups like it put on the
-  // fullest leaf, in the mean, for what this one puts on all of its own
-  // (`leaf_crowd`); and the same if only chips of the same islands do it.
+  // NICs a leaf can send up for (`leaf_up`); and how many groups like this one
+  // do so there, if every chip of the machine is in one (`leaf_crowd`), or only
+  // those of the same islands are.
   int leaf_count() const { return static_cast<int>(island_crowds_.size()); }
   int leaf(int rank, int nic) const {
     return leaves_[static_cast<size_t>(rank * ports_->nics_per_chip + nic)];
   }
   double leaf_up() const { return ports_->clos->up; }
-  double leaf_crowd() const { return leaf_crowd_; }
+  double leaf_crowd(int leaf) const {
+    return leaf_crowds_[static_cast<size_t>(leaf)];
+  }
   double island_crowd(int leaf) const {
     return island_crowds_[static_cast<size_t>(leaf)];
   }
@@ -92,7 +94,7 @@ class GroupNetwork {
   int most_pairs_on_nic_ = 0;
   int most_network_hops_ = 0;
   std::vector<int> leaves_;
-  double leaf_crowd_ = 0;
+  std::vector<double> leaf_crowds_;
   std::vector<double> island_crowds_;
   double most_pairs_on_leaf_ = 0;
   double most_pairs_crowded_ = 0;

@@ -38,7 +38,7 @@ void AddIsland(const ScaleUp& scale_up, MachinePorts& ports) {
   const auto grid = [&](const std::vector<int>& sides, bool closes) {
     ports.wiring = IslandWiring::kGrid;
     ports.sides = sides;
-    ports.closes = closes;
+    if (!closes) ports.open.assign(sides.size(), true);
   };
   std::visit(
       Overload{[&](const FullyConnectedFabric&) {
@@ -50,6 +50,7 @@ void AddIsland(const ScaleUp& scale_up, MachinePorts& ports) {
                [&](const TorusFabric& f) {
                  grid(f.shape, true);
                  ports.twisted = f.twisted;
+                 ports.open = f.open;
                },
                [](const auto&) {}},
       scale_up.fabric.kind);

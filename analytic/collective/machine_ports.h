@@ -35,10 +35,11 @@ struct MachinePorts {
   IslandWiring wiring = IslandWiring::kPorts;
   int chips = 1;
   int island_chips = 1;
-  // Of a grid: its sides, first fastest, and whether lines close to rings. A
-  // ring of two has both its cables between the same chips.
+  // Of a grid: its sides, first fastest, and which of them do not close to
+  // rings; empty: all do. A ring of two has both its cables between the same
+  // chips.
   std::vector<int> sides = {};
-  bool closes = true;
+  std::vector<bool> open = {};
   bool twisted = false;
   // Per island; none where islands are not joined.
   int nics = 0;
@@ -49,6 +50,7 @@ struct MachinePorts {
   bool island_reduces = false;
   bool network_reduces = false;
 
+  bool closes(size_t side) const { return open.empty() || !open[side]; }
   int IslandOf(int chip) const { return chip / island_chips; }
   // The first NIC of a chip, counted over all islands.
   int NicOf(int chip) const {

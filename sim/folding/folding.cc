@@ -36,8 +36,9 @@ std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
   return why ? why : NetworkAsymmetry(system, arbitration);
 }
 
-absl::StatusOr<std::optional<std::string>> TrimReplicas(
-    PlacedProgram& placed, const System& system, CallPlanner& planner) {
+absl::StatusOr<std::optional<std::string>> TrimReplicas(PlacedProgram& placed,
+                                                        const System& system,
+                                                        CallPlanner& planner) {
   CHECK(placed.folded);
   ASSIGN_OR_RETURN(FoldingVerdict verdict,
                    CompareReplicas(placed, system, planner));

@@ -64,7 +64,8 @@ std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
 // Why replicas of a folded program meet different traffic, or nothing; then
 // those that its plans need not carry are dropped.
 // Requires: WhyNotFold has said nothing.
-absl::StatusOr<std::optional<std::string>> TrimReplicas(
-    PlacedProgram& placed, const System& system, CallPlanner& planner);
+absl::StatusOr<std::optional<std::string>> TrimReplicas(PlacedProgram& placed,
+                                                        const System& system,
+                                                        CallPlanner& planner);
 
 }  // namespace orrery

@@ -59,18 +59,19 @@ NodeResources::NodeResources(const System& system, const Network& network)
     place_[resource] = static_cast<int32_t>(own.size());
     own.push_back(resource);
   }
-  for (int chip = 0; chip < system.chips(); ++chip) {
-    const int32_t nic = LowestAt(graph, static_cast<VertexId>(chip),
-                                 VertexKind::kNic, /*in_island=*/false);
-    const int32_t leaf =
-        nic < 0 ? -1
-                : LowestAt(graph, static_cast<VertexId>(nic),
-                           VertexKind::kSwitch, /*in_island=*/false);
-    leaf_.push_back(leaf);
-    pod_.push_back(leaf < 0 ? -1
-                            : LowestAt(graph, static_cast<VertexId>(leaf),
-                                       VertexKind::kSwitch,
-                                       /*in_island=*/false));
+  leaves_.resize(static_cast<size_t>(system.chips()));
+  pods_.resize(leaves_.size());
+  for (size_t chip = 0; chip < leaves_.size(); ++chip) {
+    for (LinkId id : graph.leaving(static_cast<VertexId>(chip))) {
+      const VertexId nic = graph.link(id).to;
+      if (graph.kind(nic) != VertexKind::kNic) continue;
+      const int32_t leaf = LowestAt(graph, nic, VertexKind::kSwitch, false);
+      leaves_[chip].push_back(leaf);
+      pods_[chip].push_back(leaf < 0
+                                ? -1
+                                : LowestAt(graph, static_cast<VertexId>(leaf),
+                                           VertexKind::kSwitch, false));
+    }
   }
 }
 
@@ -86,18 +87,23 @@ std::vector<int32_t> NodeResources::ShapeOf(
   shape.reserve(chips.size() * 5);
   for (const int chip : chips) shape.push_back(chip % chips_per_node_);
   if (OnOneNode(chips)) return shape;
-  // Of each member the first that shares its node, its leaf, its pod.
-  const auto add_relation = [&](auto of) {
+  // Of each member, and of each of its NICs, the first that shares its node,
+  // its leaf, its pod.
+  std::vector<int32_t> nodes, leaves, pods;
+  for (const int chip : chips) {
+    const auto& own_leaves = leaves_[static_cast<size_t>(chip)];
+    const auto& own_pods = pods_[static_cast<size_t>(chip)];
+    nodes.push_back(NodeOf(chip));
+    leaves.insert(leaves.end(), own_leaves.begin(), own_leaves.end());
+    pods.insert(pods.end(), own_pods.begin(), own_pods.end());
+  }
+  for (const std::vector<int32_t>* places : {&nodes, &leaves, &pods}) {
     absl::flat_hash_map<int32_t, int32_t> first;
-    for (size_t i = 0; i < chips.size(); ++i) {
-      shape.push_back(
-          first.try_emplace(of(chips[i]), static_cast<int32_t>(i))
-              .first->second);
+    for (size_t i = 0; i < places->size(); ++i) {
+      shape.push_back(first.try_emplace((*places)[i], static_cast<int32_t>(i))
+                          .first->second);
     }
-  };
-  add_relation([&](int chip) { return NodeOf(chip); });
-  add_relation([&](int chip) { return leaf_[static_cast<size_t>(chip)]; });
-  add_relation([&](int chip) { return pod_[static_cast<size_t>(chip)]; });
+  }
   // Algorithms take members in the order of chips.
   std::vector<int32_t> order(chips.size());
   std::iota(order.begin(), order.end(), 0);

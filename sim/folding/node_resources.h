@@ -47,9 +47,9 @@ class NodeResources {
   IdVector<ResourceId, int32_t> node_;
   IdVector<ResourceId, int32_t> place_;           // among those of its node
   std::vector<std::vector<ResourceId>> of_node_;  // by place
-  // By chip: the leaf of its first NIC, and that leaf's lowest switch above.
-  std::vector<int32_t> leaf_;
-  std::vector<int32_t> pod_;
+  // By chip: the leaves of its NICs, and their lowest switches above.
+  std::vector<std::vector<int32_t>> leaves_;
+  std::vector<std::vector<int32_t>> pods_;
 };
 
 }  // namespace orrery

@@ -48,9 +48,8 @@ bool AlikeButForLinks(const PlannedCall& a, const PlannedCall& b) {
 // Whether groups that lie alike on nodes of a tree, or of one switch, are
 // planned alike, as they are if the tree is even and sprayed over.
 bool LikeNodesAreAlike(const System& system) {
-  return system.scale_out() &&
-         !std::holds_alternative<FullyConnectedFabric>(
-             system.scale_out()->fabric.kind);
+  return system.scale_out() && !std::holds_alternative<FullyConnectedFabric>(
+                                   system.scale_out()->fabric.kind);
 }
 
 class Comparison {
@@ -124,9 +123,8 @@ class Comparison {
     own_nodes_.clear();
     for (int chip : group.members) own_nodes_.insert(chip / node);
     const bool near =
-        std::any_of(members.begin(), members.end(), [&](int chip) {
-          return own_nodes_.contains(chip / node);
-        });
+        std::any_of(members.begin(), members.end(),
+                    [&](int chip) { return own_nodes_.contains(chip / node); });
     return near ? KeptReplicas::kNeighbours : KeptReplicas::kAll;
   }
 
@@ -172,16 +170,16 @@ class Comparison {
       CallPlanner& planner = r == 0 ? planner_ : Scratch();
       ASSIGN_OR_RETURN(
           PlannedCall planned,
-          planner.Plan({.kind = call.what.kind,
-                        .bytes = call.what.bytes,
-                        .chips = ToChips(members),
-                        .shape = call.what.shape,
-                        .traffic = placed_.traffic ? &*placed_.traffic
-                                                   : nullptr}));
+          planner.Plan(
+              {.kind = call.what.kind,
+               .bytes = call.what.bytes,
+               .chips = ToChips(members),
+               .shape = call.what.shape,
+               .traffic = placed_.traffic ? &*placed_.traffic : nullptr}));
       if (!first) {
         first = planned;
-        first_row = profiles_.AddRows(planned.plan.steps.size(),
-                                      group.replicas.size());
+        first_row =
+            profiles_.AddRows(planned.plan.steps.size(), group.replicas.size());
       } else if (!AlikeButForLinks(*first, planned)) {
         return false;
       }

@@ -15,8 +15,8 @@
 //      but the simulated groups, those that share a node with them, or all.
 //
 // Cost: O(uses of all replicas). Where the fabric never blocks, ports cover the
-// links between switches, which are then left out; and groups that lie alike are
-// planned once (NodeResources).
+// links between switches, which are then left out; and groups that lie alike
+// are planned once (NodeResources).
 #include <absl/status/statusor.h>
 
 #include <optional>

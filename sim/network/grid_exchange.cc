@@ -76,7 +76,6 @@ std::optional<LinkId> LinkBetween(const Graph& graph, VertexId from,
 
 // The hops of the two members that lie farthest apart.
 int32_t MostHops(const Grid& grid, absl::Span<const int64_t> members) {
-  const bool closes = grid.step == Grid::Step::kRing;
   const auto coordinates = [&](int64_t position) {
     std::vector<int32_t> at;
     for (const int32_t side : grid.shape) {
@@ -98,7 +97,7 @@ int32_t MostHops(const Grid& grid, absl::Span<const int64_t> members) {
     int32_t most = 0;
     for (const int32_t x : along) {
       for (const int32_t y : along) {
-        most = std::max(most, HopsAlong(x, y, grid.shape[d], closes));
+        most = std::max(most, HopsAlong(x, y, grid.shape[d], grid.closes(d)));
       }
     }
     of_box += most;
@@ -110,7 +109,7 @@ int32_t MostHops(const Grid& grid, absl::Span<const int64_t> members) {
     for (const auto& b : places) {
       int32_t hops = 0;
       for (size_t d = 0; d < a.size(); ++d) {
-        hops += HopsAlong(a[d], b[d], grid.shape[d], closes);
+        hops += HopsAlong(a[d], b[d], grid.shape[d], grid.closes(d));
       }
       most = std::max(most, hops);
     }
@@ -136,11 +135,11 @@ std::optional<Duration> ExchangeOnGrid(
     }
     members.push_back(place.position);
   }
-  const bool closes = grid.step == Grid::Step::kRing;
   const auto positions = static_cast<int64_t>(grid.vertices.size());
   Duration hop{};
   int64_t stride = 1;
-  for (const int32_t side : grid.shape) {
+  for (size_t d = 0; d < grid.shape.size(); ++d) {
+    const int32_t side = grid.shape[d];
     const int64_t block = stride * side;
     // Who is still on its way along this side has its own coordinates in the
     // sides to come, and its goal's in those done.
@@ -162,7 +161,7 @@ std::optional<Duration> ExchangeOnGrid(
           all_to += to[place] = going[static_cast<size_t>(lower + x * stride)];
         }
         if (all_from == 0 || all_to == 0) continue;
-        const LineLoads loads = LoadsOf(from, to, closes);
+        const LineLoads loads = LoadsOf(from, to, grid.closes(d));
         const auto vertex = [&](int32_t x) {
           return grid.vertices[static_cast<size_t>(upper * block + lower +
                                                    x * stride)];

@@ -56,7 +56,8 @@ void FindGrid(const Graph& graph, absl::Span<const VertexId> chips,
   std::vector<bool> open_sides;
   int64_t stride = 1;
   int64_t product = 1;
-  for (int32_t length : grid.shape) {
+  for (size_t d = 0; d < grid.shape.size(); ++d) {
+    const int32_t length = grid.shape[d];
     std::vector<bool> seen(static_cast<size_t>(length), false);
     for (VertexId chip : chips) {
       const GridPlace place = graph.grid_place(chip);
@@ -70,7 +71,7 @@ void FindGrid(const Graph& graph, absl::Span<const VertexId> chips,
     }
     if (side.members.size() < 2) continue;
     if (!side.Regular()) return;
-    const bool rings = grid.step == Grid::Step::kRing;
+    const bool rings = grid.closes(d);
     // The way to the next member is not around the ring.
     if (rings && 2 * (side.members[1] - side.members[0]) > length) return;
     sides.push_back(static_cast<int32_t>(side.members.size()));

@@ -45,6 +45,7 @@ int64_t ListedSize(CollectiveAlgorithm algorithm,
       if (request.kind == Kind::kPointToPoint) return kEach * p;
       return request.Exchanges(p * p) ? kEach * p : kEach * passes * p * p;
     case Algorithm::kPairwise:
+    case Algorithm::kOneShot:
       return kEach * p * p;
     case Algorithm::kBruck:
       return request.kind == Kind::kAllToAll ? p * log * (p / 2)

@@ -131,7 +131,8 @@ absl::Status AddFabric(GraphBuilder& builder, absl::Span<const VertexId> points,
                  return AddMesh(builder, points, f.shape, link);
                },
                [&](const TorusFabric& f) {
-                 return AddTorus(builder, points, f.shape, link, f.twisted);
+                 return AddTorus(builder, points, f.shape, link, f.twisted,
+                                 f.open);
                },
                [&](const FatTreeFabric& f) {
                  return AddFatTree(builder, points, {f.tiers, f.radix, f.taper},

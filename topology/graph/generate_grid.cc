@@ -97,8 +97,9 @@ absl::Status AddMesh(GraphBuilder& builder, absl::Span<const VertexId> points,
 
 absl::Status AddTorus(GraphBuilder& builder, absl::Span<const VertexId> points,
                       absl::Span<const int32_t> shape, const LinkSpec& link,
-                      bool twisted) {
+                      bool twisted, const std::vector<bool>& open) {
   RETURN_IF_ERROR(CheckShape(shape, 1, points.size()));
+  CHECK(open.empty() || (open.size() == shape.size() && !twisted));
   if (twisted) RETURN_IF_ERROR(CheckTwist(shape));
   for (VertexId point : points) builder.SetForwards(point);
   ForEachPosition(shape, [&](size_t position, const std::vector<int32_t>& at) {
@@ -107,6 +108,8 @@ absl::Status AddTorus(GraphBuilder& builder, absl::Span<const VertexId> points,
       std::vector<int32_t> next = at;
       LinkSpec cable = link;
       const bool wraps = ++next[d] == shape[d];
+      const bool is_open = !open.empty() && open[d];
+      if (wraps && is_open) continue;
       if (wraps) next[d] = 0;
       if (wraps && twisted) {
         for (size_t e = 0; e < shape.size(); ++e) {
@@ -114,7 +117,7 @@ absl::Status AddTorus(GraphBuilder& builder, absl::Span<const VertexId> points,
             next[e] = (next[e] + shape[d]) % shape[e];
           }
         }
-      } else if (shape[d] == 2) {
+      } else if (shape[d] == 2 && !is_open) {
         if (wraps) continue;  // the way there and the way around: two cables
         cable.cables *= 2;
       }
@@ -125,6 +128,7 @@ absl::Status AddTorus(GraphBuilder& builder, absl::Span<const VertexId> points,
   builder.AddGrid({.shape = {shape.begin(), shape.end()},
                    .step = Grid::Step::kRing,
                    .twisted = twisted,
+                   .open = open,
                    .vertices = {points.begin(), points.end()}});
   return absl::OkStatus();
 }

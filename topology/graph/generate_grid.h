@@ -22,7 +22,7 @@ absl::Status AddMesh(GraphBuilder& builder, absl::Span<const VertexId> points,
                      absl::Span<const int32_t> shape, const LinkSpec& link);
 absl::Status AddTorus(GraphBuilder& builder, absl::Span<const VertexId> points,
                       absl::Span<const int32_t> shape, const LinkSpec& link,
-                      bool twisted = false);
+                      bool twisted = false, const std::vector<bool>& open = {});
 
 // Routers in a grid of `shape`, fully connected along every dimension i with
 // `cables[i]` links per pair, `hosts` end points on each (Ahn et al., SC 2009).

@@ -74,7 +74,13 @@ struct Grid {
   Step step;
   // A wrap-around also shifts other dimensions: no dimension order exists.
   bool twisted = false;
+  // Sides of a torus that do not wrap around; empty: all do.
+  std::vector<bool> open = {};
   std::vector<VertexId> vertices;
+  // Whether side d is a ring.
+  bool closes(size_t d) const {
+    return step == Step::kRing && (open.empty() || !open[d]);
+  }
 };
 
 // A vertex' place in a grid.

@@ -99,7 +99,11 @@ BytesPerSecond EndpointBandwidth(const Fabric& fabric) {
             return one * GridLinks(mesh.shape, /*closed=*/false);
           },
           [&](const TorusFabric& torus) {
-            return one * GridLinks(torus.shape, /*closed=*/true);
+            double links = 0;
+            for (size_t d = 0; d < torus.shape.size(); ++d) {
+              links += GridLinks({torus.shape[d]}, torus.closes(d));
+            }
+            return one * links;
           },
           [&](const FatTreeFabric&) { return one; },
           [&](const RailOptimizedFabric&) { return one; },

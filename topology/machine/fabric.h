@@ -51,6 +51,9 @@ struct TorusFabric {
   std::vector<int> shape;
   // Going around a side of n also shifts every side of 2n by n.
   bool twisted;
+  // Sides with open ends, as of small slices of a pod; empty: none.
+  std::vector<bool> open = {};
+  bool closes(size_t side) const { return open.empty() || !open[side]; }
 };
 
 // A folded Clos of switches with `radix` ports and 2 or 3 tiers.

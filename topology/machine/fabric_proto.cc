@@ -93,6 +93,19 @@ TorusFabric ReadTorus(const FieldReader& fields, int64_t endpoints) {
                                               *dimensions, torus.shape.size()));
     }
   }
+  if (const auto at = fields.OptionalCount("closes_at", 2, kMaxEndpoints)) {
+    for (const int side : torus.shape) torus.open.push_back(side % *at != 0);
+    const bool any = std::find(torus.open.begin(), torus.open.end(), true) !=
+                     torus.open.end();
+    if (!any) {
+      torus.open.clear();
+    } else if (fields.Flag("closes_together")) {
+      torus.open.assign(torus.shape.size(), true);
+    }
+    if (any && torus.twisted) {
+      fields.Refuse("twisted", "sides with open ends cannot be twisted");
+    }
+  }
   return torus;
 }
 

@@ -32,10 +32,12 @@ bool AppendWalk(const Graph& graph, const Grid& grid, int64_t position,
 }
 
 // Moves one dimension from coordinate `x` to `y`.
-bool AppendDimension(const Graph& graph, const Grid& grid, int64_t position,
-                     int64_t stride, int32_t side, int32_t x, int32_t y,
-                     std::vector<LinkShare>& links) {
-  switch (grid.step) {
+bool AppendDimension(const Graph& graph, const Grid& grid, size_t dimension,
+                     int64_t position, int64_t stride, int32_t side, int32_t x,
+                     int32_t y, std::vector<LinkShare>& links) {
+  const bool is_open =
+      grid.step == Grid::Step::kRing && !grid.closes(dimension);
+  switch (is_open ? Grid::Step::kLine : grid.step) {
     case Grid::Step::kAll:
       return AppendWalk(graph, grid, position, stride, side, y - x, 1, 1,
                         links);
@@ -93,11 +95,12 @@ std::vector<LinkShare> DimensionOrder(const Graph& graph, VertexId from,
   if (grid.twisted) return {};
   int64_t stride = 1;
   int64_t position = start.position;
-  for (const int32_t side : grid.shape) {
+  for (size_t d = 0; d < grid.shape.size(); ++d) {
+    const int32_t side = grid.shape[d];
     const int32_t x = static_cast<int32_t>(position / stride % side);
     const int32_t y = static_cast<int32_t>(goal.position / stride % side);
     if (x != y &&
-        !AppendDimension(graph, grid, position, stride, side, x, y, links)) {
+        !AppendDimension(graph, grid, d, position, stride, side, x, y, links)) {
       return {};
     }
     position += (y - x) * stride;

@@ -43,10 +43,28 @@ void ExpectUnitFlow(const Graph& graph, const Route& route, VertexId from,
   }
 }
 
+// A slice of 8 x 16 chips whose short side has open ends: from end to end it is
+// 7 links along the one and 1 along the other.
+TEST(Route, SidesWithOpenEndsAreLines) {
+  const Graph graph =
+      UnitGraph(TorusFabric{{8, 16}, false, {true, false}}, 128);
+  // 7 x 16 along the first side, 8 x 16 along the second, both ways.
+  EXPECT_EQ(graph.link_count(), size_t{2 * (7 * 16 + 8 * 16)});
+  Router router(graph, Routing::kDimensionOrdered);
+  const auto route = router.Find(V(0), V(7 + 8 * 15));
+  ASSERT_TRUE(route.ok());
+  EXPECT_EQ(route->links.size(), 8u);
+  // All to all: m k/4 b along a line of k, m k/8 b along a ring (p - 1 of p
+  // blocks of one byte each: 128 x 2 both ways).
+  EXPECT_NEAR(LargestLoad(graph, Routing::kDimensionOrdered, AllPairs(128)),
+              128.0 * 2, 1e-9);
+}
+
 TEST(Route, EveryKindOfRouteIsAUnitFlow) {
   const std::vector<Graph> graphs = {
       UnitGraph(TorusFabric{{4, 3, 2}, false}, 24),
       UnitGraph(TorusFabric{{2, 4}, true}, 8),
+      UnitGraph(TorusFabric{{4, 3, 2}, false, {true, false, true}}, 24),
       UnitGraph(FatTreeFabric{3, 4, 1, false}, 16),
       UnitGraph(HyperXFabric{{3, 3}, 2, {1, 1}}, 18),
       UnitGraph(DragonflyFabric{2, 2, 2, 5}, 20),
