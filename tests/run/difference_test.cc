@@ -59,8 +59,7 @@ std::string Tree(int taper) {
       taper);
 }
 
-// Effects and what is left add up to the difference, and what is left is next
-// to nothing.
+// Effects and what is left add up to the difference, and little is left.
 TEST(Difference, IsTheSumOfItsEffects) {
   for (const int taper : {1, 4}) {
     const Measured measured = Measure(Tree(taper));
@@ -68,7 +67,8 @@ TEST(Difference, IsTheSumOfItsEffects) {
     for (const auto& [name, seconds] : measured.effects) sum += seconds;
     constexpr double kRounding = 1e-9;
     EXPECT_NEAR(sum, measured.difference_s, kRounding);
-    EXPECT_LE(std::abs(measured.unexplained_s), 0.001 * measured.step_s);
+    EXPECT_LE(std::abs(measured.unexplained_s),
+              kMostUnexplained * measured.step_s);
   }
 }
 
