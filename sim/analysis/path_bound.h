@@ -27,9 +27,6 @@ Duration SerialTime(const Transfers& transfers, PlanId plan);
 // Requires: the program does not stall.
 Duration LongestPath(const Program& program, const Transfers& transfers);
 
-// By how much collectives that only wait can slow down the kernels of a role.
-double SpinningSlowness(const Role& role);
-
 // The same with the worst sharing. Of a resource, a step of a call gets at
 // least what is fair among all calls that can be under way at once, one per
 // stream of a rank. A kernel has what the communication of all other streams of

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/analysis/path_bound.h"
+#include "sim/analysis/worst_sharing.h"
 
 namespace orrery {
 namespace {

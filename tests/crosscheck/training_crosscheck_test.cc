@@ -201,14 +201,14 @@ TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
 
 // Without overlap, congestion and sharing, in both.
 double EstimateOverSimulated(const TrainingCase& made) {
-  const SimulatedRun run =
-      RunCase(made, {.fidelity = Fidelity::kClosedForm,
-                     .waited = DimensionSet::All(),
-                     .chip_sharing = false});
+  const SimulatedRun run = RunCase(made, {.fidelity = Fidelity::kClosedForm,
+                                          .waited = DimensionSet::All(),
+                                          .chip_sharing = false});
   auto estimator =
       StepEstimator::Create(made.model, made.system, KernelsOf(made));
   CHECK(estimator.ok()) << estimator.status().ToString();
-  return estimator->Estimate(made.plan, {.waited = DimensionSet::All()}).step_s() /
+  return estimator->Estimate(made.plan, {.waited = DimensionSet::All()})
+             .step_s() /
          ToSeconds(run.result.end);
 }
 

@@ -1,0 +1,134 @@
+#include "run/difference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "base/check.h"
+#include "base/format.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "run/run_scenario.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+struct Measured {
+  double step_s = 0;
+  double difference_s = 0;
+  double unexplained_s = 0;
+  std::map<std::string, double> effects;
+};
+
+Measured Measure(const std::string& text, const RunOptions& options = {}) {
+  const auto proto = ResolveScenarioText(Catalog(), text, "test", {});
+  CHECK(proto.ok()) << proto.status().ToString();
+  const auto scenario = MakeScenario(*proto);
+  CHECK(scenario.ok()) << scenario.status().ToString();
+  const auto run = RunScenario(*scenario, options);
+  CHECK(run.ok()) << run.status().ToString();
+  const auto estimate = EstimateScenario(*scenario, options.waited);
+  CHECK(estimate.ok()) << estimate.status().ToString();
+  Measured measured;
+  measured.step_s = ToSeconds(run->result.end);
+  measured.difference_s = measured.step_s - estimate->step_s();
+  const auto difference = MeasureDifference(*scenario, options, measured.step_s,
+                                            estimate->step_s());
+  CHECK(difference.ok()) << difference.status().ToString();
+  measured.unexplained_s = difference->unexplained_s();
+  for (const auto& effect : difference->effects()) {
+    measured.effects[effect.name()] = effect.seconds();
+  }
+  return measured;
+}
+
+constexpr char kLinks[] = "links shared with other calls";
+
+// 8 nodes whose gradients all cross a tree, tapered or not.
+std::string Tree(int taper) {
+  return fmt::format(
+      R"(name: "tree" model {{ preset: "llama3_8b" layers: 8 }}
+         system {{ preset: "dgx_h100_ib400" nodes: 8 scale_out {{ fabric {{
+           fat_tree {{ tiers: 2 radix: 32 taper: {} }} }} }} }}
+         training {{ global_batch: 32 micro_batch: 1 sequence: 4096
+           parallel {{ tensor: 4 pipeline: 2 }} sharding: ZERO_1
+           precision: BF16 bucket: "1 GB" }})",
+      taper);
+}
+
+// Effects and what is left add up to the difference, and little is left.
+TEST(Difference, IsTheSumOfItsEffects) {
+  for (const int taper : {1, 4}) {
+    const Measured measured = Measure(Tree(taper));
+    double sum = measured.unexplained_s;
+    for (const auto& [name, seconds] : measured.effects) sum += seconds;
+    constexpr double kRounding = 1e-9;
+    EXPECT_NEAR(sum, measured.difference_s, kRounding);
+    EXPECT_LE(std::abs(measured.unexplained_s),
+              kMostUnexplained * measured.step_s);
+  }
+}
+
+// Congestion is called congestion: a tree tapered 4:1 costs more in shared
+// links, or in messages of one call that meet, than one that is not; nothing
+// else changes as much.
+TEST(Difference, NamesCongestion) {
+  const Measured full = Measure(Tree(1));
+  const Measured tapered = Measure(Tree(4));
+  constexpr char kMessages[] = "messages of a call that meet between nodes";
+  const auto blocked = [&](const Measured& m) {
+    return m.effects.at(kLinks) + m.effects.at(kMessages);
+  };
+  const double slower = tapered.step_s - full.step_s;
+  EXPECT_GT(slower, 0.01 * full.step_s);
+  EXPECT_GT(blocked(tapered) - blocked(full), 0.5 * slower);
+}
+
+// An effect that is off to begin with is no reason.
+TEST(Difference, DoesNotBlameWhatIsOff) {
+  RunOptions serial;
+  serial.fidelity = Fidelity::kClosedForm;
+  serial.waited = DimensionSet::All();
+  serial.chip_sharing = false;
+  const Measured measured = Measure(Tree(1), serial);
+  EXPECT_FALSE(measured.effects.contains(kLinks));
+  EXPECT_FALSE(measured.effects.contains("chips shared with communication"));
+  EXPECT_FALSE(measured.effects.contains("overlap of tensor communication"));
+  EXPECT_LE(std::abs(measured.difference_s), 0.001 * measured.step_s);
+}
+
+// What ZeRO-2 and 3 may overlap they wait for when told to.
+TEST(Overlap, FlagsActUnderEverySharding) {
+  for (const char* sharding : {"ZERO_1", "ZERO_2", "ZERO_3"}) {
+    SCOPED_TRACE(sharding);
+    const auto step = [&](bool reduction, bool gather) {
+      const auto proto = ResolveScenarioText(
+          Catalog(),
+          fmt::format(
+              R"(name: "flags" model {{ preset: "llama3_8b" layers: 4 }}
+                 system {{ preset: "dgx_h100_ib400" nodes: 2 }}
+                 training {{ global_batch: 32 micro_batch: 1 sequence: 4096
+                   parallel {{ }} sharding: {} precision: BF16
+                   overlap_gradient_reduction: {}
+                   overlap_parameter_gather: {} }})",
+              sharding, reduction, gather),
+          "test", {});
+      CHECK(proto.ok()) << proto.status().ToString();
+      const auto scenario = MakeScenario(*proto);
+      CHECK(scenario.ok()) << scenario.status().ToString();
+      const auto run = RunScenario(*scenario, {});
+      CHECK(run.ok()) << run.status().ToString();
+      return run->result.end;
+    };
+    const Time both = step(true, true);
+    EXPECT_GT(step(false, true), both);
+    EXPECT_GT(step(true, false), both);
+    EXPECT_GT(step(false, false), step(true, false));
+  }
+}
+
+}  // namespace
+}  // namespace orrery
