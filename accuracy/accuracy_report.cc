@@ -50,40 +50,39 @@ void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
   out->set_error(row.error());
   out->set_fitted(row.fitted);
   std::visit(
-      Overload{[&](const MeasuredKernel& facts) {
-                 out->mutable_kernel()->set_chip(facts.chip);
-                 out->mutable_kernel()->set_kernel(facts.kernel);
-               },
-               [&](const MeasuredCollective& facts) {
-                 out->set_measured_s(facts.measured_s);
-                 out->set_predicted_s(facts.predicted_s);
-                 auto* collective = out->mutable_collective();
-                 collective->set_system(facts.system);
-                 collective->set_collective(std::string(NameOf(facts.kind)));
-                 collective->set_nodes(facts.nodes);
-                 collective->set_chips(facts.chips);
-                 collective->set_size_bytes(facts.bytes.value());
-                 collective->set_measured_busbw_gbps(row.measured / 1e9);
-                 collective->set_predicted_busbw_gbps(row.predicted / 1e9);
-                 collective->set_algorithm(facts.algorithm);
-               },
-               [&](const MeasuredStep& facts) {
-                 auto* training = out->mutable_training();
-                 training->set_model(facts.model);
-                 training->set_plan(facts.plan);
-                 if (facts.measured_gib.has_value()) {
-                   training->set_measured_memory_gib(*facts.measured_gib);
-                 }
-                 training->set_predicted_memory_gib(facts.predicted_gib);
-                 if (facts.measured_reserved_gib.has_value()) {
-                   training->set_measured_reserved_gib(
-                       *facts.measured_reserved_gib);
-                 }
-                 training->set_predicted_reserved_gib(
-                     facts.predicted_reserved_gib);
-                 training->set_chip(facts.chip);
-                 training->set_framework(facts.framework);
-               }},
+      Overload{
+          [&](const MeasuredKernel& facts) {
+            out->mutable_kernel()->set_chip(facts.chip);
+            out->mutable_kernel()->set_kernel(facts.kernel);
+          },
+          [&](const MeasuredCollective& facts) {
+            out->set_measured_s(facts.measured_s);
+            out->set_predicted_s(facts.predicted_s);
+            auto* collective = out->mutable_collective();
+            collective->set_system(facts.system);
+            collective->set_collective(std::string(NameOf(facts.kind)));
+            collective->set_nodes(facts.nodes);
+            collective->set_chips(facts.chips);
+            collective->set_size_bytes(facts.bytes.value());
+            collective->set_measured_busbw_gbps(row.measured / 1e9);
+            collective->set_predicted_busbw_gbps(row.predicted / 1e9);
+            collective->set_algorithm(facts.algorithm);
+          },
+          [&](const MeasuredStep& facts) {
+            auto* training = out->mutable_training();
+            training->set_model(facts.model);
+            training->set_plan(facts.plan);
+            if (facts.measured_gib.has_value()) {
+              training->set_measured_memory_gib(*facts.measured_gib);
+            }
+            training->set_predicted_memory_gib(facts.predicted_gib);
+            if (facts.measured_reserved_gib.has_value()) {
+              training->set_measured_reserved_gib(*facts.measured_reserved_gib);
+            }
+            training->set_predicted_reserved_gib(facts.predicted_reserved_gib);
+            training->set_chip(facts.chip);
+            training->set_framework(facts.framework);
+          }},
       row.facts);
 }
 

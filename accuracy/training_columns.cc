@@ -31,11 +31,16 @@ absl::Status ReadOptional(const MeasurementRow& row, const char* column,
 
 absl::Status ReadSizes(const MeasurementRow& row, TrainingColumns* to) {
   const std::pair<const char*, int*> needed[] = {
-      {"layers", &to->layers},          {"hidden", &to->hidden},
-      {"heads", &to->heads},            {"ffn", &to->width},
-      {"vocab", &to->vocabulary},       {"seq_len", &to->sequence},
-      {"global_batch", &to->global_batch}, {"tp", &to->tensor},
-      {"pp", &to->pipeline},            {"num_gpus", &to->chips}};
+      {"layers", &to->layers},
+      {"hidden", &to->hidden},
+      {"heads", &to->heads},
+      {"ffn", &to->width},
+      {"vocab", &to->vocabulary},
+      {"seq_len", &to->sequence},
+      {"global_batch", &to->global_batch},
+      {"tp", &to->tensor},
+      {"pp", &to->pipeline},
+      {"num_gpus", &to->chips}};
   for (const auto& [column, value] : needed) {
     RETURN_IF_ERROR(ReadCount(row, column, value));
   }
@@ -81,8 +86,8 @@ absl::Status ReadDegrees(const MeasurementRow& row,
     int stated = 0;
     RETURN_IF_ERROR(ReadCount(row, "dp", &stated));
     if (stated != to->data) {
-      return row.Wrong(
-          "dp", fmt::format("num_gpus / (tp x pp x cp) = {}", to->data));
+      return row.Wrong("dp",
+                       fmt::format("num_gpus / (tp x pp x cp) = {}", to->data));
     }
   }
   if (row.Has("vp")) return ReadCount(row, "vp", &to->virtual_stages);
@@ -104,11 +109,11 @@ absl::Status ReadSharding(const MeasurementRow& row,
                           const FrameworkRule& framework, TrainingColumns* to) {
   if (row.Has("zero_stage")) {
     ASSIGN_OR_RETURN(to->sharding,
-                     row.Choice<Training::Sharding>(
-                         "zero_stage", {{"0", Training::ZERO_0},
-                                        {"1", Training::ZERO_1},
-                                        {"2", Training::ZERO_2},
-                                        {"3", Training::ZERO_3}}));
+                     row.Choice<Training::Sharding>("zero_stage",
+                                                    {{"0", Training::ZERO_0},
+                                                     {"1", Training::ZERO_1},
+                                                     {"2", Training::ZERO_2},
+                                                     {"3", Training::ZERO_3}}));
     return absl::OkStatus();
   }
   constexpr absl::string_view kMegatronFsdp = "megatron-fsdp ";
@@ -130,8 +135,7 @@ absl::Status ReadSharding(const MeasurementRow& row,
     return absl::OkStatus();
   }
   if (!row.Has("sharding")) {
-    to->sharding =
-        text == "zero1" ? Training::ZERO_1 : Training::ZERO_0;
+    to->sharding = text == "zero1" ? Training::ZERO_1 : Training::ZERO_0;
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(to->sharding,
@@ -187,18 +191,19 @@ absl::Status ReadRecompute(const MeasurementRow& row, TrainingColumns* to) {
   // MaxText: "minimal" keeps the products' outputs; "custom" and
   // "qkv_proj_offloaded" keep queries, keys and values, on the host.
   if (text == "minimal") {
-    return modules({Training::ATTENTION_CORE, Training::NORM,
-                    Training::MLP_ACTIVATION});
+    return modules(
+        {Training::ATTENTION_CORE, Training::NORM, Training::MLP_ACTIVATION});
   }
   if (text == "custom" || text == "qkv_proj_offloaded") {
     return modules({Training::ATTENTION_CORE, Training::NORM, Training::MLP});
   }
-  ASSIGN_OR_RETURN(to->recompute,
-                   row.Choice<Training::Recompute>(
-                       "recompute", {{"none", Training::RECOMPUTE_NONE},
-                                     {"selective", Training::RECOMPUTE_SELECTIVE},
-                                     {"full", Training::RECOMPUTE_FULL},
-                                     {"", Training::RECOMPUTE_NONE}}));
+  ASSIGN_OR_RETURN(
+      to->recompute,
+      row.Choice<Training::Recompute>(
+          "recompute", {{"none", Training::RECOMPUTE_NONE},
+                        {"selective", Training::RECOMPUTE_SELECTIVE},
+                        {"full", Training::RECOMPUTE_FULL},
+                        {"", Training::RECOMPUTE_NONE}}));
   return absl::OkStatus();
 }
 
@@ -209,15 +214,14 @@ absl::Status ReadChoices(const MeasurementRow& row,
                           ? Sequence::kIfTensor
                           : Sequence::kNo;
   if (row.Has("seq_parallel")) {
-    ASSIGN_OR_RETURN(sequence, row.Choice<Sequence>(
-                                   "seq_parallel",
-                                   {{"yes", Sequence::kYes},
-                                    {"no", Sequence::kNo},
-                                    {"yes if TP>1", Sequence::kIfTensor}}));
+    ASSIGN_OR_RETURN(
+        sequence, row.Choice<Sequence>("seq_parallel",
+                                       {{"yes", Sequence::kYes},
+                                        {"no", Sequence::kNo},
+                                        {"yes if TP>1", Sequence::kIfTensor}}));
   }
-  to->sequence_parallel =
-      sequence == Sequence::kYes ||
-      (sequence == Sequence::kIfTensor && to->tensor > 1);
+  to->sequence_parallel = sequence == Sequence::kYes ||
+                          (sequence == Sequence::kIfTensor && to->tensor > 1);
   RETURN_IF_ERROR(ReadSharding(row, framework, to));
   RETURN_IF_ERROR(ReadRecompute(row, to));
   if (row.Has("zero_stage")) to->precision = DType::kBf16;

@@ -52,15 +52,15 @@ class RowReader {
     } else if (finished.value_or(true)) {
       ASSIGN_OR_RETURN(measured, Measured(scenario));
     }
-    TrainingRow result{.model = row_.Text("model"),
-                       .plan = Plan(scenario),
-                       .plan_set = PlanSet(),
-                       .measured_s = measured,
-                       .no_time = no_time,
-                       .finished = finished,
-                       .selective = columns_.recompute ==
-                                    pb::Training::RECOMPUTE_SELECTIVE,
-                       .scenario = std::move(scenario)};
+    TrainingRow result{
+        .model = row_.Text("model"),
+        .plan = Plan(scenario),
+        .plan_set = PlanSet(),
+        .measured_s = measured,
+        .no_time = no_time,
+        .finished = finished,
+        .selective = columns_.recompute == pb::Training::RECOMPUTE_SELECTIVE,
+        .scenario = std::move(scenario)};
     if (row_.Has("mem_gb")) {
       ASSIGN_OR_RETURN(result.memory_gib, row_.Positive("mem_gb"));
     }
@@ -79,7 +79,8 @@ class RowReader {
     const double chips = columns_.chips;
     if (row_.Has("step_time_s")) return row_.Positive("step_time_s");
     if (row_.Has("tokens_per_s_per_gpu")) {
-      ASSIGN_OR_RETURN(const double rate, row_.Positive("tokens_per_s_per_gpu"));
+      ASSIGN_OR_RETURN(const double rate,
+                       row_.Positive("tokens_per_s_per_gpu"));
       return tokens / rate / chips;
     }
     const std::string kind = row_.Text("tflops_kind");
@@ -105,8 +106,8 @@ class RowReader {
         {"vocab", {columns_.vocabulary, model.vocabulary()}}};
     for (const auto& [column, pair] : sizes) {
       if (pair.first == pair.second) continue;
-      return row_.Wrong(column, fmt::format("{}, as of {}", pair.second,
-                                            model_.preset));
+      return row_.Wrong(
+          column, fmt::format("{}, as of {}", pair.second, model_.preset));
     }
     return absl::OkStatus();
   }
@@ -114,14 +115,13 @@ class RowReader {
   std::string Plan(const ResolvedScenario& scenario) const {
     const TrainingColumns& c = columns_;
     const std::string recompute = row_.Text("recompute");
-    return fmt::format(
-        "TP {} PP {} v {} DP {}{}{} b {}{}{}", c.tensor, c.pipeline,
-        c.virtual_stages, c.data,
-        c.context > 1 ? fmt::format(" CP {}", c.context) : "",
-        c.expert > 1 ? fmt::format(" EP {}", c.expert) : "",
-        scenario.training()->micro_batch(),
-        recompute.empty() ? "" : ", " + recompute,
-        c.sequence_parallel ? ", SP" : "");
+    return fmt::format("TP {} PP {} v {} DP {}{}{} b {}{}{}", c.tensor,
+                       c.pipeline, c.virtual_stages, c.data,
+                       c.context > 1 ? fmt::format(" CP {}", c.context) : "",
+                       c.expert > 1 ? fmt::format(" EP {}", c.expert) : "",
+                       scenario.training()->micro_batch(),
+                       recompute.empty() ? "" : ", " + recompute,
+                       c.sequence_parallel ? ", SP" : "");
   }
 
   std::string PlanSet() const {
@@ -165,10 +165,9 @@ class RowReader {
                                                 TorusText(c.chips)));
       case SystemRule::Domain::kSlices: {
         const int slice = c.chips / c.slices;
-        return text(c.slices,
-                    fmt::format("chips_per_node: {} scale_out {{ "
-                                "nics_per_node: {} }} {}",
-                                slice, slice, TorusText(slice)));
+        return text(c.slices, fmt::format("chips_per_node: {} scale_out {{ "
+                                          "nics_per_node: {} }} {}",
+                                          slice, slice, TorusText(slice)));
       }
     }
     return row_.Wrong("hardware", "that of a known system");
@@ -196,7 +195,8 @@ class RowReader {
       return fmt::format("model {{ preset: \"{}\" {} }}", model_.preset,
                          no_mtp ? "mtp_modules: 0" : "");
     }
-    const bool learned = model_.preset == "mpt_7b" || model_.preset == "gpt_22b";
+    const bool learned =
+        model_.preset == "mpt_7b" || model_.preset == "gpt_22b";
     return fmt::format(
         R"(model {{ preset: "{}" layers: {} hidden: {} vocabulary: {} {}
           attention {{ kind: {} heads: {} kv_heads: {} head_dimension: {} }}

@@ -11,10 +11,10 @@
 namespace orrery {
 
 absl::StatusOr<TrainingRules> TrainingRules::Open() {
-  ASSIGN_OR_RETURN(MeasurementTable systems,
-                   MeasurementTable::Open(
-                       std::nullopt, "training_systems.csv",
-                       {"hardware", "interconnect", "system", "domain"}));
+  ASSIGN_OR_RETURN(
+      MeasurementTable systems,
+      MeasurementTable::Open(std::nullopt, "training_systems.csv",
+                             {"hardware", "interconnect", "system", "domain"}));
   ASSIGN_OR_RETURN(MeasurementTable models,
                    MeasurementTable::Open(std::nullopt, "training_models.csv",
                                           {"model", "preset", "sizes"}));
@@ -75,9 +75,9 @@ absl::StatusOr<ModelRule> TrainingRules::ModelOf(
 absl::StatusOr<FrameworkRule> TrainingRules::FrameworkOf(
     const MeasurementRow& row) const {
   // A sweep of one framework says so by its own columns.
-  const std::string framework =
-      row.Has("zero_stage") && !row.Has("framework") ? "nanotron"
-                                                     : row.Text("framework");
+  const std::string framework = row.Has("zero_stage") && !row.Has("framework")
+                                    ? "nanotron"
+                                    : row.Text("framework");
   if (framework.empty()) return FrameworkRule{.sharding = "none"};
   const std::string date = row.Text("date");
   std::string known;

@@ -88,9 +88,9 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
                                      const TrainingRules& rules,
                                      const TrainingSuiteOptions& options) {
   ASSIGN_OR_RETURN(TrainingRow read, ReadTrainingRow(row, rules));
-  ASSIGN_OR_RETURN(const Prediction prediction,
-                   options.closed_form ? OnPaper(read.scenario)
-                                       : Simulated(read.scenario));
+  ASSIGN_OR_RETURN(const Prediction prediction, options.closed_form
+                                                    ? OnPaper(read.scenario)
+                                                    : Simulated(read.scenario));
   const std::vector<GroupKey> groups = GroupsOf(row, read);
   const auto gib = [](Bytes bytes) {
     return static_cast<double>(bytes.value()) / kGiB;
@@ -112,16 +112,15 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
       .predicted = prediction.step_s,
       .groups = groups,
       .facts =
-          MeasuredStep{
-              .model = std::move(read.model),
-              .plan = std::move(read.plan),
-              .chip = read.scenario.system.chip().name(),
-              .framework = read.scenario.training()->framework().name,
-              .experts = read.scenario.model.moe().has_value(),
-              .measured_gib = read.memory_gib,
-              .predicted_gib = gib(prediction.tensors),
-              .measured_reserved_gib = read.reserved_gib,
-              .predicted_reserved_gib = gib(prediction.held)},
+          MeasuredStep{.model = std::move(read.model),
+                       .plan = std::move(read.plan),
+                       .chip = read.scenario.system.chip().name(),
+                       .framework = read.scenario.training()->framework().name,
+                       .experts = read.scenario.model.moe().has_value(),
+                       .measured_gib = read.memory_gib,
+                       .predicted_gib = gib(prediction.tensors),
+                       .measured_reserved_gib = read.reserved_gib,
+                       .predicted_reserved_gib = gib(prediction.held)},
       .choice_set = read.plan_set};
   return result;
 }
@@ -132,10 +131,8 @@ AccuracyTable PredictTraining(const std::vector<MeasurementTable>& tables,
                               const TrainingRules& rules,
                               const TrainingSuiteOptions& options) {
   std::vector<const MeasurementRow*> rows;
-  AccuracyTable::Parts parts{.suite = Suite::kTraining,
-                             .origin = "",
-                             .rows = {},
-                             .refused = {}};
+  AccuracyTable::Parts parts{
+      .suite = Suite::kTraining, .origin = "", .rows = {}, .refused = {}};
   for (const MeasurementTable& table : tables) {
     parts.origin += (parts.origin.empty() ? "" : ", ") + table.origin();
     for (const RefusedRow& row : table.malformed()) {
@@ -154,8 +151,8 @@ AccuracyTable PredictTraining(const std::vector<MeasurementTable>& tables,
       continue;
     }
     if (predicted[i]->no_time) {
-      parts.refused.push_back({rows[i]->Refused(*predicted[i]->no_time),
-                               KnownGroups(*rows[i])});
+      parts.refused.push_back(
+          {rows[i]->Refused(*predicted[i]->no_time), KnownGroups(*rows[i])});
     }
     if (predicted[i]->row) parts.rows.push_back(*std::move(predicted[i]->row));
     if (predicted[i]->fit) parts.fits.push_back(*std::move(predicted[i]->fit));

@@ -2,9 +2,9 @@
 // The training suite: published training steps against simulated ones.
 //
 // Groups are the sources, all dense models, all mixtures of experts, and the
-// parts of the sweep; the selective-recomputation rows of Korthikanti et al. are
-// a group of their own besides. Rows of the sweep that ran out of memory count
-// as right or wrong by what was predicted of memory.
+// parts of the sweep; the selective-recomputation rows of Korthikanti et al.
+// are a group of their own besides. Rows of the sweep that ran out of memory
+// count as right or wrong by what was predicted of memory.
 #include <absl/status/statusor.h>
 
 #include <optional>

@@ -1,5 +1,6 @@
 #include "accuracy/training_trust.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -37,6 +38,13 @@ std::string Sentence(const Errors& errors, const std::string& kind,
   return text;
 }
 
+// A run of the sweep that is not of its group of one node.
+bool IsOnSharedFabric(const AccuracyRow& row) {
+  return row.source == "hf_sweep" &&
+         std::none_of(row.groups.begin(), row.groups.end(),
+                      [](const GroupKey& key) { return !key.part.empty(); });
+}
+
 }  // namespace
 
 std::string TrustText(std::string_view chip, std::string_view framework,
@@ -60,7 +68,8 @@ std::string TrustText(std::string_view chip, std::string_view framework,
   }
   const std::string models = experts ? "mixtures of experts" : "dense models";
   if (exact.rows > 0) {
-    return Sentence(exact, models, fmt::format("on {} with {}", chip, framework));
+    return Sentence(exact, models,
+                    fmt::format("on {} with {}", chip, framework));
   }
   if (alike.rows > 0) {
     return Sentence(alike, models,
@@ -76,6 +85,7 @@ std::string TrustText(std::string_view chip, std::string_view framework,
 std::string TrainingErrorsCsv(const AccuracyTable& table) {
   std::map<std::tuple<std::string, std::string, std::string>, Errors> kinds;
   for (const AccuracyRow& row : table.rows()) {
+    if (IsOnSharedFabric(row)) continue;
     const auto& step = std::get<MeasuredStep>(row.facts);
     Errors& errors =
         kinds[{step.chip, step.framework, step.experts ? kExperts : kDense}];
@@ -86,8 +96,8 @@ std::string TrainingErrorsCsv(const AccuracyTable& table) {
   std::string text = "chip,framework,kind,rows,mean,bias\n";
   for (const auto& [key, errors] : kinds) {
     const auto& [chip, framework, kind] = key;
-    text += fmt::format("{},{},{},{:.0f},{:.4f},{:.4f}\n", chip, framework, kind,
-                        errors.rows, errors.mean / errors.rows,
+    text += fmt::format("{},{},{},{:.0f},{:.4f},{:.4f}\n", chip, framework,
+                        kind, errors.rows, errors.mean / errors.rows,
                         errors.bias / errors.rows);
   }
   return text;

@@ -68,8 +68,7 @@ absl::StatusOr<Message> Catalog::Load(absl::string_view kind,
 absl::StatusOr<pb::Chip> Catalog::Chip(absl::string_view name) const {
   return Load<pb::Chip>("chips", name);
 }
-absl::StatusOr<pb::Framework> Catalog::Framework(
-    absl::string_view name) const {
+absl::StatusOr<pb::Framework> Catalog::Framework(absl::string_view name) const {
   return Load<pb::Framework>("frameworks", name);
 }
 absl::StatusOr<pb::Kernels> Catalog::Kernels(absl::string_view name) const {

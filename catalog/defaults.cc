@@ -45,8 +45,8 @@ void FillDegrees(int64_t chips, pb::Parallel* parallel) {
 }
 
 // A field that is unset becomes what the framework does, else `value`.
-#define FILL_USUAL(field, value)   \
-  if (!training->has_##field())    \
+#define FILL_USUAL(field, value) \
+  if (!training->has_##field())  \
   training->set_##field(usual.has_##field() ? usual.field() : (value))
 
 void FillOverlap(const pb::Training& usual, pb::Training* training) {
@@ -104,8 +104,8 @@ void FillTraining(int64_t chips, const pb::Training& usual,
 // every stage is not possible.
 void FillLayers(const pb::Model& model, pb::Framework::LayerSplit split,
                 pb::Training* training) {
-  const int64_t stages = int64_t{training->parallel().pipeline()} *
-                         training->virtual_stages();
+  const int64_t stages =
+      int64_t{training->parallel().pipeline()} * training->virtual_stages();
   if (training->layers_per_stage_size() > 0 || stages < 2 ||
       stages > model.layers()) {
     return;

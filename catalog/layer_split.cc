@@ -13,9 +13,10 @@ double AttentionCost(const pb::Model& model) {
     const double key = a.head_dimension() + a.rope_dimension();
     const double query_inputs = a.query_rank() > 0 ? a.query_rank() : hidden;
     return hidden * (a.query_rank() + a.kv_rank() + a.rope_dimension()) +
-           heads * (query_inputs * key +
-                    a.kv_rank() * (a.head_dimension() + a.value_head_dimension()) +
-                    hidden * a.value_head_dimension());
+           heads *
+               (query_inputs * key +
+                a.kv_rank() * (a.head_dimension() + a.value_head_dimension()) +
+                hidden * a.value_head_dimension());
   }
   const double kv_heads = a.has_kv_heads() ? a.kv_heads() : heads;
   return hidden * a.head_dimension() * (2 * heads + 2 * kv_heads);

@@ -152,8 +152,8 @@ absl::Status CheckParts(const pb::Scenario& scenario,
         origin, scenario.has_training() ? "both" : "neither"));
   }
   if (!scenario.has_training() && scenario.has_framework()) {
-    violations.Add(fmt::format(
-        "{}: framework is about training; leave it out", origin));
+    violations.Add(
+        fmt::format("{}: framework is about training; leave it out", origin));
   }
   return violations.ToStatus();
 }

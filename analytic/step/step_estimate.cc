@@ -273,8 +273,7 @@ class PlanEstimate {
                          GatheredBytes(plan_, placement_, held) + unreduced +
                          kept;
       out.peak = std::max(out.peak, peak);
-      out.reserved =
-          std::max(out.reserved, AllocatorBytes(plan_, peak, kept));
+      out.reserved = std::max(out.reserved, AllocatorBytes(plan_, peak, kept));
     }
     out.reserved += GroupBufferBytes(plan_, placement_);
   }

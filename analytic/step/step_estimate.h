@@ -52,8 +52,8 @@ struct StepEstimate {
   Flops recomputed;  // of all ranks
 
   double step_s() const {
-    return compute_s + host_s + tensor_s + context_s + expert_s + pipeline_s + data_s +
-           bubble_s + optimizer_s;
+    return compute_s + host_s + tensor_s + context_s + expert_s + pipeline_s +
+           data_s + bubble_s + optimizer_s;
   }
 };
 

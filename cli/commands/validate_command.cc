@@ -106,42 +106,43 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
 }  // namespace
 
 Command ValidateCommand() {
-  return {.name = "validate",
-          .operands = "[SUITE] [FILE]",
-          .min_operands = 0,
-          .max_operands = 2,
-          .summary = "Hold predictions against measurements.",
-          .details =
-              "Predicts every row of a table of measurements and prints how "
-              "far off it is, group\nby group. FILE is your own table with "
-              "the columns of the one that came with\nOrrery (see "
-              "validation/README.md): found by name, in any order, others "
-              "ignored.\nRows that cannot be read or predicted are listed with "
-              "the reason. Exit code 1 if a\nbar is missed or no row could be "
-              "predicted, 2 if FILE is no table of the suite.\n\n"
-              "  orrery validate collectives\n"
-              "  orrery validate kernels\n"
-              "  orrery validate training --rows\n"
-              "  orrery validate kernels mine.csv --rows\n"
-              "  orrery validate kernels --library hopper_trtllm_2025",
-          .flags = {LibraryFlag(),
-                    {.name = "rows",
-                     .value = "",
-                     .help = "print every row, not only the summary"},
-                    {.name = "closed-form",
-                     .value = "",
-                     .help = "training: by the closed form, without simulating"},
-                    {.name = "errors",
-                     .value = "FILE",
-                     .help = "training: write mean errors by chip and "
-                             "framework"},
-                    {.name = "markdown",
-                     .value = "",
-                     .help = "print Markdown tables"},
-                    {.name = "json",
-                     .value = "FILE",
-                     .help = "write JSON to FILE instead (- is stdout)"}},
-          .run = Validate};
+  return {
+      .name = "validate",
+      .operands = "[SUITE] [FILE]",
+      .min_operands = 0,
+      .max_operands = 2,
+      .summary = "Hold predictions against measurements.",
+      .details =
+          "Predicts every row of a table of measurements and prints how "
+          "far off it is, group\nby group. FILE is your own table with "
+          "the columns of the one that came with\nOrrery (see "
+          "validation/README.md): found by name, in any order, others "
+          "ignored.\nRows that cannot be read or predicted are listed with "
+          "the reason. Exit code 1 if a\nbar is missed or no row could be "
+          "predicted, 2 if FILE is no table of the suite.\n\n"
+          "  orrery validate collectives\n"
+          "  orrery validate kernels\n"
+          "  orrery validate training --rows\n"
+          "  orrery validate kernels mine.csv --rows\n"
+          "  orrery validate kernels --library hopper_trtllm_2025",
+      .flags = {LibraryFlag(),
+                {.name = "rows",
+                 .value = "",
+                 .help = "print every row, not only the summary"},
+                {.name = "closed-form",
+                 .value = "",
+                 .help = "training: by the closed form, without simulating"},
+                {.name = "errors",
+                 .value = "FILE",
+                 .help = "training: write mean errors by chip and "
+                         "framework"},
+                {.name = "markdown",
+                 .value = "",
+                 .help = "print Markdown tables"},
+                {.name = "json",
+                 .value = "FILE",
+                 .help = "write JSON to FILE instead (- is stdout)"}},
+      .run = Validate};
 }
 
 }  // namespace orrery

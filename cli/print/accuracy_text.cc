@@ -89,9 +89,9 @@ std::vector<Column> GroupColumns(Suite suite) {
               {"mean", 8},          {"worst", 9},
               {"bar", 8},           {"", 0, true}};
     case Suite::kTraining:
-      return {{"source", 34, true}, {"rows", 5}, {"refused", 7}, {"mean", 8},
-              {"median", 8},        {"worst", 8}, {"bias", 8}, {"order", 6},
-              {"fit right", 9}};
+      return {{"source", 34, true}, {"rows", 5},   {"refused", 7},
+              {"mean", 8},          {"median", 8}, {"worst", 8},
+              {"bias", 8},          {"order", 6},  {"fit right", 9}};
   }
   CHECK(false) << "no such suite";
   return {};

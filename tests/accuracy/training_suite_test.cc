@@ -141,8 +141,8 @@ TEST(TrainingRow, AnIdMayHoldQuotes) {
   EXPECT_OK(Read({{"id", "\"a \"\"b\"\" } c\""}}));
 }
 
-// What software does is its preset's to say: of two runs that differ in the date
-// alone, the newer one overlaps.
+// What software does is its preset's to say: of two runs that differ in the
+// date alone, the newer one overlaps.
 TEST(TrainingRow, TakesTheFrameworkOfItsTime) {
   ASSERT_OK_AND_ASSIGN(const TrainingRow old, Read({{"date", "2021-04"}}));
   EXPECT_EQ(old.scenario.proto.framework().name(), "megatron_lm_2021");
@@ -156,20 +156,19 @@ TEST(TrainingRow, ReadsWhatRecipesCallTheirRecomputation) {
     const auto row = Read({{"recompute", text}, {"framework", "MaxText"}});
     CHECK(row.ok()) << row.status().ToString();
     std::vector<int> read;
-    for (const int module :
-         row->scenario.proto.training().recompute_module()) {
+    for (const int module : row->scenario.proto.training().recompute_module()) {
       read.push_back(module);
     }
     return read;
   };
   EXPECT_THAT(modules("none/selective (recipe)"), testing::IsEmpty());
-  EXPECT_THAT(modules("\"selective: layernorm, moe_act\""),
-              testing::ElementsAre(pb::Training::NORM,
-                                   pb::Training::MLP_ACTIVATION));
-  EXPECT_THAT(modules("minimal"),
-              testing::ElementsAre(pb::Training::ATTENTION_CORE,
-                                   pb::Training::NORM,
-                                   pb::Training::MLP_ACTIVATION));
+  EXPECT_THAT(
+      modules("\"selective: layernorm, moe_act\""),
+      testing::ElementsAre(pb::Training::NORM, pb::Training::MLP_ACTIVATION));
+  EXPECT_THAT(
+      modules("minimal"),
+      testing::ElementsAre(pb::Training::ATTENTION_CORE, pb::Training::NORM,
+                           pb::Training::MLP_ACTIVATION));
 }
 
 // 96 layers over 16 stages, 1536 sequences over 8 replicas: a size that does

@@ -64,8 +64,7 @@ class Assembler {
   // Gives the role its ranks, and says what it has to do.
   void AddRanks(const RoleKey& key, const RoleBuilder& role,
                 const RoleSlots& slots, const WorkSplit& passes,
-                const WorkSplit& optimizer = {},
-                Duration host = {});
+                const WorkSplit& optimizer = {}, Duration host = {});
 
   absl::StatusOr<PlacedProgram> Build(std::optional<ExpertTraffic> traffic) &&;
 

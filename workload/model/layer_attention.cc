@@ -34,8 +34,8 @@ void AddQueryKeyValue(LayerBuilder& b) {
   b.ReduceTokensInputGradient(model.hidden());
   b.GatherTokensWeightGradient(model.hidden());
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("query_key_value_input", b.kept_tokens(),
-                    model.hidden(), Module::kNorm);
+  b.KeepLinearInput("query_key_value_input", b.kept_tokens(), model.hidden(),
+                    Module::kNorm);
 }
 
 // Rotation of queries and keys in place, and the new keys and values on their
@@ -55,8 +55,7 @@ void AddRotary(LayerBuilder& b) {
     // Latent attention rotates a part of each head and one key for all.
     const int64_t width = a.is_latent() ? (heads + 1) * a.rope_dimension
                                         : (heads + kv_heads) * a.head_dimension;
-    Pointwise rotation =
-        b.Elementwise(b.tokens() * width, 1, 1, kRotaryFlops);
+    Pointwise rotation = b.Elementwise(b.tokens() * width, 1, 1, kRotaryFlops);
     if (shape.fusion == Fusion::kNone) {
       // Of queries and of keys: half a turn (a copy), two products, a sum.
       rotation = b.Elementwise(b.tokens() * width, 5, 4, kRotaryFlops);

@@ -53,7 +53,8 @@ void AddLoss(LayerBuilder& b, int64_t logits, int64_t vocabulary) {
   b.InputGradient(OpName::kLoss, gradient);
   b.Keep("logits", logits, DType::kFp32);
   if (!shape.separate_loss) return;
-  b.InputGradient(OpName::kQuantize, Pointwise{.read = wide, .written = narrow});
+  b.InputGradient(OpName::kQuantize,
+                  Pointwise{.read = wide, .written = narrow});
   b.Keep("softmax", logits, DType::kFp32);
   b.Keep("narrow_logits", logits, shape.activation);
 }

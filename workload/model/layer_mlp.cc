@@ -74,8 +74,7 @@ void AddMlp(LayerBuilder& b) {
   if (!parallel) {
     b.ReduceTokensInputGradient(hidden);
     b.GatherTokensWeightGradient(hidden);
-    b.KeepLinearInput("mlp_up_input", b.kept_tokens(), hidden,
-                      Module::kNorm);
+    b.KeepLinearInput("mlp_up_input", b.kept_tokens(), hidden, Module::kNorm);
   }
   b.LinearWeightGradient(up);
   AddActivation(b, OpName::kMlpActivation, b.tokens(), width, mlp.gated(),

@@ -48,20 +48,20 @@ std::vector<Op> OptimizerOps(const OptimizerShape& shape) {
     // second in two steps; root, correction and epsilon of the denominator;
     // the step; and the weights copied from their masters.
     add(OpName::kOptimizer,
-        Pointwise{.launches = kForeachLaunches,
-                  .read = wide * 12 + (shape.master_weights ? wide : Bytes(0)),
-                  .written = wide * 8 +
-                             (shape.master_weights ? weight : Bytes(0)),
-                  .flops = kAdamFlops * parameters});
+        Pointwise{
+            .launches = kForeachLaunches,
+            .read = wide * 12 + (shape.master_weights ? wide : Bytes(0)),
+            .written = wide * 8 + (shape.master_weights ? weight : Bytes(0)),
+            .flops = kAdamFlops * parameters});
   } else {
-  add(OpName::kOptimizer,
-      Pointwise{
-          .read = weight + StorageBytes(shape.gradient, shape.parameters) +
-                  moments + master,
-          .written = weight + moments + master,
-          .flops =
-              kAdamFlops * parameters +
-              (shape.clip && shape.fused_clip ? kScaleFlops * parameters : 0)});
+    add(OpName::kOptimizer,
+        Pointwise{
+            .read = weight + StorageBytes(shape.gradient, shape.parameters) +
+                    moments + master,
+            .written = weight + moments + master,
+            .flops = kAdamFlops * parameters + (shape.clip && shape.fused_clip
+                                                    ? kScaleFlops * parameters
+                                                    : 0)});
   }
   if (shape.narrow_copy) {
     add(OpName::kQuantize,

@@ -18,24 +18,23 @@ constexpr double kMostFragmentation = 10;
 constexpr double kMostSpread = 1;
 
 // Fields of a plan that are the software's to choose.
-constexpr std::string_view kChoices[] = {
-    "gradient_precision",
-    "attention_kernel",
-    "bucket",
-    "overlap_gradient_reduction",
-    "overlap_parameter_gather",
-    "overlap_tensor",
-    "context_method",
-    "dispatch_precision",
-    "moment_precision",
-    "routing_weight",
-    "accumulate_locally",
-    "reshard_after_forward",
-    "dispatch_method",
-    "overlap_pipeline",
-    "scatter_pipeline",
-    "overlap_weight_gradient",
-    "fuse_gradient_accumulation"};
+constexpr std::string_view kChoices[] = {"gradient_precision",
+                                         "attention_kernel",
+                                         "bucket",
+                                         "overlap_gradient_reduction",
+                                         "overlap_parameter_gather",
+                                         "overlap_tensor",
+                                         "context_method",
+                                         "dispatch_precision",
+                                         "moment_precision",
+                                         "routing_weight",
+                                         "accumulate_locally",
+                                         "reshard_after_forward",
+                                         "dispatch_method",
+                                         "overlap_pipeline",
+                                         "scatter_pipeline",
+                                         "overlap_weight_gradient",
+                                         "fuse_gradient_accumulation"};
 
 void CheckChoices(const pb::Training& usual, const FieldReader& fields) {
   std::vector<const google::protobuf::FieldDescriptor*> set;
@@ -119,8 +118,8 @@ double SlowestOf(const Variation& variation, int64_t ranks, int64_t passes) {
   const double jitter =
       variation.pass_jitter /
       std::sqrt(static_cast<double>(std::max<int64_t>(1, passes)));
-  return 1 + ExpectedMaximum(ranks) *
-                 std::hypot(variation.device_spread, jitter);
+  return 1 +
+         ExpectedMaximum(ranks) * std::hypot(variation.device_spread, jitter);
 }
 
 }  // namespace orrery

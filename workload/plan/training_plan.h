@@ -32,11 +32,9 @@ enum class Recompute { kNone, kSelective, kFull, kPerModule };
 
 class TrainingPlan {
  public:
-  static absl::StatusOr<TrainingPlan> FromProto(const pb::Training& proto,
-                                                const Model& model,
-                                                const System& system,
-                                                const Framework& framework = {},
-                                                const Variation& variation = {});
+  static absl::StatusOr<TrainingPlan> FromProto(
+      const pb::Training& proto, const Model& model, const System& system,
+      const Framework& framework = {}, const Variation& variation = {});
 
   // In sequences.
   int global_batch() const { return global_batch_; }

@@ -36,9 +36,9 @@ TEST(Framework, SaysNothingByDefault) {
 
 // The batch of a run is not the software's to choose.
 TEST(Framework, RefusesWhatIsAMatterOfThePlan) {
-  EXPECT_THAT(Read("training { global_batch: 8 overlap_tensor: true }"),
-              StatusIs(kInvalidArgument,
-                       HasSubstr("framework.training.global_batch")));
+  EXPECT_THAT(
+      Read("training { global_batch: 8 overlap_tensor: true }"),
+      StatusIs(kInvalidArgument, HasSubstr("framework.training.global_batch")));
   EXPECT_THAT(Read("dispatch: '5 GB'"),
               StatusIs(kInvalidArgument, HasSubstr("framework.dispatch")));
 }

@@ -93,9 +93,8 @@ class TemplateMaker {
     }
     unit.backward = BackwardPass(ops, again_, timer_, options_, table_);
     unit.forward_launches = CountLaunches(ops.forward);
-    unit.input_gradient_launches =
-        CountLaunches(ops.input_gradient) +
-        CountLaunches(RecomputedSteps(ops, plan_));
+    unit.input_gradient_launches = CountLaunches(ops.input_gradient) +
+                                   CountLaunches(RecomputedSteps(ops, plan_));
     unit.weight_gradient_launches = CountLaunches(ops.weight_gradient);
     unit.kept = KeptBytes(ops, plan_);
     unit.recomputed = orrery::KeptBytes(ops, kNoModule) - unit.kept;
