@@ -146,6 +146,7 @@ absl::Status ReadSharding(const MeasurementRow& row,
                                     {"zero2", Training::ZERO_2},
                                     {"zero3", Training::ZERO_3},
                                     {"fsdp", Training::ZERO_3},
+                                    {"fsdp2", Training::ZERO_3},
                                     {"fsdp FULL_SHARD", Training::ZERO_3}}));
   return absl::OkStatus();
 }
@@ -229,6 +230,8 @@ absl::Status ReadChoices(const MeasurementRow& row,
     // Composer reduces what autocast computed in FP32.
     to->precision = DType::kBf16;
     to->gradient = DType::kFp32;
+  } else if (absl::StrContains(row.Text("precision"), "fp8")) {
+    to->precision = DType::kFp8;  // "mxfp8", "fp8-cs"
   } else if (row.Has("precision")) {
     ASSIGN_OR_RETURN(to->precision, row.Format("precision"));
     if (absl::StrContains(row.Text("precision"), "fp32 grad")) {

@@ -1,5 +1,6 @@
 #include "accuracy/training_trust.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -35,6 +36,13 @@ std::string Sentence(const Errors& errors, const std::string& kind,
                         bias < 0 ? "fast" : "slow");
   }
   return text;
+}
+
+// A run of the sweep that is not of its group of one node.
+bool IsOnSharedFabric(const AccuracyRow& row) {
+  return row.source == "hf_sweep" &&
+         std::none_of(row.groups.begin(), row.groups.end(),
+                      [](const GroupKey& key) { return !key.part.empty(); });
 }
 
 }  // namespace
@@ -77,6 +85,7 @@ std::string TrustText(std::string_view chip, std::string_view framework,
 std::string TrainingErrorsCsv(const AccuracyTable& table) {
   std::map<std::tuple<std::string, std::string, std::string>, Errors> kinds;
   for (const AccuracyRow& row : table.rows()) {
+    if (IsOnSharedFabric(row)) continue;
     const auto& step = std::get<MeasuredStep>(row.facts);
     Errors& errors =
         kinds[{step.chip, step.framework, step.experts ? kExperts : kDense}];

@@ -4,7 +4,8 @@
 // A kind of run is a chip, a framework, and whether the model has experts. The
 // errors of the suite are kept as a table, validation/training_errors.csv,
 // which `orrery validate training --errors FILE` writes, so that an answer can
-// say how far such answers were off without running the suite again.
+// say how far such answers were off without running the suite again. Times of
+// the sweep over several nodes, whose fabric others used too, are not in it.
 //
 //   TrustText("h100_sxm", "megatron_core_2024", /*experts=*/false)
 //     "12 measured steps of dense models on h100_sxm with megatron_core_2024
