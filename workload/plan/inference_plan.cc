@@ -15,7 +15,9 @@ constexpr int kLargestSequence = 1 << 24;
 constexpr int kLargestBlock = 1 << 16;
 constexpr int kMostMicroBatches = 1 << 10;
 constexpr int kMostRedundant = 1 << 12;
-constexpr int64_t kMostPasses = 1 << 16;
+// Of prefill: that differ, and in all.
+constexpr int64_t kMostChunks = 1 << 13;
+constexpr int64_t kMostPasses = 1 << 20;
 
 }  // namespace
 
@@ -205,12 +207,14 @@ class InferencePlanReader {
         1, plan_.engine_.max_step_tokens / plan_.prefill_chunk_);
     const int64_t prompts =
         plan_.prefill_batch_ / std::max(1, plan_.prefill_.degrees.data);
-    if (chunks * (prompts / together + 1) > kMostPasses) {
-      fields_.Refuse(
-          "prompt",
-          fmt::format("{} prompts of {} tokens take more than {} "
-                      "steps of {}; at most so many are simulated",
-                      prompts, plan_.prompt_, kMostPasses, plan_.engine_.name));
+    if (chunks > kMostChunks ||
+        chunks * (prompts / together + 1) > kMostPasses) {
+      fields_.Refuse("prompt",
+                     fmt::format("{} prompts of {} tokens in chunks of {} are "
+                                 "more steps than can be simulated ({} chunks, "
+                                 "{} in all)",
+                                 prompts, plan_.prompt_, plan_.prefill_chunk_,
+                                 kMostChunks, kMostPasses));
     }
     const int sequences_at_most =
         plan_.batch_ / std::max(1, plan_.decode_.degrees.data);
