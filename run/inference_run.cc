@@ -16,6 +16,15 @@ constexpr double kPrecision = 1e-3;
 // Decode steps that a timeline shows after the prefill.
 constexpr int64_t kShownSteps = 4;
 
+// Half of what simulated time can hold, for each of two phases.
+constexpr double kLongest = 4e6;
+
+absl::Status TooLong() {
+  return absl::InvalidArgumentError(
+      "the request takes more than 46 days, longer than can be simulated; "
+      "shorten inference.prompt or inference.output");
+}
+
 }  // namespace
 
 absl::StatusOr<InferenceSimulator> InferenceSimulator::Create(
@@ -100,9 +109,20 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
   ASSIGN_OR_RETURN(InferenceSimulator steps,
                    InferenceSimulator::Create(decode, plan));
   Duration prefill_time = plan.engine().request_overhead;
+  // Prompts that come one after the other do the same.
+  std::vector<std::pair<InferencePass, Duration>> known;
   for (const InferencePass& pass : PrefillPasses(plan)) {
-    ASSIGN_OR_RETURN(const Duration time, prompts.StepTime(pass, how));
-    prefill_time += time;
+    auto seen = std::find_if(known.begin(), known.end(), [&](const auto& each) {
+      return each.first == pass;
+    });
+    if (seen == known.end()) {
+      ASSIGN_OR_RETURN(const Duration time, prompts.StepTime(pass, how));
+      seen = known.insert(known.end(), {pass, time});
+    }
+    if (ToSeconds(prefill_time) + ToSeconds(seen->second) > kLongest) {
+      return TooLong();
+    }
+    prefill_time += seen->second;
   }
   const int64_t count = DecodeSteps(plan);
   // The middle step first, with everything that is asked of it.
@@ -138,6 +158,7 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
   ASSIGN_OR_RETURN(const StepIntegral sum,
                    options.every_token ? SumEveryStep(count, at)
                                        : SumOverSteps(count, kPrecision, at));
+  if (sum.sum > kLongest) return TooLong();
   run.decode = FromSeconds(sum.sum);
   run.time_per_output_token =
       FromSeconds(sum.sum / static_cast<double>(plan.output() - 1));

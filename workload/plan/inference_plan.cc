@@ -15,6 +15,9 @@ constexpr int kLargestSequence = 1 << 24;
 constexpr int kLargestBlock = 1 << 16;
 constexpr int kMostMicroBatches = 1 << 10;
 constexpr int kMostRedundant = 1 << 12;
+// Of prefill: that differ, and in all.
+constexpr int64_t kMostChunks = 1 << 13;
+constexpr int64_t kMostPasses = 1 << 20;
 
 }  // namespace
 
@@ -198,6 +201,21 @@ class InferencePlanReader {
         std::min({plan_.prompt_, plan_.engine_.max_step_tokens,
                   fields_.OptionalCount("prefill_chunk", 1, kLargestSequence)
                       .value_or(plan_.prompt_)});
+    const int64_t chunks =
+        (plan_.prompt_ + plan_.prefill_chunk_ - 1) / plan_.prefill_chunk_;
+    const int64_t together = std::max<int64_t>(
+        1, plan_.engine_.max_step_tokens / plan_.prefill_chunk_);
+    const int64_t prompts =
+        plan_.prefill_batch_ / std::max(1, plan_.prefill_.degrees.data);
+    if (chunks > kMostChunks ||
+        chunks * (prompts / together + 1) > kMostPasses) {
+      fields_.Refuse("prompt",
+                     fmt::format("{} prompts of {} tokens in chunks of {} are "
+                                 "more steps than can be simulated ({} chunks, "
+                                 "{} in all)",
+                                 prompts, plan_.prompt_, plan_.prefill_chunk_,
+                                 kMostChunks, kMostPasses));
+    }
     const int sequences_at_most =
         plan_.batch_ / std::max(1, plan_.decode_.degrees.data);
     if (sequences_at_most > plan_.engine_.max_batch) {

@@ -263,7 +263,7 @@ TEST(Head, OfInferenceSeesThePositionsToSample) {
   const Model model = MakeModel(kSmallDense);
   const auto rows = [&](const LayerShape& shape) {
     const LayerOps ops = BuildHead(model, shape);
-    EXPECT_THAT(Words(ops.forward), ElementsAre("norm", "head"));
+    EXPECT_THAT(Words(ops.forward), ElementsAre("norm", "head", "sample"));
     const Gemm product = std::get<Gemm>(ops.forward[1].op()->work);
     EXPECT_EQ(product.n, 1000);
     return product.m;
@@ -287,7 +287,7 @@ TEST(Head, OfInferenceGathersTheVocabulary) {
                                          .groups = {{.count = 3, .queries = 9}},
                                          .tensor = 2});
   EXPECT_THAT(Words(ops.forward),
-              ElementsAre("norm", "head", "all_gather tensor"));
+              ElementsAre("norm", "head", "all_gather tensor", "sample"));
   EXPECT_EQ(ops.forward[2].exchange()->bytes, Bytes(3 * 1000 * 2));
 }
 
