@@ -32,11 +32,12 @@ absl::Status CheckTokenPairs(const GroupLayout& layout,
   const int64_t g = layout.island_size;
   const bool islands = traffic.by_island && g > 1 && g < n;
   const int64_t messages = n * (islands ? n / g + g : n);
-  if (messages <= kMostListed) return absl::OkStatus();
+  constexpr int64_t kMost = MostListed(Detail::kMessages);
+  if (messages <= kMost) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
       "tokens to experts on {} ranks: {} messages would have to be listed, "
       "more than {}",
-      n, messages, kMostListed));
+      n, messages, kMost));
 }
 
 }  // namespace

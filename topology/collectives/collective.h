@@ -183,10 +183,12 @@ enum class Detail : uint8_t {
 };
 
 // The schedule of one algorithm, or why it does not apply: to the kind, to the
-// number of ranks, to the layout, or because more than kMostListed messages and
+// number of ranks, to the layout, or because more than MostListed messages and
 // ranges of chunks would have to be written down. `segments` is for the
 // pipelined ones. Cost: nothing where it does not apply.
-inline constexpr int64_t kMostListed = 4'000'000;
+constexpr int64_t MostListed(Detail detail) {
+  return detail == Detail::kMessages ? 16'000'000 : 4'000'000;
+}
 absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
                                       CollectiveAlgorithm algorithm,
                                       const GroupLayout& layout,

@@ -73,10 +73,11 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
   const Kind kind = request.kind;
   const GroupLayout& layout = request.layout;
   const int64_t size = ListedSize(algorithm, request);
-  if (size > kMostListed) {
+  const int64_t most = MostListed(request.detail);
+  if (size > most) {
     return No(fmt::format(
         "about {} messages and chunks would have to be listed, more than {}",
-        size, kMostListed));
+        size, most));
   }
   const absl::Status wrong_kind = No("the algorithm does not do this");
   const auto only = [&](bool fits) {
