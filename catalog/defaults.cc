@@ -147,8 +147,10 @@ void FillLayers(const pb::Model& model, pb::Framework::LayerSplit split,
                 pb::Training* training) {
   const int64_t stages =
       int64_t{training->parallel().pipeline()} * training->virtual_stages();
+  // More layers than any model has are for validation to refuse.
+  constexpr int kMostLayers = 1 << 16;
   if (training->layers_per_stage_size() > 0 || stages < 2 ||
-      stages > model.layers()) {
+      stages > model.layers() || model.layers() > kMostLayers) {
     return;
   }
   const bool divides = model.layers() % stages == 0;

@@ -1,5 +1,6 @@
 #include "run/training_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
@@ -32,10 +33,13 @@ namespace {
 
 void Stretch(double factor, KernelWork& work) {
   if (factor == 1) return;
-  for (Duration* time :
-       {&work.duration, &work.facts.launch, &work.facts.memory_bound}) {
-    *time = FromSeconds(ToSeconds(*time) * factor);
-  }
+  KernelFacts& facts = work.facts;
+  // All that is not launching, or none of it: to the picosecond.
+  const bool memory_bound = facts.memory_bound > Duration(0);
+  work.duration = FromSeconds(ToSeconds(work.duration) * factor);
+  facts.launch =
+      std::min(work.duration, FromSeconds(ToSeconds(facts.launch) * factor));
+  if (memory_bound) facts.memory_bound = work.duration - facts.launch;
 }
 
 }  // namespace

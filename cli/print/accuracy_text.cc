@@ -280,7 +280,9 @@ std::string ReasonsText(const AccuracyTable& table) {
 // which reason.
 std::string RefusedText(const AccuracyTable& table, bool each) {
   std::string text;
-  if (each || table.suite() != Suite::kTraining) {
+  constexpr size_t kMostListed = 20;
+  if (each || table.refused().size() <= kMostListed ||
+      table.suite() != Suite::kTraining) {
     for (const RefusedRow& refused : table.refused()) {
       text += fmt::format("  {}\n", refused.ToString());
     }

@@ -191,14 +191,23 @@ TEST(Layer, AMixtureDispatchesComputesAndCombines) {
   const Model model = MakeModel(kSmallMixture);
   const LayerOps ops = BuildLayer(
       model, 1, {.groups = {{.count = 4, .queries = 32}}, .expert = 4});
-  EXPECT_THAT(Words(ops.forward),
-              ElementsAre("norm", "key_value_down", "query_down", "norm",
-                          "norm", "query_up", "key_value_up", "rotary",
-                          "attention", "attention_output", "residual", "norm",
-                          "router", "top_k", "permute", "all_to_all expert",
-                          "shared_up", "shared_activation", "shared_down",
-                          "expert_up", "expert_activation", "expert_down",
-                          "all_to_all expert", "unpermute", "residual"));
+  EXPECT_THAT(
+      Words(ops.forward),
+      ElementsAre("norm", "key_value_down", "query_down", "norm", "norm",
+                  "query_up", "key_value_up", "rotary", "attention",
+                  "attention_output", "residual", "norm", "router", "top_k",
+                  "permute", "all_to_all expert", "shared_up",
+                  "shared_activation", "shared_down", "permute", "expert_up",
+                  "expert_activation", "expert_down", "unpermute",
+                  "all_to_all expert", "unpermute", "residual"));
+  // With one expert here there is nothing to sort.
+  EXPECT_EQ(OpsNamed(BuildLayer(
+                         model, 1,
+                         {.groups = {{.count = 4, .queries = 32}}, .expert = 8})
+                         .forward,
+                     OpName::kPermute)
+                .size(),
+            1u);
   // T k h e: 128 tokens to 2 experts each, 64 wide, 2 bytes.
   for (const LayerStep& step : ops.forward) {
     if (step.exchange() != nullptr) {
@@ -347,6 +356,42 @@ TEST(KeptActivations, OfTheHeadAreFourSBHAndTheLogitsInFp32) {
                         .sequence_parallel = true});
   EXPECT_EQ(KeptBytes(ops, kNoModule),
             Bytes(int64_t{4} * 8192 * (6144 + 51200) / 8));
+}
+
+// What PyTorch runs apart: 128 tokens, a gated MLP of width w. The function of
+// the gate and its product are two kernels that read 3 and write 2 tensors,
+// where one reads 2 and writes 1; and the gate's function is kept.
+TEST(Layer, EagerKernelsAreMoreAndMoveMore) {
+  const Model model = MakeModel(kSmallDense);
+  LayerShape shape{.groups = {{.count = 4, .queries = 32}}};
+  const LayerOps fused = BuildLayer(model, 0, shape);
+  shape.fusion = Fusion::kNone;
+  const LayerOps eager = BuildLayer(model, 0, shape);
+  EXPECT_GT(CountLaunches(eager.forward), CountLaunches(fused.forward));
+  const auto activation = [](const LayerOps& ops) {
+    return std::get<Pointwise>(
+        OpsNamed(ops.forward, OpName::kMlpActivation).at(0).work);
+  };
+  if (model.mlp()->gated()) {
+    EXPECT_EQ(activation(eager).launches, 2);
+    EXPECT_EQ(activation(eager).read.value() * 2,
+              activation(fused).read.value() * 3);
+    EXPECT_GT(KeptBytes(eager, kNoModule), KeptBytes(fused, kNoModule));
+  }
+}
+
+// Logits of 16 bits: 2 read and 4 written by a cast, 4 and 4 by the softmax,
+// where a fused loss reads 2 and writes 4; 10 bytes are kept instead of 4.
+TEST(Layer, ASeparateLossMovesItsLogitsMoreOften) {
+  const Model model = MakeModel(kSmallDense);
+  LayerShape shape{.groups = {{.count = 4, .queries = 32}}};
+  const LayerOps fused = BuildHead(model, shape);
+  shape.separate_loss = true;
+  const LayerOps separate = BuildHead(model, shape);
+  const int64_t logits = int64_t{128} * model.vocabulary();
+  EXPECT_EQ(
+      (KeptBytes(separate, kNoModule) - KeptBytes(fused, kNoModule)).value(),
+      6 * logits);
 }
 
 }  // namespace
