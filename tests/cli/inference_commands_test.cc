@@ -41,8 +41,8 @@ TEST(InferenceCommands, TheNumbersBelongTogether) {
   const double all = Number(result.out, "end_to_end_s");
   EXPECT_NEAR(first + 199 * each, all, 1e-9);
   EXPECT_NEAR(Number(result.out, "output_tokens_per_s"), 200 / all, 1e-6);
-  EXPECT_NEAR(Number(result.out, "decode_tokens_per_s_per_chip"),
-              1 / each / 8, 1e-6);
+  EXPECT_NEAR(Number(result.out, "decode_tokens_per_s_per_chip"), 1 / each / 8,
+              1e-6);
   EXPECT_LE(Number(result.out, "integration_error"), 1e-3);
 }
 
