@@ -214,7 +214,7 @@ void FillThroughput(const ResolvedScenario& scenario, double step_s,
 
 void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to) {
   to.set_step_time_s(from.step_s());
-  to.set_compute_s(from.compute_s + from.host_s);
+  to.set_compute_s(from.compute_s);
   to.set_tensor_s(from.tensor_s);
   to.set_context_s(from.context_s);
   to.set_expert_s(from.expert_s);

@@ -37,7 +37,7 @@ struct EstimateOptions {
 // Seconds of the rank with most work; they sum to the step.
 struct StepEstimate {
   double compute_s = 0;
-  // Waiting for the host to start kernels.
+  // Waiting for the host: to start kernels, or between steps of an engine.
   double host_s = 0;
   // Exposed communication by dimension.
   double tensor_s = 0;
@@ -47,8 +47,6 @@ struct StepEstimate {
   double data_s = 0;
   double bubble_s = 0;
   double optimizer_s = 0;
-  // The host of an inference engine, where it is waited for.
-  double host_s = 0;
   Bytes peak;
   // What the framework's allocator holds then, with what libraries keep.
   Bytes reserved;
