@@ -4,6 +4,7 @@
 #include <absl/strings/str_split.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,6 +41,12 @@ absl::StatusOr<LineLog> LineLog::Open(const std::string& path,
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return Failed(path, "cannot be opened");
   LineLog log(path, file);
+  struct stat about {};
+  if (fstat(file, &about) != 0) return Failed(path, "cannot be opened");
+  if (!S_ISREG(about.st_mode)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: is no regular file, which could be gone on with", path));
+  }
   if (flock(file, LOCK_EX | LOCK_NB) != 0) {
     return absl::UnavailableError(
         fmt::format("{}: another process is writing it", path));

@@ -24,23 +24,14 @@ namespace {
 absl::StatusOr<PathBounds> PathsOf(const PlacedProgram& placed,
                                    const Transfers& transfers, bool symmetric,
                                    Lowering lower, CallPlanner& planner) {
-  const auto slowest = [](const PlacedProgram& p, const Transfers& t) {
-    return SlowestPath(p.program, t);
-  };
-  const bool stepped = planner.options().fidelity == Fidelity::kStepped;
   PathBounds paths;
+  paths.slowest = SlowestPath(placed.program, transfers);
   if (placed.folded || !symmetric) {
     paths.longest = LongestPath(placed.program, transfers);
-    paths.slowest = slowest(placed, transfers);
     return paths;
   }
+  // Replicas need not be joined alike by the network: each group by itself.
   ASSIGN_OR_RETURN(PlacedProgram folded, lower(/*fold=*/true));
-  if (stepped) {
-    paths.slowest = slowest(placed, transfers);
-  } else {
-    ASSIGN_OR_RETURN(const Transfers all, PlanTransfers(folded, planner));
-    paths.slowest = slowest(folded, all);
-  }
   for (PlacedGroup& group : folded.groups) group.replicas = {group.members};
   ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, planner));
   paths.longest = LongestPath(folded.program, alone);

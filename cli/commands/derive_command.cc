@@ -39,7 +39,7 @@ absl::StatusOr<ExitCode> Derive(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const SiliconLibrary library, LoadSilicon(catalog, {}));
   ASSIGN_OR_RETURN(TechnologyBudget budget, BudgetOf(base, package));
   if (const auto process = arguments.Get("process")) budget.process = *process;
-  if (const auto memory = arguments.Get("memory")) budget.memory = *memory;
+  if (const auto memory = arguments.Get("hbm")) budget.memory = *memory;
   if (const auto area = arguments.Get("area")) {
     ASSIGN_OR_RETURN(budget.area, ParseSquareMillimetres(*area));
   }
@@ -96,7 +96,7 @@ Command DeriveCommand() {
           "CHIP.\n\n"
           "  orrery derive b200_sxm --process n3 --dies 2 --stacks 8 "
           "--power '1.2 kW'\n"
-          "  orrery derive h100_sxm --process n3 --memory HBM4 --package",
+          "  orrery derive h100_sxm --process n3 --hbm HBM4 --package",
       .flags = {{.name = "process",
                  .value = "NAME",
                  .help = "a preset of 'orrery list processes'"},
@@ -105,7 +105,7 @@ Command DeriveCommand() {
                  .value = "AREA",
                  .help = "of one compute die: '800 mm2'"},
                 {.name = "stacks", .value = "N", .help = "memory stacks"},
-                {.name = "memory",
+                {.name = "hbm",
                  .value = "KIND",
                  .help = "HBM2E, HBM3, HBM3E or HBM4"},
                 {.name = "power",

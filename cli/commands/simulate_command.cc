@@ -23,6 +23,7 @@
 #include "run/inference_report.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
+#include "run/scenario_cost.h"
 
 namespace orrery {
 namespace {
@@ -66,6 +67,7 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
       std::chrono::steady_clock::now() - begin;
   report.mutable_engine()->set_wall_s(wall.count());
   report.mutable_engine()->set_peak_rss_bytes(PeakRss());
+  FillCost(scenario, nullptr, report);
   if (trace) {
     RunOptions traced = run_options;
     traced.part = InferencePart::kRequest;

@@ -191,7 +191,7 @@ Command SweepCommand() {
           "With --journal a sweep that was stopped goes on where it was. "
           "Exit code\n1 if no point has an answer.\n\n"
           "  orrery sweep tensor_or_pipeline\n"
-          "  orrery sweep study.textproto --csv all.csv --journal study.log",
+          "  orrery sweep tensor_or_pipeline --csv -",
       .flags = {SetFlag(),
                 {.name = "csv",
                  .value = "FILE",

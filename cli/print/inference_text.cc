@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "cli/print/cost_text.h"
 
 namespace orrery {
 namespace {
@@ -125,6 +126,15 @@ std::string InferenceText(const pb::Report& report) {
         Line("  while decoding, per user", RateText(r.tokens_per_s_per_user()));
   }
   text += Line("prompt tokens per second", RateText(r.prefill_tokens_per_s()));
+  if (report.has_cost()) {
+    const pb::Report::CostResult& cost = report.cost();
+    text += fmt::format(
+        "cost: {}/chip-hour, {} a million prompt tokens, {} a million output "
+        "tokens\n",
+        DollarsText(cost.dollars_per_chip_hour()),
+        DollarsText(cost.million_input_tokens().nominal()),
+        DollarsText(cost.million_output_tokens().nominal()));
+  }
   if (r.has_pools()) text += PoolsText(r.pools());
   if (report.has_breakdown()) text += StepText(report);
   if (report.has_memory()) text += MemoryText(report);

@@ -27,11 +27,10 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
   for (const RoleId id : placed.work.ids()) {
     const RoleWork& work = placed.work[id];
     bounds.busiest = std::max(bounds.busiest, work.total());
-    bounds.upper =
-        AddTimes(bounds.upper,
-                 FromSeconds(ToSeconds(work.total()) *
-                             SpinningSlowness(program.roles()[id])));
-    bounds.upper = AddTimes(bounds.upper, work.passes.host);
+    bounds.upper = AddTimes(bounds.upper,
+                            FromSeconds(ToSeconds(work.total()) *
+                                        SpinningSlowness(program.roles()[id])));
+    bounds.upper = AddTimes(bounds.upper, work.passes.host + work.host);
   }
   IdVector<CallId, Duration> solo;
   IdVector<CallId, int64_t> times(program.calls().size(), 0);

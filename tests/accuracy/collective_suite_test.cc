@@ -42,7 +42,7 @@ TEST(CollectiveSuite, ARowIsPredictedByTheAlgorithmItNames) {
     if (table.rows().empty()) return std::string("refused");
     return std::get<MeasuredCollective>(table.rows()[0].facts).algorithm;
   };
-  for (const std::string& bytes : {"16384", "1048576", "1000000000"}) {
+  for (const std::string bytes : {"16384", "1048576", "1000000000"}) {
     for (const char* ring : {"Ring", "ring", "RING (stated)"}) {
       EXPECT_THAT(predicted(ring, bytes), HasSubstr("ring/")) << bytes;
     }
@@ -124,19 +124,6 @@ TEST(CollectiveSuite, ErrorsAreOfTheBandwidthAndTheWholeTableDecides) {
   EXPECT_THAT(far.refused()[0].reason, HasSubstr("measured with 'MyCCL'"));
   EXPECT_THAT(far.refused()[1].reason, HasSubstr("16 chips on a node"));
   EXPECT_TRUE(run(predicted * 1e6).met());
-}
-
-TEST(CollectiveMeasurements, AnAlgorithmIsForcedByItsNameAlone) {
-  const CollectiveMeasurements read = ReadCollectiveMeasurements(
-      Table("collective,num_gpus,size_bytes,time_us,system,algo\n"
-            "all_reduce,8,1024,5,mine,ring (stated)\n"
-            "all_reduce,8,1024,5,mine,NVLS\n"
-            "all_reduce,8,1024,5,mine,\"Ring/LL <=1MiB, NVLS above\"\n"),
-      Table(kSystems));
-  ASSERT_EQ(read.rows.size(), 3u);
-  EXPECT_EQ(read.rows[0].algorithm, CollectiveAlgorithm::kRing);
-  EXPECT_EQ(read.rows[1].algorithm, CollectiveAlgorithm::kSwitchMulticast);
-  EXPECT_FALSE(read.rows[2].algorithm.has_value());
 }
 
 // 18 hosts of four chips are one rack: the bus bandwidth is NVLink's, far above

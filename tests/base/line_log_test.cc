@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -71,9 +73,27 @@ TEST_F(LineLogTest, HasOneWriterAtATime) {
   EXPECT_FALSE(LineLog::Open(path_, "title").ok());
 }
 
-TEST_F(LineLogTest, SaysThatTheDiskIsFull) {
-  auto log = LineLog::Open("/dev/full", "title");
-  EXPECT_FALSE(log.ok());
+TEST_F(LineLogTest, RefusesWhatIsNoRegularFile) {
+  for (const char* path : {"/dev/full", "/dev/zero", "/tmp"}) {
+    EXPECT_FALSE(LineLog::Open(path, "title").ok()) << path;
+  }
+}
+
+// A limit on the size of files stands for a full disk.
+TEST_F(LineLogTest, TakesBackWhatDoesNotFit) {
+  auto log = LineLog::Open(path_, "title");
+  ASSERT_TRUE(log.ok()) << log.status();
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const rlimit small = {10, old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status failed = log->Append({"one", "two"});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(*ReadFile(path_), "title\n");
+  ASSERT_TRUE(log->Append({"one", "two"}).ok());
+  EXPECT_EQ(*ReadFile(path_), "title\none\ntwo\n");
 }
 
 }  // namespace

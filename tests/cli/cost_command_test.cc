@@ -104,7 +104,7 @@ TEST(Derive, PrintsAChip) {
 TEST(Derive, MakesAChipThatCanBeSimulated) {
   const std::string chip =
       Typed(
-          "derive h100_sxm --process n3 --dies 2 --stacks 8 --memory HBM3E "
+          "derive h100_sxm --process n3 --dies 2 --stacks 8 --hbm HBM3E "
           "--power '1.2 kW'")
           .out;
   const auto result =

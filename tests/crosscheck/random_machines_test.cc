@@ -186,12 +186,14 @@ TEST(RandomMachines, TheClosedFormIsTheSimulationWithNothingShared) {
     const Kernels kernels = PresetKernels(made.system.chip().name());
     const auto run =
         RunTraining({made.model, made.system, kernels, *network}, made.plan,
-                    {.fidelity = Fidelity::kClosedForm, .serial = true});
+                    {.fidelity = Fidelity::kClosedForm,
+                     .waited = DimensionSet::All(),
+                     .chip_sharing = false});
     ASSERT_TRUE(run.ok()) << run.status().ToString();
     auto estimator =
         StepEstimator::Create(made.model, made.system, kernels, Others::kNone);
     ASSERT_TRUE(estimator.ok());
-    EXPECT_NEAR(estimator->Estimate(made.plan, {.overlap = false}).step_s() /
+    EXPECT_NEAR(estimator->Estimate(made.plan, {.waited = DimensionSet::All()}).step_s() /
                     ToSeconds(run->result.end),
                 1, kSame);
     ++checked;

@@ -101,8 +101,9 @@ TEST(Memory, IsNotTakenBeforeARefusal) {
 // What no prediction foresees meets the limit of the process.
 TEST(Memory, BeyondTheBudgetEndsInWords) {
   const ProgramResult result =
-      RunOrrery({"collective", "--system", "dgx_h100_ib400", "--nodes", "1000",
-                 "--op", "all_to_all", "--size", "1MB", "--memory", "64MiB"});
+      RunOrrery({"collective", "--system", "dgx_h100_ib400", "--nodes", "100",
+                 "--op", "all_to_all", "--size", "1MB", "--fidelity", "STEPPED",
+                 "--memory", "64MiB"});
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_LT(result.peak_rss_bytes, int64_t{128} << 20);
   EXPECT_THAT(result.err, HasSubstr("--memory"));

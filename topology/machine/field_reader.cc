@@ -205,7 +205,9 @@ double FieldReader::Efficiency(std::string_view name) const {
   if (!CheckSet(name, "write a number above 0 and at most 1")) return 1;
   const double value =
       message_->GetReflection()->GetDouble(*message_, &Field(name));
-  if (value > 0 && value <= 1) return value;  // not so for NaN
+  // Below it sums of times lose their meaning, and nothing is that bad.
+  constexpr double kWorst = 1e-9;
+  if (value >= kWorst && value <= 1) return value;  // not so for NaN
   Refuse(name, fmt::format("{} is not above 0 and at most 1", value));
   return 1;
 }

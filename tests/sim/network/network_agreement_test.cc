@@ -223,7 +223,7 @@ TEST(NetworkAgreement, Grids) {
   }
   for (int k : {2, 3, 6}) {
     MachinePorts ports = TorusPorts({k});
-    ports.closes = false;
+    ports.open = {true};
     const Seconds expected =
         (k - 1) * kPort.latency + kPort.Wire((k - 1.0) / k, m);
     for (Kind kind : {Kind::kAllGather, Kind::kReduceScatter}) {
