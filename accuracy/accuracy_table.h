@@ -45,7 +45,7 @@ struct GroupKey {
   // Order within the subject.
   int rank = 0;
   // What of it: "gemm above 1 TFLOP", "below 1 MB"; empty: all.
-  std::string part;
+  std::string part = {};
   auto operator<=>(const GroupKey&) const = default;
 };
 

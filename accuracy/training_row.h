@@ -40,8 +40,8 @@ struct TrainingRow {
   std::optional<absl::Status> no_time;
   // Whether the run finished or ran out of memory, if the table is about that.
   std::optional<bool> finished;
-  std::optional<double> memory_gib;
-  std::optional<double> reserved_gib;
+  std::optional<double> memory_gib = std::nullopt;
+  std::optional<double> reserved_gib = std::nullopt;
   bool selective = false;  // recomputation of the attention core only
   ResolvedScenario scenario;
 };

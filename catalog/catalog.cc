@@ -19,6 +19,7 @@ absl::string_view OneOf(absl::string_view kind) {
   if (kind == "kernels") return "kernels preset";
   if (kind == "processes") return "process";
   if (kind == "prices") return "price list";
+  if (kind == "studies") return "study";
   if (kind == "cost_models") return "cost model";
   return absl::StripSuffix(kind, "s");
 }
@@ -112,6 +113,9 @@ absl::StatusOr<pb::Engine> Catalog::Engine(absl::string_view name) const {
 }
 absl::StatusOr<pb::Framework> Catalog::Framework(absl::string_view name) const {
   return Load<pb::Framework>("frameworks", name);
+}
+absl::StatusOr<pb::Study> Catalog::Study(absl::string_view name) const {
+  return Load<pb::Study>("studies", name);
 }
 absl::StatusOr<pb::Kernels> Catalog::Kernels(absl::string_view name) const {
   return Load<pb::Kernels>("kernels", name);

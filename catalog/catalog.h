@@ -21,6 +21,7 @@
 #include "proto/kernels.pb.h"
 #include "proto/model.pb.h"
 #include "proto/scenario.pb.h"
+#include "proto/study.pb.h"
 #include "proto/system.pb.h"
 
 namespace orrery {
@@ -50,6 +51,7 @@ class Catalog {
   absl::StatusOr<pb::Engine> Engine(absl::string_view name) const;
   absl::StatusOr<pb::Framework> Framework(absl::string_view name) const;
   absl::StatusOr<pb::Kernels> Kernels(absl::string_view name) const;
+  absl::StatusOr<pb::Study> Study(absl::string_view name) const;
   absl::StatusOr<pb::Model> Model(absl::string_view name) const;
   absl::StatusOr<pb::Scenario> Scenario(absl::string_view name) const;
   absl::StatusOr<pb::System> System(absl::string_view name) const;

@@ -44,6 +44,10 @@ absl::StatusOr<std::string> Describe(const Catalog& catalog,
     ASSIGN_OR_RETURN(const pb::Model model, catalog.Model(name));
     return model.description();
   }
+  if (kind == "studies") {
+    ASSIGN_OR_RETURN(const pb::Study study, catalog.Study(name));
+    return study.description();
+  }
   if (kind == "systems") {
     ASSIGN_OR_RETURN(const pb::System system, catalog.System(name));
     return system.description();

@@ -34,18 +34,7 @@ constexpr int64_t kMostShown = 1000;
 absl::StatusOr<pb::Study> ReadStudy(const Catalog& catalog,
                                     const Arguments& arguments) {
   const std::string& name = arguments.positional()[0];
-  pb::Study study;
-  if (catalog.Has("studies", name)) {
-    for (const EmbeddedPreset& preset : catalog.presets()) {
-      if (preset.kind != "studies" || preset.name != name) continue;
-      RETURN_IF_ERROR(ParseTextproto(
-          preset.text, fmt::format("catalog/studies/{}.textproto", name),
-          &study));
-    }
-  } else {
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(name));
-    RETURN_IF_ERROR(ParseTextproto(text, name, &study));
-  }
+  ASSIGN_OR_RETURN(pb::Study study, catalog.Study(name));
   if (!study.has_name()) study.set_name(name);
   for (const std::string& set : arguments.All("set")) study.add_set(set);
   return study;
@@ -178,33 +167,32 @@ absl::StatusOr<ExitCode> RunStudy(const Arguments& arguments) {
 }  // namespace
 
 Command SweepCommand() {
-  return {
-      .name = "sweep",
-      .operands = "STUDY",
-      .min_operands = 1,
-      .max_operands = 1,
-      .summary = "Try many machines and plans; show the best of them.",
-      .details =
-          "A study names a scenario and the fields that vary "
-          "(docs/search.md). Points are\nestimated, simulated or tuned; "
-          "those that break a rule or do not fit are counted\nby reason. "
-          "With --journal a sweep that was stopped goes on where it was. "
-          "Exit code\n1 if no point has an answer.\n\n"
-          "  orrery sweep tensor_or_pipeline\n"
-          "  orrery sweep tensor_or_pipeline --csv -",
-      .flags = {SetFlag(),
-                {.name = "csv",
-                 .value = "FILE",
-                 .help = "every point as a row (- is stdout, without "
-                         "tables)"},
-                {.name = "journal",
-                 .value = "FILE",
-                 .help = "keep what is done there, and go on from it"},
-                {.name = "best",
-                 .value = "N",
-                 .help = "how many points to show (10)"},
-                ProgressFlag()},
-      .run = RunStudy};
+  return {.name = "sweep",
+          .operands = "STUDY",
+          .min_operands = 1,
+          .max_operands = 1,
+          .summary = "Try many machines and plans; show the best of them.",
+          .details =
+              "A study names a scenario and the fields that vary "
+              "(docs/search.md). Points are\nestimated, simulated or tuned; "
+              "those that break a rule or do not fit are counted\nby reason. "
+              "With --journal a sweep that was stopped goes on where it was. "
+              "Exit code\n1 if no point has an answer.\n\n"
+              "  orrery sweep tensor_or_pipeline\n"
+              "  orrery sweep tensor_or_pipeline --csv -",
+          .flags = {SetFlag(),
+                    {.name = "csv",
+                     .value = "FILE",
+                     .help = "every point as a row (- is stdout, without "
+                             "tables)"},
+                    {.name = "journal",
+                     .value = "FILE",
+                     .help = "keep what is done there, and go on from it"},
+                    {.name = "best",
+                     .value = "N",
+                     .help = "how many points to show (10)"},
+                    ProgressFlag()},
+          .run = RunStudy};
 }
 
 }  // namespace orrery

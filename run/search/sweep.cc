@@ -141,9 +141,13 @@ class Worker {
     ASSIGN_OR_RETURN(System system, SystemOf(filled));
     ASSIGN_OR_RETURN(Kernels kernels, Kernels::FromProto(filled.kernels()));
     RETURN_IF_ERROR(kernels.CheckRoomOn(system.chip()));
-    ground_ =
-        std::make_unique<Ground>(Ground{std::move(said), std::move(model),
-                                        std::move(system), std::move(kernels)});
+    ASSIGN_OR_RETURN(Framework framework,
+                     Framework::FromProto(filled.framework()));
+    ASSIGN_OR_RETURN(const Variation variation,
+                     Variation::FromProto(filled.variation()));
+    ground_ = std::make_unique<Ground>(
+        Ground{std::move(said), std::move(model), std::move(system),
+               std::move(kernels), std::move(framework), variation});
     return absl::OkStatus();
   }
 
