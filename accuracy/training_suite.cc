@@ -51,8 +51,8 @@ std::vector<GroupKey> GroupsOf(const MeasurementRow& row,
 
 struct Predicted {
   std::optional<absl::Status> no_time;
-  std::optional<AccuracyRow> row;
-  std::optional<AccuracyFit> fit;
+  std::optional<AccuracyRow> row = std::nullopt;
+  std::optional<AccuracyFit> fit = std::nullopt;
 };
 
 // What is predicted of a row's scenario.

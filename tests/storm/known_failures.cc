@@ -19,22 +19,18 @@ constexpr KnownFailure kKnown[] = {
      "gradients summed on a rank come as activations go; the formula adds up"},
     {"memory by formula", "sharding ZERO_3", "the same"},
     // Prices of calls know the ports of chips and nodes, not what lies between.
-    {"closed form", "scale-up torus", "prices of calls on tori"},
     {"closed form", "not folded",
      "groups that straddle nodes in different ways count as the slowest"},
     {"closed form, pipeline", "not folded", "the same, stage by stage"},
+    {"closed form, pipeline", "first layers dense",
+     "stages differ where the first layers are dense: 1.2 % at the most seen"},
     {"closed form, rewired", "",
      "calls that block themselves in a fabric, on chips that share links or "
      "NICs in odd numbers, routing of one path, slow links"},
     {"closed form, rewired, pipeline", "", "the same"},
-    // Folding trusts what a fabric is called.
-    {"folded = whole", "", "fabrics that block although they are not tapered"},
-    // Routing of the whole machine applied inside islands.
-    {kComesToAnEnd, "routing VALIANT", "a call without any link"},
-    {kComesToAnEnd, "routing ADAPTIVE", "a call without any link"},
     // One activity per phase against every message.
     {"stepped alone, ring", "", "hops of a ring that differ"},
-    {"stepped alone, bidirectional_ring", "", "hops of a ring that differ"},
+    {"stepped alone, shard_ring", "", "hops of a ring that differ"},
     {"stepped alone, double_binary_tree", "", "few segments of a pipeline"},
     {"stepped alone, hierarchical", "", "phases that stream into one another"},
     {"stepped alone, direct", "", "latencies of paths that differ"},

@@ -233,6 +233,9 @@ void LabelCase(const pb::Scenario& proto, StormSheet& sheet) {
   if (!system.fault().empty()) sheet.Label("fault");
   if (!plan.parallel().rank_map().empty()) sheet.Label("rank map");
   if (plan.parallel().expert() > 1) sheet.Label("experts");
+  if (proto.model().moe().first_dense_layers() > 0) {
+    sheet.Label("first layers dense");
+  }
   if (plan.parallel().context() > 1) sheet.Label("context");
   if (plan.parallel().tensor() > 1) sheet.Label("tensor");
 }
