@@ -284,8 +284,7 @@ class RowReader {
       if (!tried.ok() && size > 1) continue;
       if (!tried.ok()) return tried.status();
       ResolvedScenario scenario = *std::move(tried);
-      ASSIGN_OR_RETURN(const StepEstimate estimate,
-                       EstimateScenario(scenario));
+      ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
       if (estimate.reserved > scenario.system.chip().memory()) break;
       if (best && estimate.step_s() >= fastest) continue;
       fastest = estimate.step_s();

@@ -75,8 +75,7 @@ absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario) {
 }
 
 absl::StatusOr<Prediction> OnPaper(const ResolvedScenario& scenario) {
-  ASSIGN_OR_RETURN(const StepEstimate estimate,
-                   EstimateScenario(scenario));
+  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
   const Bytes kept = scenario.kernels.reserved_memory();
   return Prediction{.step_s = estimate.step_s(),
                     .tensors = estimate.peak - kept,

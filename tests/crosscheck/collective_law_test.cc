@@ -12,8 +12,8 @@
 #include <absl/strings/str_cat.h>
 #include <fmt/format.h>
 
-#include <map>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 

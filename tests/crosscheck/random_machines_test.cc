@@ -193,7 +193,8 @@ TEST(RandomMachines, TheClosedFormIsTheSimulationWithNothingShared) {
     auto estimator =
         StepEstimator::Create(made.model, made.system, kernels, Others::kNone);
     ASSERT_TRUE(estimator.ok());
-    EXPECT_NEAR(estimator->Estimate(made.plan, {.waited = DimensionSet::All()}).step_s() /
+    EXPECT_NEAR(estimator->Estimate(made.plan, {.waited = DimensionSet::All()})
+                        .step_s() /
                     ToSeconds(run->result.end),
                 1, kSame);
     ++checked;

@@ -144,8 +144,8 @@ TEST(TrainingCrosscheck, FoldedRunsEqualUnfoldedOnesOnOtherMachines) {
   }
 }
 
-// Whether groups meet the same traffic in the torus is decided from their loads:
-// folded or not, the step takes as long.
+// Whether groups meet the same traffic in the torus is decided from their
+// loads: folded or not, the step takes as long.
 TEST(TrainingCrosscheck, ATorusIsFoldedWhereThatIsExact) {
   const TrainingCase made = Make(
       {"", "parallel { tensor: 8 context: 4 } sharding: ZERO_2", kCaseModel},
