@@ -54,7 +54,7 @@ struct LeftOut {
   std::string source;
   int rows = 0;
   double mean = 0;
-  std::optional<double> refitted_mean;
+  std::optional<double> refitted_mean = std::nullopt;
 };
 absl::StatusOr<std::vector<LeftOut>> LeaveSourcesOut(
     absl::Span<const KernelMeasurement> rows);

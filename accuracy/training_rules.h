@@ -40,10 +40,10 @@ struct ModelRule {
 
 // The preset, and what columns mean that are not set.
 struct FrameworkRule {
-  std::string preset;
+  std::string preset = {};
   bool interleaves = false;
-  std::string sharding;
-  std::string sequence_parallel;
+  std::string sharding = {};
+  std::string sequence_parallel = {};
 };
 
 class TrainingRules {
