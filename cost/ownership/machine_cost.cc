@@ -85,6 +85,8 @@ absl::StatusOr<MachineCost> MachineCost::Create(
   buy("rest of the servers", prices.Has(own) ? own : "server/parts",
       system.nodes());
   const NetworkParts parts = CountParts(graph);
+  // A node by itself talks to no other, and needs no network to do so.
+  const bool alone = system.scale_out() && system.nodes() == 1;
   for (const NetworkParts::OfClass& of : parts.classes) {
     if (of.inside) continue;
     if (of.price_id.empty()) {
@@ -94,12 +96,14 @@ absl::StatusOr<MachineCost> MachineCost::Create(
           of.name, system.name()));
       continue;
     }
-    buy(of.name + " switches", "switch/" + of.price_id,
-        static_cast<double>(of.switches));
-    buy(of.name + " host links", "host_link/" + of.price_id,
-        static_cast<double>(of.host_links));
-    buy(of.name + " fabric links", "fabric_link/" + of.price_id,
-        static_cast<double>(of.fabric_links));
+    if (!alone) {
+      buy(of.name + " switches", "switch/" + of.price_id,
+          static_cast<double>(of.switches));
+      buy(of.name + " host links", "host_link/" + of.price_id,
+          static_cast<double>(of.host_links));
+      buy(of.name + " fabric links", "fabric_link/" + of.price_id,
+          static_cast<double>(of.fabric_links));
+    }
     buy(of.name + " links between chips", "direct_link/" + of.price_id,
         static_cast<double>(of.direct_links));
     if (parts.nics > 0 && of.host_links > 0) {

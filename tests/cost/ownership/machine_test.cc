@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "accuracy/measurement_table.h"
 #include "catalog/resolve.h"
 #include "cost/ownership/machine_cost.h"
@@ -128,6 +130,22 @@ Priced Price(const std::string& preset, int nodes,
   auto cost = MachineCost::Create(system, *graph, *prices, rent);
   CHECK(cost.ok()) << cost.status().ToString();
   return {std::move(system), *std::move(cost)};
+}
+
+// A node that is used by itself has NICs, and nothing that they lead to.
+TEST(MachineCost, ANodeByItselfBuysNoNetwork) {
+  const Priced one = Price("dgx_h100_ib400", 1);
+  const Priced two = Price("dgx_h100_ib400", 2);
+  const auto buys = [](const Priced& priced, const std::string& what) {
+    return std::any_of(priced.cost.items().begin(), priced.cost.items().end(),
+                       [&](const BillItem& item) { return item.what == what; });
+  };
+  EXPECT_TRUE(buys(one, "NDR NICs"));
+  for (const char* part :
+       {"NDR switches", "NDR host links", "NDR fabric links"}) {
+    EXPECT_FALSE(buys(one, part)) << part;
+    EXPECT_TRUE(buys(two, part)) << part;
+  }
 }
 
 // 256 nodes at 310 000 USD, 96 switches at 36 000 and 2560 USD of cables per
