@@ -7,7 +7,7 @@
 // core group j. Only as many pods are built as the end points need, and the
 // fewest spines and cores with room for all cables over which every switch
 // below can deal its own evenly: 3 scalable units of 8 leaves with 32 cables up
-// get 16 spines, not 12, as in NVIDIA's DGX SuperPOD reference architecture.
+// get 16 spines, not 12.
 // With every port used these are the k-ary trees of Al-Fares et al., SIGCOMM
 // 2008. A tree without taper carries any permutation of its end points at full
 // rate if traffic is sprayed.
