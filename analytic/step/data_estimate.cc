@@ -1,6 +1,7 @@
 #include "analytic/step/data_estimate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "workload/model/optimizer_ops.h"
 #include "workload/plan/memory.h"
@@ -67,15 +68,41 @@ class DataEstimate {
 
   DataTimes Estimate() {
     DataTimes out;
-    out.optimizer_s = Optimizer();
+    AddOptimizer(out);
     out.reduction_s = Reduction();
     out.gathering_s = Gathering();
-    out.ends_s = Ends();
+    AddEnds(out);
     return out;
+  }
+
+  void AddPasses(const std::vector<UnitParameters>& piece,
+                 StageTimes& times) const {
+    if (reduces_in_passes()) AddReductions(piece, times);
+    if (!sharded(Sharding::kWeights) || gathers_ahead()) return;
+    const bool again = q_.plan.reshards_after_forward();
+    for (const UnitParameters& unit : piece) {
+      const double time = GatherTime(unit.parameters);
+      if (!again) {
+        times.first_forward += time;
+        continue;
+      }
+      times.forward += time;
+      if (unit.in_input_gradient ||
+          !q_.plan.layout().stages.splits_gradients()) {
+        times.input_gradient += time;
+      }
+    }
   }
 
  private:
   bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
+  bool gathers_ahead() const {
+    return q_.overlap && q_.plan.overlap_parameter_gather();
+  }
+  bool reduces_in_passes() const {
+    return q_.plan.reduces_every_micro_batch() &&
+           !(q_.overlap && q_.plan.overlap_gradient_reduction());
+  }
   double Time(GroupFamily family, CommunicationKind kind, Bytes bytes) const {
     return q_.prices.Call(kind, std::max(Bytes(1), bytes),
                           q_.spans.of(family, q_.pipeline_rank));
@@ -109,30 +136,58 @@ class DataEstimate {
                            Bytes(bytes.value() / q_.placement.Size(shard)))};
   }
 
-  // Buckets of one micro-batch, and the last of them. What is reduced after
-  // every micro-batch leaves no bucket open at the end of a piece; copies add
+  // The buckets of a piece, one by one, in the order in which they fill.
+  template <class Visit>
+  void VisitBuckets(const std::vector<UnitParameters>& piece,
+                    RankParameters& bucket, Visit visit) const {
+    for (size_t i = 0; i < piece.size(); ++i) {
+      bucket += piece[i].parameters;
+      const Bytes full =
+          StorageBytes(q_.plan.gradient_precision(), bucket.total());
+      if (full < q_.plan.bucket() && !sharded(Sharding::kWeights)) continue;
+      if (bucket.total() > 0) visit(bucket, i);
+      bucket = {};
+    }
+  }
+  ReductionTime Reduce(const RankParameters& bucket) const {
+    ReductionTime time = Reduce(bucket.dense, false);
+    time += Reduce(bucket.experts, true);
+    return time;
+  }
+
+  // After every micro-batch no bucket stays open; copies of the state add
   // their sums up once.
+  void AddReductions(const std::vector<UnitParameters>& piece,
+                     StageTimes& times) const {
+    RankParameters open;
+    VisitBuckets(piece, open, [&](const RankParameters& bucket, size_t unit) {
+      const ReductionTime time = Reduce(bucket);
+      const bool after = unit + 1 == piece.size();
+      (after ? times.reduce_after : times.reduce_within) += time.shard;
+      (after ? times.last_after : times.last_within) += time.across;
+    });
+    const ReductionTime rest = Reduce(open);
+    times.reduce_after += rest.shard;
+    times.last_after += rest.across;
+  }
+
+  // What is left of it after the passes.
   double Reduction() const {
+    if (reduces_in_passes()) return 0;
     const bool every = q_.plan.reduces_every_micro_batch();
     ReductionTime all, last;
-    RankParameters bucket;
-    const auto flush = [&] {
+    RankParameters open;
+    const auto add = [&](const RankParameters& bucket) {
       if (bucket.total() == 0) return;
-      last = Reduce(bucket.dense, false);
-      last += Reduce(bucket.experts, true);
+      last = Reduce(bucket);
       all += last;
-      bucket = {};
     };
-    for (const std::vector<RankParameters>& piece : q_.pieces) {
-      for (const RankParameters& unit : piece) {
-        bucket += unit;
-        const Bytes full =
-            StorageBytes(q_.plan.gradient_precision(), bucket.total());
-        if (full >= q_.plan.bucket() || sharded(Sharding::kWeights)) flush();
-      }
-      if (every) flush();
+    for (const std::vector<UnitParameters>& piece : q_.pieces) {
+      VisitBuckets(piece, open,
+                   [&](const RankParameters& bucket, size_t) { add(bucket); });
+      if (every) add(std::exchange(open, {}));
     }
-    flush();
+    add(open);
     const double times = every ? q_.rounds : 1;
     const double whole = all.shard * times + all.across;
     if (!q_.overlap || !q_.plan.overlap_gradient_reduction()) return whole;
@@ -159,43 +214,39 @@ class DataEstimate {
     RankParameters held;
     double units = 0;
     double first = 0;
-    for (const std::vector<RankParameters>& piece : q_.pieces) {
-      for (const RankParameters& unit : piece) {
-        held += unit;
-        first = GatherTime(unit);
+    for (const std::vector<UnitParameters>& piece : q_.pieces) {
+      for (const UnitParameters& unit : piece) {
+        held += unit.parameters;
+        first = GatherTime(unit.parameters);
         units += first;
       }
     }
     if (sharded(Sharding::kWeights)) {
+      if (!gathers_ahead()) return 0;  // among the passes
       const bool again = q_.plan.reshards_after_forward();
       const double all = again ? 2 * units * q_.rounds : units;
-      if (!q_.overlap || !q_.plan.overlap_parameter_gather()) return all;
       return std::max(
           first, all - q_.step_forward_s - (again ? q_.step_backward_s : 0));
     }
-    if (!q_.overlap || !q_.plan.overlap_parameter_gather()) {
-      return GatherTime(held);
-    }
+    if (!gathers_ahead()) return GatherTime(held);
     return std::max(first, units - q_.step_forward_s);
   }
 
   // The tied embedding and the norm of the whole model's gradient.
-  double Ends() const {
-    double time =
+  void AddEnds(DataTimes& out) const {
+    out.norm_s =
         Time(GroupFamily::kTensor, CommunicationKind::kAllReduce, Bytes(4)) +
         Time(GroupFamily::kModel, CommunicationKind::kAllReduce, Bytes(4));
-    if (q_.shares_tie) {
-      const int64_t count = EmbeddingParametersOf(q_.model, q_.plan.degrees());
-      time += Time(GroupFamily::kEmbedding, CommunicationKind::kAllReduce,
-                   StorageBytes(q_.plan.gradient_precision(), count));
-    }
-    return time;
+    if (!q_.shares_tie) return;
+    const int64_t count = EmbeddingParametersOf(q_.model, q_.plan.degrees());
+    out.tie_s = Time(GroupFamily::kEmbedding, CommunicationKind::kAllReduce,
+                     StorageBytes(q_.plan.gradient_precision(), count));
   }
 
-  double Optimizer() const {
+  void AddOptimizer(DataTimes& out) const {
     RankParameters held;
-    for (const std::vector<RankParameters>& piece : q_.pieces) {
-      for (const RankParameters& unit : piece) held += unit;
+    for (const std::vector<UnitParameters>& piece : q_.pieces) {
+      for (const UnitParameters& unit : piece) held += unit.parameters;
     }
     const auto share = [](int64_t count, int ranks) {
       return (count + ranks - 1) / ranks;
@@ -207,7 +258,7 @@ class DataEstimate {
                         q_.placement.Size(GroupFamily::kExpertShard))
             : held.total();
     const bool wide = WeightBytes(q_.plan) == 4;
-    double time = 0;
+    bool normed = false;
     for (const Op& op : OptimizerOps({.parameters = own,
                         .gradients = own,
                         .weight = wide ? DType::kFp32 : DType::kBf16,
@@ -218,9 +269,9 @@ class DataEstimate {
                         .loss_scaling = q_.plan.precision() == DType::kFp16,
                         .narrow_copy = Bits(q_.plan.precision()) < 16,
                         .separate = q_.plan.framework().separate_optimizer})) {
-      time += q_.prices.Kernel(op).seconds;
+      (normed ? out.update_s : out.own_norm_s) += q_.prices.Kernel(op).seconds;
+      normed |= op.name == OpName::kGradientNorm;
     }
-    return time;
   }
 
   const DataQuestion& q_;
@@ -230,6 +281,11 @@ class DataEstimate {
 
 DataTimes EstimateData(const DataQuestion& question) {
   return DataEstimate(question).Estimate();
+}
+
+void AddSharding(const DataQuestion& question, int piece, StageTimes& times) {
+  DataEstimate(question).AddPasses(question.pieces[static_cast<size_t>(piece)],
+                                   times);
 }
 
 }  // namespace orrery

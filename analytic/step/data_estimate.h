@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analytic/collective/group_cost.h"
+#include "analytic/step/pipeline_clock.h"
 #include "analytic/step/price_list.h"
 #include "workload/plan/placement.h"
 #include "workload/plan/stage.h"
@@ -52,6 +53,13 @@ class GroupSpans {
   absl::flat_hash_map<std::pair<GroupFamily, int>, GroupSpan> of_stage_;
 };
 
+// Parameters of a unit, as passes meet them.
+struct UnitParameters {
+  RankParameters parameters;
+  // It has input gradients to compute: an embedding has none.
+  bool in_input_gradient = true;
+};
+
 struct DataQuestion {
   const Model& model;
   const TrainingPlan& plan;
@@ -59,9 +67,8 @@ struct DataQuestion {
   GroupSpans& spans;
   int pipeline_rank = 0;
   PriceList& prices;
-  // Parameters of the rank's units, piece by piece, in the order in which
-  // gradients come.
-  std::vector<std::vector<RankParameters>> pieces;
+  // Units of the rank, piece by piece, in the order in which gradients come.
+  std::vector<std::vector<UnitParameters>> pieces;
   // Micro-batches that a piece sees.
   double rounds = 1;
   double step_backward_s = 0;
@@ -71,15 +78,24 @@ struct DataQuestion {
   bool shares_tie = false;
 };
 
-// Seconds that one rank adds to its passes.
+// Seconds that one rank adds to its passes, after them.
 struct DataTimes {
   double reduction_s = 0;
-  // The tied embedding and the norm of the gradient.
-  double ends_s = 0;
+  double tie_s = 0;  // the tied embedding
+  // The optimizer up to the norm of its own gradient, the norm of all, the
+  // rest.
+  double own_norm_s = 0;
+  double norm_s = 0;
+  double update_s = 0;
   double gathering_s = 0;
-  double optimizer_s = 0;
+
+  double optimizer_s() const { return own_norm_s + update_s; }
 };
 
 DataTimes EstimateData(const DataQuestion& question);
+
+// What is gathered and reduced among the passes of one of the rank's pieces,
+// where nothing hides it.
+void AddSharding(const DataQuestion& question, int piece, StageTimes& times);
 
 }  // namespace orrery

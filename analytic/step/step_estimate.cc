@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "analytic/step/data_estimate.h"
-#include "analytic/step/pipeline_estimate.h"
+#include "analytic/step/memory_walk.h"
+#include "analytic/step/pipeline_clock.h"
 #include "analytic/step/plan_units.h"
 #include "analytic/step/unit_estimate.h"
 #include "base/check.h"
@@ -22,30 +23,22 @@
 namespace orrery {
 namespace {
 
-// Seconds of a transfer between stages, and of what its receivers gather.
-struct Hop {
-  double transfer = 0;
+// Seconds of the transfers from each rank to the next (from the last to the
+// first), and of what their receivers gather.
+struct Hops {
+  std::vector<double> transfers;
   double gather = 0;
 };
-
-// Seconds a rank waits at its boundaries, per micro-batch.
-struct HopTimes {
-  double forward = 0;
-  double backward = 0;
-};
-
-bool RunsGradientsApart(PipelineSchedule schedule) {
-  return schedule == PipelineSchedule::kZeroBubbleH1 ||
-         schedule == PipelineSchedule::kZeroBubbleV;
-}
 
 class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
-               const TrainingPlan& plan, DimensionSet waited, PriceList& prices)
+               const TrainingPlan& plan, const PipelineOrders& orders,
+               DimensionSet waited, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
+        orders_(orders),
         placement_(plan.layout()),
         layout_(plan.layout().stages),
         waited_(waited),
@@ -57,30 +50,37 @@ class PlanEstimate {
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan.layout())},
         units_(model, plan, waited, prices, exchanges_),
-        hop_(MakeHop()) {}
+        hops_(MakeHops()) {}
 
   StepEstimate Estimate() {
-    StepEstimate out;
     const int ranks = layout_.ranks();
-    std::vector<UnitEstimate> works;
-    std::vector<RankTime> times;
-    works.reserve(static_cast<size_t>(ranks));
-    times.reserve(static_cast<size_t>(ranks));
-    for (int rank = 0; rank < ranks; ++rank) {
-      const UnitEstimate& work = works.emplace_back(WorkOf(rank));
-      const HopTimes waited = WaitedHops(rank);
-      times.push_back({work.forward.total() + waited.forward,
-                       work.input_gradient.total() + waited.backward,
-                       work.weight_gradient.total()});
-    }
-    const int busiest = static_cast<int>(
-        std::max_element(times.begin(), times.end(),
-                         [](const RankTime& a, const RankTime& b) {
-                           return a.total() < b.total();
-                         }) -
-        times.begin());
     const double m = plan_.micro_batches();
-    const UnitEstimate& work = works[static_cast<size_t>(busiest)];
+    std::vector<UnitEstimate> works;
+    std::vector<DataTimes> data;
+    std::vector<StageTimes> stages(static_cast<size_t>(layout_.stages()));
+    works.reserve(static_cast<size_t>(ranks));
+    data.reserve(static_cast<size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank) {
+      works.push_back(WorkOf(rank));
+      const DataQuestion question = QuestionOf(rank, works.back());
+      data.push_back(EstimateData(question));
+      for (int piece = 0; piece < layout_.pieces(); ++piece) {
+        const auto stage = static_cast<size_t>(layout_.StageOf(rank, piece));
+        stages[stage] = TimesOf(rank, piece);
+        AddSharding(question, piece_in_backward_order(piece), stages[stage]);
+      }
+    }
+    const auto work_of = [](const UnitEstimate& work) {
+      return work.forward.total() + work.backward();
+    };
+    const auto busiest = static_cast<size_t>(
+        std::max_element(works.begin(), works.end(),
+                         [&](const UnitEstimate& a, const UnitEstimate& b) {
+                           return work_of(a) < work_of(b);
+                         }) -
+        works.begin());
+    StepEstimate out;
+    const UnitEstimate& work = works[busiest];
     for (const PassEstimate* pass :
          {&work.forward, &work.input_gradient, &work.weight_gradient}) {
       out.compute_s += m * pass->kernels;
@@ -89,44 +89,15 @@ class PlanEstimate {
       out.context_s += m * pass->exposed[1];
       out.expert_s += m * pass->exposed[2];
     }
-    // A rank that waits for what it sends has the hops in its own time.
-    const double hop = plan_.overlap_pipeline() ? hop_.transfer : 0;
-    const PipelineEstimate pipeline =
-        EstimatePipeline(plan_, times, busiest, hop);
-    const HopTimes waited = WaitedHops(busiest);
-    out.bubble_s = pipeline.bubble_s;
-    out.pipeline_s =
-        pipeline.exposed_s + m * (waited.forward + waited.backward);
-    // Of what a rank between two others waits for, one hop of the step is not
-    // on the way: 2 (m + p - 1) - 3 of them are.
-    if (plan_.schedule() == PipelineSchedule::kOneForwardOneBackward &&
-        busiest > 0 && busiest < ranks - 1) {
-      out.pipeline_s -= std::max(waited.forward, waited.backward);
-    }
-
-    const DataTimes data = DataOf(busiest, work);
-    double reduction = data.reduction_s;
-    double rest = data.gathering_s + data.optimizer_s;
-    if (busiest > 0) {
-      // The first rank ends its backward passes last, and all ranks wait for
-      // one another before the optimizer.
-      const DataTimes first = DataOf(0, works.front());
-      reduction -= BackwardLead(plan_, times, busiest, hop);
-      reduction = std::max({0.0, reduction, first.reduction_s});
-      rest = std::max(rest, first.gathering_s + first.optimizer_s);
-    }
-    if (spans_.any_differ()) {
-      // Whichever rank has the slowest groups.
-      for (int rank = 1; rank < ranks; ++rank) {
-        const DataTimes other = DataOf(rank, works[static_cast<size_t>(rank)]);
-        reduction =
-            std::max(reduction,
-                     other.reduction_s - BackwardLead(plan_, times, rank, hop));
-        rest = std::max(rest, other.gathering_s + other.optimizer_s);
-      }
-    }
-    out.data_s = reduction + data.ends_s + rest - data.optimizer_s;
-    out.optimizer_s = data.optimizer_s;
+    const DataTimes& last = data[busiest];
+    out.optimizer_s = last.optimizer_s();
+    out.data_s = AmongPasses(static_cast<int>(busiest), stages) -
+                 m * work_of(work) + last.reduction_s + last.tie_s +
+                 last.norm_s + last.gathering_s;
+    const double step = StepTime(stages, data, hops_);
+    const double free_hops = ranks == 1 ? step : StepTime(stages, data, {});
+    out.pipeline_s = step - free_hops;
+    out.bubble_s = std::max(0.0, step - out.step_s());
     FillPeaks(out);
     for (const UnitEstimate& of_rank : works) {
       out.recomputed +=
@@ -147,21 +118,88 @@ class PlanEstimate {
   }
 
  private:
-  DataTimes DataOf(int rank, const UnitEstimate& work) {
+  double rounds() const {
     const double m = plan_.micro_batches();
-    return EstimateData({.model = model_,
-                         .plan = plan_,
-                         .placement = placement_,
-                         .spans = spans_,
-                         .pipeline_rank = rank,
-                         .prices = prices_,
-                         .pieces = ParametersInBackwardOrder(rank),
-                         .rounds = layout_.bidirectional() ? m / 2 : m,
-                         .step_backward_s = m * work.backward(),
-                         .last_backward_s = work.backward(),
-                         .step_forward_s = m * work.forward.total(),
-                         .overlap = !waited_.Has(Dimension::kData),
-                         .shares_tie = SharesTie(rank)});
+    return layout_.bidirectional() ? m / 2 : m;
+  }
+
+  DataQuestion QuestionOf(int rank, const UnitEstimate& work) {
+    const double m = plan_.micro_batches();
+    return {.model = model_,
+            .plan = plan_,
+            .placement = placement_,
+            .spans = spans_,
+            .pipeline_rank = rank,
+            .prices = prices_,
+            .pieces = ParametersInBackwardOrder(rank),
+            .rounds = rounds(),
+            .step_backward_s = m * work.backward(),
+            .last_backward_s = work.backward(),
+            .step_forward_s = m * work.forward.total(),
+            .overlap = !waited_.Has(Dimension::kData),
+            .shares_tie = SharesTie(rank)};
+  }
+  int piece_in_backward_order(int piece) const {
+    return layout_.pieces() - 1 - piece;
+  }
+
+  // One micro-batch in one piece of a rank.
+  StageTimes TimesOf(int rank, int piece) const {
+    UnitEstimate sum;
+    for (const int unit : Units(rank, piece)) sum += units_[unit].time;
+    LaunchTogether(sum);
+    return {.forward = sum.forward.total(),
+            .input_gradient = sum.input_gradient.total(),
+            .weight_gradient = sum.weight_gradient.total()};
+  }
+
+  // All that a rank does among its passes, the passes included.
+  double AmongPasses(int rank, absl::Span<const StageTimes> stages) const {
+    double sum = 0;
+    for (int piece = 0; piece < layout_.pieces(); ++piece) {
+      const StageTimes& times =
+          stages[static_cast<size_t>(layout_.StageOf(rank, piece))];
+      sum += rounds() *
+                 (times.forward + times.input_gradient + times.weight_gradient +
+                  times.reduce_within + times.reduce_after) +
+             times.first_forward + times.last_within + times.last_after;
+    }
+    return sum;
+  }
+
+  // Passes, reductions, the tied embedding, and the optimizer, before which all
+  // ranks wait for one another.
+  double StepTime(absl::Span<const StageTimes> stages,
+                  absl::Span<const DataTimes> data, const Hops& hops) const {
+    const std::vector<RankEnd> ends = EndsOfPasses(stages, hops);
+    std::vector<double> reduced;
+    double tied = 0;
+    for (size_t rank = 0; rank < ends.size(); ++rank) {
+      reduced.push_back(std::max(ends[rank].passes, ends[rank].reductions) +
+                        data[rank].reduction_s);
+      if (data[rank].tie_s > 0) tied = std::max(tied, reduced.back());
+    }
+    double normed = 0;
+    double rest = 0;
+    for (size_t rank = 0; rank < ends.size(); ++rank) {
+      const DataTimes& of_rank = data[rank];
+      const double ready =
+          of_rank.tie_s > 0 ? tied + of_rank.tie_s : reduced[rank];
+      normed = std::max(normed, ready + of_rank.own_norm_s + of_rank.norm_s);
+      rest = std::max(rest, of_rank.update_s + of_rank.gathering_s);
+    }
+    return normed + rest;
+  }
+
+  std::vector<RankEnd> EndsOfPasses(absl::Span<const StageTimes> stages,
+                                    const Hops& hops) const {
+    if (layout_.ranks() == 1) return {{.passes = AmongPasses(0, stages)}};
+    const std::vector<double> none(static_cast<size_t>(layout_.ranks()), 0);
+    return RunPipeline({.orders = orders_,
+                        .stages = stages,
+                        .hops = hops.transfers.empty() ? none : hops.transfers,
+                        .gather = hops.gather,
+                        .sends_are_waited_for = !plan_.overlap_pipeline()});
   }
 
   // What a rank does for one micro-batch: all its pieces, or on a
@@ -173,18 +211,7 @@ class PlanEstimate {
         sum += units_[unit].time;
       }
     }
-    if (!RunsGradientsApart(plan_.schedule())) {
-      // One pass, so one wait: the host's time by where the chip's goes.
-      PassEstimate& inputs = sum.input_gradient;
-      PassEstimate& weights = sum.weight_gradient;
-      const double host = inputs.launching + weights.launching;
-      const double of_inputs = inputs.kernels + inputs.communication();
-      const double of_weights = weights.kernels + weights.communication();
-      if (host > 0 && of_inputs + of_weights > 0) {
-        inputs.launching = host * of_inputs / (of_inputs + of_weights);
-        weights.launching = host - inputs.launching;
-      }
-    }
+    LaunchTogether(sum);
     if (!layout_.bidirectional()) return sum;
     const auto halve = [](PassEstimate& pass) {
       pass.kernels /= 2;
@@ -201,61 +228,55 @@ class PlanEstimate {
     return units_.of_stage(layout_.StageOf(rank, piece));
   }
 
-  // What a rank waits for per micro-batch at the boundaries of its pieces: its
-  // sends, if it does, and what it gathers after a receive.
-  HopTimes WaitedHops(int rank) const {
-    HopTimes sum;
-    const double transfer = plan_.overlap_pipeline() ? 0 : hop_.transfer;
-    const int last = layout_.stages() - 1;
-    const double share = layout_.bidirectional() ? 0.5 : 1;
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      const int stage = layout_.StageOf(rank, piece);
-      const auto crosses = [&](int peer) {
-        return peer >= 0 && peer <= last &&
-               layout_.PlaceOf(peer, piece == 1 && layout_.bidirectional())
-                       .rank != rank;
-      };
-      if (crosses(stage + 1)) {
-        sum.forward += share * transfer;
-        sum.backward += share * hop_.gather;
-      }
-      if (crosses(stage - 1)) {
-        sum.forward += share * hop_.gather;
-        sum.backward += share * transfer;
-      }
-    }
-    return sum;
+  // Where a backward pass is one pass there is one wait: the host's time by
+  // where the chip's goes.
+  void LaunchTogether(UnitEstimate& sum) const {
+    if (layout_.splits_gradients()) return;
+    PassEstimate& inputs = sum.input_gradient;
+    PassEstimate& weights = sum.weight_gradient;
+    const double host = inputs.launching + weights.launching;
+    const double of_inputs = inputs.kernels + inputs.communication();
+    const double of_weights = weights.kernels + weights.communication();
+    if (host <= 0 || of_inputs + of_weights <= 0) return;
+    inputs.launching = host * of_inputs / (of_inputs + of_weights);
+    weights.launching = host - inputs.launching;
   }
 
-  // One transfer between neighbouring stages.
-  Hop MakeHop() const {
-    if (layout_.ranks() == 1) return {};
-    const int peer = placement_.PeerOf(0, 1);
-    const int ends[] = {placement_.ChipOf(0), placement_.ChipOf(peer)};
+  // Transfers between neighbouring stages.
+  Hops MakeHops() const {
+    Hops hops;
+    const int ranks = layout_.ranks();
+    if (ranks == 1) return hops;
     const LayerShape shape = ShapeOf(plan_);
     const bool shared = shape.sequence_parallel || plan_.scatter_pipeline();
     const Bytes whole =
         StorageBytes(shape.activation, shape.tokens() * model_.hidden());
-    Hop hop;
-    hop.transfer =
-        prices_.Call(CommunicationKind::kPointToPoint,
-                     shared ? whole / shape.tensor : whole, prices_.Span(ends));
+    const Bytes sent = shared ? whole / shape.tensor : whole;
+    hops.transfers.reserve(static_cast<size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int ends[] = {
+          placement_.ChipOf(placement_.PeerOf(0, rank)),
+          placement_.ChipOf(placement_.PeerOf(0, (rank + 1) % ranks))};
+      hops.transfers.push_back(prices_.Call(CommunicationKind::kPointToPoint,
+                                            sent, prices_.Span(ends)));
+    }
     if (plan_.scatter_pipeline()) {
-      hop.gather =
+      hops.gather =
           prices_.Call(CommunicationKind::kAllGather, whole, exchanges_.tensor);
     }
-    return hop;
+    return hops;
   }
 
-  std::vector<std::vector<RankParameters>> ParametersInBackwardOrder(
+  std::vector<std::vector<UnitParameters>> ParametersInBackwardOrder(
       int rank) const {
-    std::vector<std::vector<RankParameters>> pieces;
+    std::vector<std::vector<UnitParameters>> pieces;
     for (int piece = layout_.pieces() - 1; piece >= 0; --piece) {
       const absl::Span<const int> units = Units(rank, piece);
-      std::vector<RankParameters>& parameters = pieces.emplace_back();
+      std::vector<UnitParameters>& parameters = pieces.emplace_back();
       parameters.reserve(units.size());
       for (auto it = units.rbegin(); it != units.rend(); ++it) {
-        parameters.push_back(units_[*it].parameters);
+        parameters.push_back({units_[*it].parameters,
+                              units_[*it].time.input_gradient.kernels > 0});
       }
     }
     return pieces;
@@ -270,39 +291,56 @@ class PlanEstimate {
     return false;
   }
 
+  // Units of a piece as memory sees them.
+  std::vector<UnitMemory> MemoryOf(absl::Span<const int> ids) const {
+    std::vector<UnitMemory> units;
+    units.reserve(ids.size());
+    for (const int id : ids) {
+      const PlanUnits::Unit& unit = units_[id];
+      units.push_back(
+          {.kept = unit.kept.value(),
+           .recomputed = unit.recomputed.value(),
+           .unreduced =
+               UnreducedBytes(plan_, placement_, unit.parameters).value(),
+           .gathered =
+               GatheredBytes(plan_, placement_, unit.parameters).value()});
+    }
+    // Gradients come from the last unit to the first.
+    if (!plan_.overlap_gradient_reduction()) return units;
+    int64_t bucket = 0;
+    for (size_t i = units.size(); i-- > 0;) {
+      bucket += StorageBytes(plan_.gradient_precision(),
+                             units_[ids[i]].parameters.total())
+                    .value();
+      if (bucket < plan_.bucket().value() &&
+          plan_.sharding() != Sharding::kWeights) {
+        continue;
+      }
+      units[i].fills_bucket = true;
+      bucket = 0;
+    }
+    return units;
+  }
+
   void FillPeaks(StepEstimate& out) const {
+    std::vector<std::vector<UnitMemory>> pieces;
     for (int rank = 0; rank < layout_.ranks(); ++rank) {
       RankParameters held, largest;
-      // What a unit computes again comes when the units after it are done.
-      Bytes again;
-      double activations = 0;
+      pieces.clear();
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
-        const double in_flight = PiecesInFlight(plan_, rank, piece);
-        const absl::Span<const int> ids = Units(rank, piece);
-        Bytes done;
-        for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-          const PlanUnits::Unit& unit = units_[*id];
-          held += unit.parameters;
-          activations += in_flight * static_cast<double>(unit.kept.value());
-          if (in_flight > 0) again = std::max(again, unit.recomputed - done);
-          done += unit.kept;
-          if (unit.parameters.total() > largest.total()) {
-            largest = unit.parameters;
-          }
+        pieces.push_back(MemoryOf(Units(rank, piece)));
+        for (const int id : Units(rank, piece)) {
+          const RankParameters& parameters = units_[id].parameters;
+          held += parameters;
+          if (parameters.total() > largest.total()) largest = parameters;
         }
       }
-      // Of a single micro-batch a unit's gradient comes as its activations go.
-      const Bytes unreduced =
-          plan_.micro_batches() == 1
-              ? UnreducedBytes(plan_, placement_, largest)
-              : Bytes(UnreducedBytes(plan_, placement_, held).value() *
-                      PiecesUnreduced(plan_) / plan_.virtual_stages());
-      const Bytes kept = Bytes(std::llround(activations)) + again;
+      const WalkPeak walk = WalkMemory(orders_, rank, pieces);
       const Bytes peak = StaticBytes(plan_, placement_, held, largest).total() +
-                         GatheredBytes(plan_, placement_, held) + unreduced +
-                         kept;
+                         Bytes(walk.total);
       out.peak = std::max(out.peak, peak);
-      out.reserved = std::max(out.reserved, AllocatorBytes(plan_, peak, kept));
+      out.reserved = std::max(
+          out.reserved, AllocatorBytes(plan_, peak, Bytes(walk.activations)));
     }
     out.reserved += GroupBufferBytes(plan_, placement_);
   }
@@ -310,6 +348,7 @@ class PlanEstimate {
   const Model& model_;
   const System& system_;
   const TrainingPlan& plan_;
+  const PipelineOrders& orders_;
   Placement placement_;
   const StageLayout& layout_;
   DimensionSet waited_;
@@ -317,7 +356,7 @@ class PlanEstimate {
   GroupSpans spans_;
   ExchangeSpans exchanges_;
   PlanUnits units_;
-  const Hop hop_;
+  const Hops hops_;
 };
 
 }  // namespace
@@ -350,16 +389,31 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
   prices_.SetSlowness(KernelSlowness(plan));
-  StepEstimate estimate =
-      PlanEstimate(*model_, *system_, plan, options.waited, prices_).Estimate();
+  StepEstimate estimate = PlanEstimate(*model_, *system_, plan, OrdersOf(plan),
+                                       options.waited, prices_)
+                              .Estimate();
   estimate.peak += reserved_;
   estimate.reserved += reserved_;
   return estimate;
 }
 
+const PipelineOrders& StepEstimator::OrdersOf(const TrainingPlan& plan) {
+  // Of schedules seen so far, as long as they are few.
+  constexpr size_t kMost = 64;
+  const OrderKey key{plan.schedule(), plan.degrees().pipeline,
+                     plan.virtual_stages(), plan.micro_batches()};
+  const auto known = orders_.find(key);
+  if (known != orders_.end()) return *known->second;
+  if (orders_.size() == kMost) orders_.clear();
+  return *(orders_[key] = std::make_unique<PipelineOrders>(
+               MakeOrders(plan.schedule(), plan.degrees().pipeline,
+                          plan.virtual_stages(), plan.micro_batches())));
+}
+
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
-  return PlanEstimate(*model_, *system_, plan, /*waited=*/{}, prices_)
+  return PlanEstimate(*model_, *system_, plan, OrdersOf(plan), /*waited=*/{},
+                      prices_)
       .KernelFloor();
 }
 

@@ -238,8 +238,7 @@ UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
   AddSteps(weights, all, unit.weight_gradient);
   // Zero-bubble schedules run the two gradients apart: nothing hides behind the
   // other. Nor does it if the plan has them wait.
-  const bool apart = plan.schedule() == PipelineSchedule::kZeroBubbleH1 ||
-                     plan.schedule() == PipelineSchedule::kZeroBubbleV ||
+  const bool apart = plan.layout().stages.splits_gradients() ||
                      !plan.overlap_weight_gradient();
   if (!apart) {
     // Weight gradients hide the exchange of their module's input gradient, and

@@ -18,12 +18,6 @@ constexpr int kFirstPipelineStream = 6;
 
 }  // namespace
 
-int PipelineArms(const StageLayout& layout) {
-  const bool returns =
-      layout.StageOf(0, layout.pieces() - 1) == layout.stages() - 1;
-  return returns ? std::min(2, layout.pieces()) : 1;
-}
-
 StreamId StreamOf(GroupFamily family, bool gathers) {
   if (gathers) return kGatherStream;
   switch (family) {
@@ -70,7 +64,7 @@ std::vector<Stream> RankStreams(const StageLayout& layout, bool host) {
       communicates("parameters", Dimension::kData),
   };
   CHECK(streams.size() == kFirstPipelineStream);
-  const int arms = layout.ranks() == 1 ? 0 : PipelineArms(layout);
+  const int arms = layout.ranks() == 1 ? 0 : layout.arms();
   for (int arm = 0; arm < arms; ++arm) {
     const std::string suffix = arm == 0 ? "" : " 2";
     for (const char* name : {"forward send", "forward receive", "backward send",

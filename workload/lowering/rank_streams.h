@@ -39,7 +39,5 @@ StreamId HostStream(const StageLayout& layout);
 // on another one than gradients, because they go the other way.
 StreamId StreamOf(GroupFamily family, bool gathers);
 StreamId StreamOf(Channel channel, int arm);
-// Arms of the layout that have pipeline streams of their own.
-int PipelineArms(const StageLayout& layout);
 
 }  // namespace orrery

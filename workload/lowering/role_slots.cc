@@ -2,9 +2,25 @@
 
 #include <string>
 
+#include "base/check.h"
 #include "base/format.h"
 
 namespace orrery {
+
+GroupFamily FamilyOf(ExchangeGroup group) {
+  switch (group) {
+    case ExchangeGroup::kTensor:
+      return GroupFamily::kTensor;
+    case ExchangeGroup::kContext:
+      return GroupFamily::kContext;
+    case ExchangeGroup::kExpert:
+      return GroupFamily::kExpert;
+    case ExchangeGroup::kExpertTensor:
+      return GroupFamily::kExpertTensor;
+  }
+  CHECK(false) << "no such group";
+  return {};
+}
 
 SlotRef RoleSlots::Group(GroupFamily family, bool gathers) {
   for (const GroupSlot& slot : groups_) {

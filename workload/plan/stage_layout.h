@@ -45,6 +45,21 @@ class StageLayout {
     return schedule_ == PipelineSchedule::kDualPipe;
   }
 
+  // Ways through the ranks whose transfers must not wait for one another: two
+  // where pieces of a rank pass micro-batches on in opposite directions.
+  int arms() const {
+    return schedule_ == PipelineSchedule::kZeroBubbleV ||
+                   schedule_ == PipelineSchedule::kDualPipe
+               ? 2
+               : 1;
+  }
+
+  // Input and weight gradients are passes of their own.
+  bool splits_gradients() const {
+    return schedule_ == PipelineSchedule::kZeroBubbleH1 ||
+           schedule_ == PipelineSchedule::kZeroBubbleV;
+  }
+
   int StageOf(int rank, int piece) const;
   // Where `stage` of a micro-batch runs. `second_half` matters to bidirectional
   // layouts only.

@@ -2,28 +2,7 @@
 
 #include <utility>
 
-#include "base/check.h"
-
 namespace orrery {
-namespace {
-
-GroupFamily FamilyOf(ExchangeGroup group) {
-  switch (group) {
-    case ExchangeGroup::kTensor:
-      return GroupFamily::kTensor;
-    case ExchangeGroup::kContext:
-      return GroupFamily::kContext;
-    case ExchangeGroup::kExpert:
-      return GroupFamily::kExpert;
-    case ExchangeGroup::kExpertTensor:
-      return GroupFamily::kExpertTensor;
-  }
-  CHECK(false) << "no such group";
-  return {};
-}
-
-}  // namespace
-
 EngineWriter::EngineWriter(const InferencePlan& plan,
                            const ParallelLayout& layout,
                            const PassOptions& options, RoleBuilder& role,

@@ -13,21 +13,6 @@ constexpr auto kEnd = MemoryEffect::When::kEnd;
 
 bool IsForward(PipelinePass pass) { return pass == PipelinePass::kForward; }
 
-GroupFamily FamilyOf(ExchangeGroup group) {
-  switch (group) {
-    case ExchangeGroup::kTensor:
-      return GroupFamily::kTensor;
-    case ExchangeGroup::kContext:
-      return GroupFamily::kContext;
-    case ExchangeGroup::kExpert:
-      return GroupFamily::kExpert;
-    case ExchangeGroup::kExpertTensor:
-      return GroupFamily::kExpertTensor;
-  }
-  CHECK(false) << "no such group";
-  return {};
-}
-
 int64_t Key(bool forward, int stage, int micro_batch) {
   return (int64_t{micro_batch} << 32) | (int64_t{stage} << 1) |
          (forward ? 1 : 0);
@@ -41,7 +26,7 @@ RoleWriter::RoleWriter(const StepContext& context, RoleBuilder& role, int rank)
       rank_(rank),
       slots_(role, rank),
       gradients_(context, role, slots_),
-      arms_(PipelineArms(context.orders.layout)),
+      arms_(context.orders.layout.arms()),
       backwards_left_(static_cast<size_t>(context.orders.layout.pieces())),
       has_run_forward_(static_cast<size_t>(context.orders.layout.pieces())) {}
 
@@ -369,10 +354,16 @@ void RoleWriter::WriteAll(Run& run) {
 }
 
 void RoleWriter::WriteTogether(Run& a, Run& b) {
+  // Where communication is waited for there is nothing to hide behind.
+  const DimensionSet& waited = context_.options.waited;
+  const bool apart = waited.Has(Dimension::kTensor) ||
+                     waited.Has(Dimension::kContext) ||
+                     waited.Has(Dimension::kExpert);
   while (!a.finished() || !b.finished()) {
     // The one that is further behind goes next.
     const bool first =
-        b.finished() || (!a.finished() && a.done * b.total <= b.done * a.total);
+        b.finished() ||
+        (!a.finished() && (apart || a.done * b.total <= b.done * a.total));
     WriteNext(first ? a : b);
   }
   // A pair is one piece of work: what it sends leaves when both are done.
