@@ -75,6 +75,16 @@ class DataEstimate {
     return out;
   }
 
+  std::vector<std::optional<double>> BucketsOf(
+      const std::vector<UnitParameters>& piece) const {
+    std::vector<std::optional<double>> times(piece.size());
+    RankParameters open;
+    VisitBuckets(piece, open, [&](const RankParameters& bucket, size_t unit) {
+      times[unit] = Reduce(bucket).shard;
+    });
+    return times;
+  }
+
   void AddPasses(const std::vector<UnitParameters>& piece,
                  StageTimes& times) const {
     if (reduces_in_passes()) AddReductions(piece, times);
@@ -160,15 +170,20 @@ class DataEstimate {
   void AddReductions(const std::vector<UnitParameters>& piece,
                      StageTimes& times) const {
     RankParameters open;
-    VisitBuckets(piece, open, [&](const RankParameters& bucket, size_t unit) {
+    double passed = 0;
+    size_t units = 0;
+    const auto add = [&](const RankParameters& bucket, size_t unit) {
       const ReductionTime time = Reduce(bucket);
-      const bool after = unit + 1 == piece.size();
+      const bool after = unit + 1 >= piece.size();
       (after ? times.reduce_after : times.reduce_within) += time.shard;
       (after ? times.last_after : times.last_within) += time.across;
-    });
-    const ReductionTime rest = Reduce(open);
-    times.reduce_after += rest.shard;
-    times.last_after += rest.across;
+      for (; units < piece.size() && units <= unit; ++units) {
+        passed += piece[units].weight_gradient_s;
+      }
+      times.reduce_beside = std::max(times.reduce_beside, passed) + time.shard;
+    };
+    VisitBuckets(piece, open, add);
+    if (open.total() > 0) add(open, piece.size());
   }
 
   // What is left of it after the passes.
@@ -281,6 +296,12 @@ class DataEstimate {
 
 DataTimes EstimateData(const DataQuestion& question) {
   return DataEstimate(question).Estimate();
+}
+
+std::vector<std::optional<double>> BucketTimes(const DataQuestion& question,
+                                               int piece) {
+  return DataEstimate(question).BucketsOf(
+      question.pieces[static_cast<size_t>(piece)]);
 }
 
 void AddSharding(const DataQuestion& question, int piece, StageTimes& times) {

@@ -58,6 +58,7 @@ struct UnitParameters {
   RankParameters parameters;
   // It has input gradients to compute: an embedding has none.
   bool in_input_gradient = true;
+  double weight_gradient_s = 0;
 };
 
 struct DataQuestion {
@@ -97,5 +98,10 @@ DataTimes EstimateData(const DataQuestion& question);
 // What is gathered and reduced among the passes of one of the rank's pieces,
 // where nothing hides it.
 void AddSharding(const DataQuestion& question, int piece, StageTimes& times);
+
+// Of a piece's units in the order in which gradients come: how long the bucket
+// takes that each fills; nothing where it fills none.
+std::vector<std::optional<double>> BucketTimes(const DataQuestion& question,
+                                               int piece);
 
 }  // namespace orrery

@@ -1,6 +1,8 @@
 #include "analytic/step/memory_walk.h"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 
 namespace orrery {
 namespace {
@@ -116,17 +118,49 @@ class RankWalk {
     Finish(action);
   }
 
-  // Two passes whose units take turns.
+  // Two passes that take turns, task by task, each as far as the other: a unit
+  // begins before its first task and ends after its last.
   void RunPair(const PipelineAction& a, const PipelineAction& b) {
-    const size_t of_a = UnitsOf(a).size();
-    const size_t of_b = UnitsOf(b).size();
-    for (size_t i = 0, k = 0; i < of_a || k < of_b;) {
-      const bool first = k == of_b || (i < of_a && i * of_b <= k * of_a);
-      const PipelineAction& action = first ? a : b;
-      size_t& unit = first ? i : k;
-      Begin(action, unit);
-      End(action, unit);
-      ++unit;
+    struct Turn {
+      const PipelineAction* action;
+      size_t unit = 0;
+      int64_t done = 0;  // tasks, those of units before it
+      int64_t total = 0;
+      bool begun = false;
+    };
+    std::array<Turn, 2> turns{Turn{&a}, Turn{&b}};
+    const auto tasks = [&](const Turn& turn, size_t i) {
+      const UnitMemory& unit = Unit(*turn.action, i);
+      return turn.action->pass == PipelinePass::kForward ? unit.forward_tasks
+                                                         : unit.backward_tasks;
+    };
+    for (Turn& turn : turns) {
+      for (size_t i = 0; i < UnitsOf(*turn.action).size(); ++i) {
+        turn.total += tasks(turn, i);
+      }
+    }
+    const auto over = [&](const Turn& turn) {
+      return turn.unit == UnitsOf(*turn.action).size();
+    };
+    // The task with which a unit begins or ends.
+    const auto next = [&](const Turn& turn) {
+      return turn.begun ? turn.done + tasks(turn, turn.unit) - 1 : turn.done;
+    };
+    while (!over(turns[0]) || !over(turns[1])) {
+      const bool first =
+          over(turns[1]) ||
+          (!over(turns[0]) &&
+           next(turns[0]) * turns[1].total <= next(turns[1]) * turns[0].total);
+      Turn& turn = turns[first ? 0 : 1];
+      if (!turn.begun) {
+        Begin(*turn.action, turn.unit);
+        turn.begun = true;
+        continue;
+      }
+      End(*turn.action, turn.unit);
+      turn.done += tasks(turn, turn.unit);
+      turn.begun = false;
+      ++turn.unit;
     }
     Finish(a);
     Finish(b);
@@ -142,6 +176,7 @@ class RankWalk {
   void Begin(const PipelineAction& action, size_t i) {
     const Piece& piece = PieceOf(action);
     const UnitMemory& unit = Unit(action, i);
+    ReleaseReduced();
     if (action.pass == PipelinePass::kForward) {
       if (!piece.has_run_forward) level_.AddState(unit.gathered);
       level_.AddActivations(unit.kept);
@@ -161,10 +196,20 @@ class RankWalk {
     level_.AddActivations(-unit.kept - unit.recomputed);
     if (PieceOf(action).backwards_left > 1) return;
     level_.AddState(-unit.gathered);
+    clock_s_ += unit.backward_s;
     open_ += unit.unreduced;
-    if (!unit.fills_bucket) return;
-    level_.AddState(-open_);
+    if (!unit.bucket_s) return;
+    reduced_s_ = std::max(reduced_s_, clock_s_) + *unit.bucket_s;
+    reducing_.push_back({reduced_s_, open_});
     open_ = 0;
+  }
+
+  // Gradients whose reduction is over.
+  void ReleaseReduced() {
+    while (!reducing_.empty() && reducing_.front().end_s <= clock_s_) {
+      level_.AddState(-reducing_.front().bytes);
+      reducing_.pop_front();
+    }
   }
 
   void Finish(const PipelineAction& action) {
@@ -179,7 +224,16 @@ class RankWalk {
   absl::Span<const std::vector<UnitMemory>> units_;
   std::vector<Piece> pieces_;
   Level level_;
-  int64_t open_ = 0;  // of the bucket that fills
+  // Of the last backward passes of pieces: time so far, the bucket that fills,
+  // and those that are being reduced, one after the other.
+  struct Bucket {
+    double end_s;
+    int64_t bytes;
+  };
+  double clock_s_ = 0;
+  double reduced_s_ = 0;
+  int64_t open_ = 0;
+  std::deque<Bucket> reducing_;
 };
 
 }  // namespace

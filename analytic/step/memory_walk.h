@@ -3,7 +3,8 @@
 // gradients that are not reduced yet, weights that stay gathered.
 //
 // A rank runs its passes one after the other, so the order of a schedule alone
-// says what it holds when, whatever the times.
+// says what it holds when, whatever the times; but for gradients, which go when
+// their reduction ends.
 //
 //   const WalkPeak peak = WalkMemory(orders, rank, pieces);
 //
@@ -11,6 +12,7 @@
 #include <absl/types/span.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "workload/plan/schedule.h"
@@ -27,9 +29,14 @@ struct UnitMemory {
   // up before it is reduced; and of its weights, if gathered once.
   int64_t unreduced = 0;
   int64_t gathered = 0;
-  // Its gradient fills a bucket, which is reduced at once in the last
-  // micro-batch.
-  bool fills_bucket = false;
+  // Seconds of its backward pass; and of the reduction of the bucket that its
+  // gradient fills, which begins at once in the last micro-batch.
+  double backward_s = 0;
+  std::optional<double> bucket_s = std::nullopt;
+  // Of its passes, for those that take turns with another: see
+  // PipelineAction::with_next.
+  int forward_tasks = 1;
+  int backward_tasks = 1;
 };
 
 struct WalkPeak {

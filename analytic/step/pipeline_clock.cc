@@ -142,9 +142,10 @@ class Clock {
     Piece& piece = PieceOf(rank, action);
     const StageTimes& times = TimesOf(rank, action);
     const bool last = Completes(action.pass) && piece.backwards_left == 1;
-    double start = std::max({state.free, input.arrival, state.sent});
+    double start = std::max(std::max(state.free, input.arrival) + input.gather,
+                            state.sent);
     if (action.pass != PipelinePass::kWeightGradient) {
-      start = std::max(start + input.gather, state.reduced);
+      start = std::max(start, state.reduced);
     }
     switch (action.pass) {
       case PipelinePass::kForward:
@@ -160,10 +161,11 @@ class Clock {
                      times.reduce_within + (last ? times.last_within : 0);
         return;
       case PipelinePass::kWeightGradient:
-        // No weight gradient waits for the reduction of another.
         state.free = start + times.weight_gradient;
-        state.reduced = std::max(state.reduced, start) + times.reduce_within +
-                        (last ? times.last_within : 0);
+        state.reduced =
+            std::max(state.reduced + times.reduce_within + times.reduce_after,
+                     start + times.reduce_beside) +
+            (last ? times.last_within + times.last_after : 0);
         return;
     }
   }
@@ -180,9 +182,10 @@ class Clock {
           Transfer(rank, RankOf(to, action.micro_batch), forward, action.piece);
     }
     if (!Completes(action.pass)) return;
-    const StageTimes& times = TimesOf(rank, action);
     Piece& piece = PieceOf(rank, action);
     --piece.backwards_left;
+    if (action.pass == PipelinePass::kWeightGradient) return;
+    const StageTimes& times = TimesOf(rank, action);
     const double after =
         times.reduce_after + (piece.backwards_left == 0 ? times.last_after : 0);
     if (after > 0) state.reduced = std::max(state.reduced, state.free) + after;

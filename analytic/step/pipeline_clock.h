@@ -36,6 +36,9 @@ struct StageTimes {
   double reduce_after = 0;
   double last_within = 0;
   double last_after = 0;
+  // No weight gradient waits for the reduction of another: where those have a
+  // pass of their own, so long from its start to the end of its reductions.
+  double reduce_beside = 0;
 };
 
 struct PipelineQuestion {

@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace orrery {
+namespace {
+
+// The blocks of a ring are exchanged one by one.
+int CountTasks(const std::vector<LayerStep>& steps) {
+  int count = 0;
+  for (const LayerStep& step : steps) {
+    count += step.exchange() == nullptr ? 1 : step.exchange()->steps;
+  }
+  return count;
+}
+
+}  // namespace
 
 PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
                      DimensionSet waited, PriceList& prices,
@@ -43,7 +55,11 @@ int PlanUnits::Add(const LayerOps& ops, const RankParameters& parameters) {
   units_.push_back({.time = EstimateUnit(ops, plan_, waited_, prices_, spans_),
                     .kept = kept,
                     .recomputed = orrery::KeptBytes(ops, kNoModule) - kept,
-                    .parameters = parameters});
+                    .parameters = parameters,
+                    .forward_tasks = CountTasks(ops.forward),
+                    .backward_tasks = CountTasks(ops.input_gradient) +
+                                      CountTasks(ops.weight_gradient) +
+                                      CountTasks(RecomputedSteps(ops, plan_))});
   return static_cast<int>(units_.size()) - 1;
 }
 

@@ -28,6 +28,9 @@ class PlanUnits {
     Bytes kept;
     Bytes recomputed;
     RankParameters parameters;
+    // Ops and exchanges of its passes.
+    int forward_tasks = 0;
+    int backward_tasks = 0;
   };
 
   PlanUnits(const Model& model, const TrainingPlan& plan, DimensionSet waited,

@@ -53,6 +53,7 @@ class PlanEstimate {
         hops_(MakeHops()) {}
 
   StepEstimate Estimate() {
+    StepEstimate out;
     const int ranks = layout_.ranks();
     const double m = plan_.micro_batches();
     std::vector<UnitEstimate> works;
@@ -64,6 +65,7 @@ class PlanEstimate {
       works.push_back(WorkOf(rank));
       const DataQuestion question = QuestionOf(rank, works.back());
       data.push_back(EstimateData(question));
+      AddPeak(question, out);
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
         const auto stage = static_cast<size_t>(layout_.StageOf(rank, piece));
         stages[stage] = TimesOf(rank, piece);
@@ -79,7 +81,6 @@ class PlanEstimate {
                            return work_of(a) < work_of(b);
                          }) -
         works.begin());
-    StepEstimate out;
     const UnitEstimate& work = works[busiest];
     for (const PassEstimate* pass :
          {&work.forward, &work.input_gradient, &work.weight_gradient}) {
@@ -97,8 +98,10 @@ class PlanEstimate {
     const double step = StepTime(stages, data, hops_);
     const double free_hops = ranks == 1 ? step : StepTime(stages, data, {});
     out.pipeline_s = step - free_hops;
-    out.bubble_s = std::max(0.0, step - out.step_s());
-    FillPeaks(out);
+    // Reductions that run beside weight gradients are not waited for.
+    const double rest = step - out.step_s();
+    (rest >= 0 ? out.bubble_s : out.data_s) += rest;
+    out.reserved += GroupBufferBytes(plan_, placement_);
     for (const UnitEstimate& of_rank : works) {
       out.recomputed +=
           of_rank.recomputed *
@@ -275,8 +278,10 @@ class PlanEstimate {
       std::vector<UnitParameters>& parameters = pieces.emplace_back();
       parameters.reserve(units.size());
       for (auto it = units.rbegin(); it != units.rend(); ++it) {
+        const UnitEstimate& time = units_[*it].time;
         parameters.push_back({units_[*it].parameters,
-                              units_[*it].time.input_gradient.kernels > 0});
+                              time.input_gradient.kernels > 0,
+                              time.weight_gradient.total()});
       }
     }
     return pieces;
@@ -292,7 +297,9 @@ class PlanEstimate {
   }
 
   // Units of a piece as memory sees them.
-  std::vector<UnitMemory> MemoryOf(absl::Span<const int> ids) const {
+  std::vector<UnitMemory> MemoryOf(const DataQuestion& question,
+                                   int piece) const {
+    const absl::Span<const int> ids = Units(question.pipeline_rank, piece);
     std::vector<UnitMemory> units;
     units.reserve(ids.size());
     for (const int id : ids) {
@@ -303,46 +310,38 @@ class PlanEstimate {
            .unreduced =
                UnreducedBytes(plan_, placement_, unit.parameters).value(),
            .gathered =
-               GatheredBytes(plan_, placement_, unit.parameters).value()});
+               GatheredBytes(plan_, placement_, unit.parameters).value(),
+           .backward_s = unit.time.backward(),
+           .forward_tasks = unit.forward_tasks,
+           .backward_tasks = unit.backward_tasks});
     }
-    // Gradients come from the last unit to the first.
-    if (!plan_.overlap_gradient_reduction()) return units;
-    int64_t bucket = 0;
-    for (size_t i = units.size(); i-- > 0;) {
-      bucket += StorageBytes(plan_.gradient_precision(),
-                             units_[ids[i]].parameters.total())
-                    .value();
-      if (bucket < plan_.bucket().value() &&
-          plan_.sharding() != Sharding::kWeights) {
-        continue;
+    if (plan_.accumulates_locally() && plan_.overlap_gradient_reduction()) {
+      const auto buckets =
+          BucketTimes(question, piece_in_backward_order(piece));
+      for (size_t i = 0; i < units.size(); ++i) {
+        units[i].bucket_s = buckets[units.size() - 1 - i];
       }
-      units[i].fills_bucket = true;
-      bucket = 0;
     }
     return units;
   }
 
-  void FillPeaks(StepEstimate& out) const {
+  void AddPeak(const DataQuestion& question, StepEstimate& out) const {
+    RankParameters held, largest;
     std::vector<std::vector<UnitMemory>> pieces;
-    for (int rank = 0; rank < layout_.ranks(); ++rank) {
-      RankParameters held, largest;
-      pieces.clear();
-      for (int piece = 0; piece < layout_.pieces(); ++piece) {
-        pieces.push_back(MemoryOf(Units(rank, piece)));
-        for (const int id : Units(rank, piece)) {
-          const RankParameters& parameters = units_[id].parameters;
-          held += parameters;
-          if (parameters.total() > largest.total()) largest = parameters;
-        }
+    for (int piece = 0; piece < layout_.pieces(); ++piece) {
+      pieces.push_back(MemoryOf(question, piece));
+      for (const int id : Units(question.pipeline_rank, piece)) {
+        const RankParameters& parameters = units_[id].parameters;
+        held += parameters;
+        if (parameters.total() > largest.total()) largest = parameters;
       }
-      const WalkPeak walk = WalkMemory(orders_, rank, pieces);
-      const Bytes peak = StaticBytes(plan_, placement_, held, largest).total() +
-                         Bytes(walk.total);
-      out.peak = std::max(out.peak, peak);
-      out.reserved = std::max(
-          out.reserved, AllocatorBytes(plan_, peak, Bytes(walk.activations)));
     }
-    out.reserved += GroupBufferBytes(plan_, placement_);
+    const WalkPeak walk = WalkMemory(orders_, question.pipeline_rank, pieces);
+    const Bytes peak = StaticBytes(plan_, placement_, held, largest).total() +
+                       Bytes(walk.total);
+    out.peak = std::max(out.peak, peak);
+    out.reserved = std::max(
+        out.reserved, AllocatorBytes(plan_, peak, Bytes(walk.activations)));
   }
 
   const Model& model_;

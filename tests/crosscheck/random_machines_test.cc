@@ -172,13 +172,10 @@ TEST(RandomMachines, TheClosedFormIsTheSimulationWithNothingShared) {
     if (!c) continue;
     SCOPED_TRACE(c->description);
     const TrainingCase& made = c->made;
-    // Formulas for steps, not for calls, are approximations where parameters or
-    // gradients are gathered and scattered inside a pipeline; and on grids
-    // whose sides are no powers of two those for groups that fill part of one.
-    if (made.plan.degrees().pipeline > 1 ||
-        made.plan.sharding() > Sharding::kOptimizer ||
-        (made.system.scale_up()->spans_nodes &&
-         !std::has_single_bit(static_cast<unsigned>(made.system.nodes())))) {
+    // On grids whose sides are no powers of two the forms of calls are
+    // approximations for groups that fill part of one.
+    if (made.system.scale_up()->spans_nodes &&
+        !std::has_single_bit(static_cast<unsigned>(made.system.nodes()))) {
       continue;
     }
     const auto network = Network::Make(made.system);
@@ -199,7 +196,7 @@ TEST(RandomMachines, TheClosedFormIsTheSimulationWithNothingShared) {
                 1, kSame);
     ++checked;
   }
-  EXPECT_GT(checked, Rounds(150) / 10);
+  EXPECT_GT(checked, Rounds(150) / 4);
 }
 
 }  // namespace

@@ -71,24 +71,6 @@ class TrainingLaws {
   }
 
  private:
-  // What formulas are held to: pipelines apart, and those apart to which the
-  // formula of the schedule is an approximation.
-  std::string Scope() const {
-    const TrainingPlan& plan = *scenario_.training();
-    if (plan.degrees().pipeline == 1) return "";
-    const bool equal =
-        plan.schedule() == PipelineSchedule::kGPipe ||
-        plan.schedule() == PipelineSchedule::kOneForwardOneBackward ||
-        plan.schedule() == PipelineSchedule::kInterleaved;
-    const std::vector<int>& layers = plan.layout().layers_per_stage;
-    const bool even = std::all_of(layers.begin(), layers.end(), [&](int count) {
-      return count == layers.front();
-    });
-    const bool at_the_end = plan.sharding() <= Sharding::kOptimizer;
-    return equal && even && at_the_end ? ", pipeline"
-                                       : ", approximate pipeline";
-  }
-
   // Every run is held against what must be true of any.
   std::optional<SimulatedRun> Run(const char* name, const RunOptions& options) {
     absl::StatusOr<SimulatedRun> run =
@@ -153,13 +135,9 @@ class TrainingLaws {
     const double step = ToSeconds(run->result.end);
     const double off = estimate->step_s() / step - 1;
     constexpr double kExact = 0.001;
-    // One price for the hops of all stages, which lie unlike far apart.
-    constexpr double kOneHopForAll = 0.01;
-    const bool piped = scenario_.training()->degrees().pipeline > 1;
     sheet_.Hold(
-        (IsPlain(scenario_.proto) ? "closed form" : "closed form, rewired") +
-            Scope(),
-        std::abs(off) <= (piped ? kOneHopForAll : kExact),
+        IsPlain(scenario_.proto) ? "closed form" : "closed form, rewired",
+        std::abs(off) <= kExact,
         fmt::format("{} closed form, {} simulated: {:+.3f} %",
                     SecondsText(estimate->step_s()), SecondsText(step),
                     100 * off));
@@ -172,9 +150,9 @@ class TrainingLaws {
         (estimate->peak - scenario_.kernels.reserved_memory()).value());
     const auto simulated = static_cast<double>(run.memory.peak.total.value());
     const double off = formula / simulated - 1;
-    constexpr double kUneven = 0.05;
+    constexpr double kExact = 0.001;
     sheet_.Hold(
-        "memory by formula" + Scope(), std::abs(off) <= kUneven,
+        "memory by formula", std::abs(off) <= kExact,
         fmt::format("{} by formula, {} simulated: {:+.2f} %",
                     BytesText(static_cast<int64_t>(formula)),
                     BytesText(static_cast<int64_t>(simulated)), 100 * off));
@@ -238,6 +216,7 @@ void LabelCase(const pb::Scenario& proto, StormSheet& sheet) {
   }
   if (plan.parallel().context() > 1) sheet.Label("context");
   if (plan.parallel().tensor() > 1) sheet.Label("tensor");
+  if (plan.parallel().pipeline() > 1) sheet.Label("pipeline");
 }
 
 }  // namespace

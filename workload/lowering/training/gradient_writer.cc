@@ -127,7 +127,7 @@ void GradientWriter::Reduce(bool experts, int64_t parameters,
       if (sum) task = sum;
     }
   }
-  reductions_.push_back(task.value_or(after.front()));
+  if (task) reductions_.push_back(*task);
 }
 
 void GradientWriter::Flush(bool across) {

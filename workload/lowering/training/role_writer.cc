@@ -215,6 +215,9 @@ RoleWriter::Run RoleWriter::Begin(const PipelineAction& action) {
   }
   run.inputs.insert(run.inputs.end(), sent_.begin(), sent_.end());
   sent_.clear();
+  if (WaitsForExchanges()) {
+    run.inputs.insert(run.inputs.end(), last_exits_.begin(), last_exits_.end());
+  }
   SkipEmpty(run);
   return run;
 }
@@ -312,7 +315,14 @@ void RoleWriter::EndPass(Run& run) {
   SkipEmpty(run);
 }
 
+bool RoleWriter::WaitsForExchanges() const {
+  const DimensionSet& waited = context_.options.waited;
+  return waited.Has(Dimension::kTensor) || waited.Has(Dimension::kContext) ||
+         waited.Has(Dimension::kExpert);
+}
+
 void RoleWriter::EndAction(Run& run) {
+  last_exits_ = run.inputs;
   const auto piece = static_cast<size_t>(run.action.piece);
   switch (run.action.pass) {
     case PipelinePass::kForward:
@@ -355,10 +365,7 @@ void RoleWriter::WriteAll(Run& run) {
 
 void RoleWriter::WriteTogether(Run& a, Run& b) {
   // Where communication is waited for there is nothing to hide behind.
-  const DimensionSet& waited = context_.options.waited;
-  const bool apart = waited.Has(Dimension::kTensor) ||
-                     waited.Has(Dimension::kContext) ||
-                     waited.Has(Dimension::kExpert);
+  const bool apart = WaitsForExchanges();
   while (!a.finished() || !b.finished()) {
     // The one that is further behind goes next.
     const bool first =

@@ -63,6 +63,8 @@ class RoleWriter {
   bool IsSecondHalf(int micro_batch) const {
     return context_.orders.IsSecondHalf(micro_batch);
   }
+  // An exchange is waited for by all that follows, also in the next pass.
+  bool WaitsForExchanges() const;
   // The pipeline rank that runs `stage` of the micro-batch.
   int RankOfStage(int stage, int micro_batch) const;
   int ArmOf(const PipelineAction& action) const;
@@ -88,6 +90,8 @@ class RoleWriter {
   std::optional<TaskRef> last_kernel_;
   // Sends that the next action waits for.
   std::vector<TaskRef> sent_;
+  // What the pass before ended with.
+  std::vector<TaskRef> last_exits_;
 };
 
 }  // namespace orrery

@@ -1,0 +1,73 @@
+#include "analytic/step/memory_walk.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace orrery {
+namespace {
+
+WalkPeak Walk(PipelineSchedule schedule, int ranks, int micro_batches, int rank,
+              const std::vector<UnitMemory>& units) {
+  const int virtual_stages = schedule == PipelineSchedule::kZeroBubbleV ? 2 : 1;
+  const PipelineOrders orders =
+      MakeOrders(schedule, ranks, virtual_stages, micro_batches);
+  const std::vector<std::vector<UnitMemory>> pieces(
+      static_cast<size_t>(orders.layout.pieces()), units);
+  return WalkMemory(orders, rank, pieces);
+}
+
+// Activations in flight, as the papers count them: m for GPipe, p - r for 1F1B,
+// p for ZB-H1, p + 1 for DualPipe.
+TEST(MemoryWalk, HoldsWhatThePapersSay) {
+  const std::vector<UnitMemory> units = {{.kept = 100}};
+  EXPECT_EQ(Walk(PipelineSchedule::kGPipe, 4, 8, 2, units).total, 800);
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(
+        Walk(PipelineSchedule::kOneForwardOneBackward, 4, 8, rank, units).total,
+        100 * (4 - rank));
+    EXPECT_EQ(Walk(PipelineSchedule::kZeroBubbleH1, 4, 8, rank, units).total,
+              400);
+  }
+  EXPECT_EQ(Walk(PipelineSchedule::kDualPipe, 4, 8, 1, units).total, 500);
+}
+
+// Two units keep 10 each and compute 50 and 30 again. The backward pass begins
+// with the last: 20 + 30, then 10 + 50.
+TEST(MemoryWalk, WhatIsComputedAgainComesUnitByUnit) {
+  const std::vector<UnitMemory> units = {{.kept = 10, .recomputed = 50},
+                                         {.kept = 10, .recomputed = 30}};
+  const WalkPeak peak =
+      Walk(PipelineSchedule::kOneForwardOneBackward, 1, 3, 0, units);
+  EXPECT_EQ(peak.total, 60);
+  EXPECT_EQ(peak.activations, 60);
+}
+
+// Of two micro-batches the gradients of both units stay: 2 x 1000 beside the
+// activations of the second, all of which live when its backward pass begins.
+TEST(MemoryWalk, SummedGradientsStayToTheLastMicroBatch) {
+  const std::vector<UnitMemory> units = {{.kept = 10, .unreduced = 1000},
+                                         {.kept = 10, .unreduced = 1000}};
+  const WalkPeak peak =
+      Walk(PipelineSchedule::kOneForwardOneBackward, 1, 2, 0, units);
+  EXPECT_EQ(peak.total, 2020);
+  EXPECT_EQ(peak.activations, 20);
+}
+
+// Of one micro-batch of three units a gradient goes when it is reduced. If that
+// takes half a pass, two live at once at no time; if two passes, the first is
+// there still when the third comes: 3 x 1000 + the 10 of the last unit.
+TEST(MemoryWalk, AGradientGoesWhenItIsReduced) {
+  const auto units = [](double bucket_s) {
+    return std::vector<UnitMemory>(
+        3,
+        {.kept = 10, .unreduced = 1000, .backward_s = 1, .bucket_s = bucket_s});
+  };
+  const auto schedule = PipelineSchedule::kOneForwardOneBackward;
+  // The second begins when the first is still being reduced, 10 + 10 + 2000.
+  EXPECT_EQ(Walk(schedule, 1, 1, 0, units(0.5)).total, 2020);
+  EXPECT_EQ(Walk(schedule, 1, 1, 0, units(2)).total, 3010);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,125 @@
+#include "analytic/step/pipeline_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace orrery {
+namespace {
+
+// F, B and W of every stage, and free hops unless told.
+std::vector<RankEnd> Ends(const PipelineOrders& orders, double f, double b,
+                          double w, double hop = 0) {
+  const std::vector<StageTimes> stages(
+      static_cast<size_t>(orders.layout.stages()),
+      {.forward = f, .input_gradient = b, .weight_gradient = w});
+  const std::vector<double> hops(static_cast<size_t>(orders.layout.ranks()),
+                                 hop);
+  return RunPipeline({.orders = orders, .stages = stages, .hops = hops});
+}
+double Makespan(const std::vector<RankEnd>& ends) {
+  double most = 0;
+  for (const RankEnd& end : ends) most = std::max(most, end.passes);
+  return most;
+}
+
+// The bubbles of the papers: (p - 1)(F + B + W) for GPipe and 1F1B, 1/v of it
+// interleaved, (p - 1)(F + B - W) for ZB-H1, (p/2 - 1)(FB + B' - 3 W) for
+// DualPipe, where B' = B + W and a pair takes FB = F + B'.
+TEST(PipelineClock, GivesTheBubblesOfThePapers) {
+  const double f = 5, b = 7, w = 4;
+  for (int p = 2; p <= 8; p += 2) {
+    const int m = 4 * p;
+    const double work = m * (f + b + w);
+    EXPECT_DOUBLE_EQ(
+        Makespan(Ends(MakeOrders(PipelineSchedule::kGPipe, p, 1, m), f, b, w)),
+        work + (p - 1) * (f + b + w));
+    EXPECT_DOUBLE_EQ(
+        Makespan(
+            Ends(MakeOrders(PipelineSchedule::kOneForwardOneBackward, p, 1, m),
+                 f, b, w)),
+        work + (p - 1) * (f + b + w));
+    // Pieces of half the time.
+    EXPECT_DOUBLE_EQ(
+        Makespan(Ends(MakeOrders(PipelineSchedule::kInterleaved, p, 2, m),
+                      f / 2, b / 2, w / 2)),
+        work + (p - 1) * (f + b + w) / 2);
+    EXPECT_DOUBLE_EQ(
+        Makespan(Ends(MakeOrders(PipelineSchedule::kZeroBubbleH1, p, 1, m), f,
+                      b, w)),
+        work + (p - 1) * (f + b - w));
+    EXPECT_DOUBLE_EQ(
+        Makespan(
+            Ends(MakeOrders(PipelineSchedule::kDualPipe, p, 1, m), 1, 1, 1)),
+        3 * m + (p / 2.0 - 1) * (3 + 2 - 3));
+  }
+}
+
+// A micro-batch crosses p - 1 boundaries and comes back. In steady state a rank
+// runs p - r ahead, and hops as long as a pass are not hidden: with p = 2 and
+// one ahead, every turn of rank 0 waits for two hops.
+TEST(PipelineClock, HopsDelayTheFirstAndTheLastMicroBatch) {
+  const auto one =
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 4, 1, 1);
+  // 4 x (1 + 2) of work in a row, 2 x 3 hops of 0.5.
+  EXPECT_DOUBLE_EQ(Makespan(Ends(one, 1, 1, 1, 0.5)), 12 + 3);
+  const auto gpipe = MakeOrders(PipelineSchedule::kGPipe, 4, 1, 8);
+  // 3 x 8 + 3 x 3, and the hops of one round trip.
+  EXPECT_DOUBLE_EQ(Makespan(Ends(gpipe, 1, 1, 1, 0.25)), 33 + 6 * 0.25);
+}
+
+// Two ranks, one micro-batch ahead, sends waited for. Rank 0: F0 ends at 1, its
+// send at 2; F1 from 2 to 3, sent at 4. Rank 1: F0 2 to 3, B0 3 to 5, sent at
+// 6; F1 from 6 to 7, B1 7 to 9, sent at 10. Rank 0: B0 from 6 to 8, B1 from 10
+// to 12.
+TEST(PipelineClock, ASendThatIsWaitedForDelaysItsSender) {
+  const auto orders =
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 2, 1, 2);
+  const std::vector<StageTimes> stages(
+      2, {.forward = 1, .input_gradient = 1, .weight_gradient = 1});
+  const std::vector<double> hops = {1, 1};
+  const auto ends = RunPipeline({.orders = orders,
+                                 .stages = stages,
+                                 .hops = hops,
+                                 .sends_are_waited_for = true});
+  EXPECT_DOUBLE_EQ(ends[0].passes, 12);
+  EXPECT_DOUBLE_EQ(ends[1].passes, 9);
+}
+
+// One rank of two has twice the work: 2 x 3 per micro-batch sets the pace, and
+// the other's forward and backward of one micro-batch fill and drain.
+TEST(PipelineClock, TheSlowestStageSetsThePace) {
+  const auto orders =
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 2, 1, 10);
+  const std::vector<StageTimes> stages = {
+      {.forward = 1, .input_gradient = 1, .weight_gradient = 1},
+      {.forward = 2, .input_gradient = 2, .weight_gradient = 2}};
+  const std::vector<double> hops = {0, 0};
+  const auto ends =
+      RunPipeline({.orders = orders, .stages = stages, .hops = hops});
+  EXPECT_DOUBLE_EQ(ends[0].passes, 10 * 6 + 3);
+}
+
+// One rank, two micro-batches of 1 + 2; a reduction of 5 after each backward
+// pass and one of 1 within, 7 more after the last; 10 before the first pass:
+// 10 + (3 + 1 + 5) + (3 + 1) passes, and 5 + 7 after them.
+TEST(PipelineClock, ReductionsAmongPassesAreWaitedFor) {
+  const auto orders =
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 1, 1, 2);
+  const std::vector<StageTimes> stages = {{.forward = 1,
+                                           .input_gradient = 1,
+                                           .weight_gradient = 1,
+                                           .first_forward = 10,
+                                           .reduce_within = 1,
+                                           .reduce_after = 5,
+                                           .last_after = 7}};
+  const std::vector<double> hops = {0};
+  const auto ends =
+      RunPipeline({.orders = orders, .stages = stages, .hops = hops});
+  EXPECT_DOUBLE_EQ(ends[0].passes, 10 + 9 + 4);
+  EXPECT_DOUBLE_EQ(ends[0].reductions, 10 + 9 + 4 + 12);
+}
+
+}  // namespace
+}  // namespace orrery
