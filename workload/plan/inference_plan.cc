@@ -260,6 +260,17 @@ class InferencePlanReader {
         fields_.Refuse("context_method", "no phase has context ranks");
       }
     }
+    // Prompts are split over all heads; the cache of decoding is not.
+    const Degrees& prompts = plan_.prefill_.degrees;
+    const int heads = model_.attention().heads / std::max(1, prompts.tensor);
+    if (plan_.context_method_ == ContextMethod::kUlysses && heads > 0 &&
+        prompts.context > 1 && heads % prompts.context != 0) {
+      fields_.Refuse("context_method",
+                     fmt::format("CONTEXT_ULYSSES splits the {} heads of a "
+                                 "tensor rank over context {}; nearest: {}",
+                                 heads, prompts.context,
+                                 NearestDivisors(heads, prompts.context)));
+    }
     if (plan_.prefill_.degrees.context > 1 &&
         (plan_.prefill_chunk_ < plan_.prompt_ || plan_.decode_beside_ > 0)) {
       fields_.Refuse("prefill_chunk",
