@@ -21,12 +21,6 @@ struct Setup {
   bool fabric = true;
 };
 
-struct Outcome {
-  double difference_s = 0;
-  // Of it, in bubble and hops.
-  double pipeline_s = 0;
-};
-
 std::vector<Setup> Setups(const System& system, const TrainingPlan& plan,
                           RunOptions options) {
   std::vector<Setup> setups;
@@ -63,8 +57,9 @@ std::vector<Setup> Setups(const System& system, const TrainingPlan& plan,
   return setups;
 }
 
-absl::StatusOr<Outcome> Run(const ResolvedScenario& scenario,
-                            const Setup& setup) {
+// Seconds by which the two differ.
+absl::StatusOr<double> Run(const ResolvedScenario& scenario,
+                           const Setup& setup) {
   // Small against everything else in a step.
   constexpr double kLatencyOff = 1e6;
   ResolvedScenario with = scenario;
@@ -84,11 +79,7 @@ absl::StatusOr<Outcome> Run(const ResolvedScenario& scenario,
   ASSIGN_OR_RETURN(const StepEstimate estimate,
                    EstimateScenario(with, setup.options.waited,
                                     OthersAt(setup.options.fidelity)));
-  return Outcome{
-      .difference_s = ToSeconds(run.result.end) - estimate.step_s(),
-      .pipeline_s = ToSeconds(run.breakdown.bubble) +
-                    run.breakdown.ExposedSeconds(Dimension::kPipeline) -
-                    estimate.bubble_s - estimate.pipeline_s};
+  return ToSeconds(run.result.end) - estimate.step_s();
 }
 
 }  // namespace
@@ -103,7 +94,7 @@ absl::StatusOr<pb::Report::Difference> MeasureDifference(
   if (plan == nullptr) return result;
   const std::vector<Setup> setups =
       Setups(scenario.system, *plan, std::move(options));
-  std::vector<absl::StatusOr<Outcome>> outcomes(setups.size());
+  std::vector<absl::StatusOr<double>> outcomes(setups.size());
   InParallel(setups.size(),
              [&](size_t i) { outcomes[i] = Run(scenario, setups[i]); });
   const auto add = [&](const std::string& name, double seconds) {
@@ -114,13 +105,8 @@ absl::StatusOr<pb::Report::Difference> MeasureDifference(
   double left = simulated_s - estimate_s;
   for (size_t i = 0; i < setups.size(); ++i) {
     RETURN_IF_ERROR(outcomes[i].status());
-    add(setups[i].off, left - outcomes[i]->difference_s);
-    left = outcomes[i]->difference_s;
-  }
-  if (plan->degrees().pipeline > 1) {
-    const double pipeline = outcomes.back()->pipeline_s;
-    add("pipeline: order of passes against formula", pipeline);
-    left -= pipeline;
+    add(setups[i].off, left - *outcomes[i]);
+    left = *outcomes[i];
   }
   result.set_unexplained_s(left);
   return result;
