@@ -18,8 +18,6 @@ constexpr KnownFailure kKnown[] = {
      "calls that block themselves in a fabric, on chips that share links or "
      "NICs in odd numbers, routing of one path, slow links"},
     // One activity per phase against every message.
-    {"training", "stepped alone, bidirectional_ring", "",
-     "hops of a ring that differ"},
     {"training", "stepped alone, ring", "", "hops of a ring that differ"},
     {"training", "stepped alone, shard_ring", "", "hops of a ring that differ"},
     {"training", "stepped alone, double_binary_tree", "",

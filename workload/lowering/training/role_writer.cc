@@ -374,13 +374,16 @@ void RoleWriter::WriteAll(Run& run) {
 }
 
 void RoleWriter::WriteTogether(Run& a, Run& b) {
-  // Where communication is waited for there is nothing to hide behind.
-  const bool apart = WaitsForExchanges();
+  if (WaitsForExchanges()) {
+    // There is nothing to hide behind: one after the other.
+    while (!a.finished()) WriteNext(a);
+    b.inputs.insert(b.inputs.end(), a.inputs.begin(), a.inputs.end());
+    while (!b.finished()) WriteNext(b);
+  }
   while (!a.finished() || !b.finished()) {
     // The one that is further behind goes next.
     const bool first =
-        b.finished() ||
-        (!a.finished() && (apart || a.done * b.total <= b.done * a.total));
+        b.finished() || (!a.finished() && a.done * b.total <= b.done * a.total);
     WriteNext(first ? a : b);
   }
   // A pair is one piece of work: what it sends leaves when both are done.
