@@ -27,11 +27,15 @@
 //
 // A pair that faults have cut off is an error that names it. A router keeps
 // scratch space and what it has found: one object, one thread.
+#include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "topology/graph/graph.h"
 #include "topology/machine/fabric.h"
@@ -80,9 +84,14 @@ struct RouteSet {
     int32_t middle;  // in `middles`, or -1
     Duration latency{};
   };
+  struct Middle {
+    std::shared_ptr<const std::vector<LinkShare>> links;
+    // By the router, for other sets as well.
+    bool kept = false;
+  };
   std::vector<Entry> routes;
   std::vector<LinkId> own;
-  std::vector<std::vector<LinkShare>> middles;
+  std::vector<Middle> middles;
 
   // All links of a route; no link twice.
   std::vector<LinkShare> LinksOf(const Entry& route) const;
@@ -106,7 +115,7 @@ class Router {
   absl::StatusOr<std::vector<Route>> FindAll(absl::Span<const Demand> demands);
 
   // The same, with common parts kept once. Cost of sprayed flows: a search per
-  // pair of leaves, not per pair of chips.
+  // pair of leaves, not per pair of chips, and only if no set before had it.
   absl::StatusOr<RouteSet> FindSet(absl::Span<const Demand> demands);
 
   SharedSegments& segments() { return segments_; }
@@ -136,6 +145,14 @@ class Router {
                                  VertexId to, bool hashed, uint64_t flow);
   Route Finish(std::vector<LinkShare> links) const;
 
+  // The sprayed part between two leaves, and its mean latency; null links if
+  // there is no way.
+  struct KeptMiddle {
+    std::shared_ptr<const std::vector<LinkShare>> links;
+    Duration latency{};
+  };
+  const KeptMiddle& MiddleBetween(VertexId from, VertexId to);
+
   const Graph& graph_;
   MachineRouting routing_;
   ShortestPaths paths_;
@@ -144,6 +161,8 @@ class Router {
   // Chips of each island, and how many islands have any.
   std::vector<std::vector<VertexId>> island_chips_;
   int islands_ = 0;
+  absl::flat_hash_map<std::pair<VertexId, VertexId>, KeptMiddle> middles_;
+  size_t kept_links_ = 0;
 };
 
 }  // namespace orrery

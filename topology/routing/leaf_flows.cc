@@ -1,0 +1,298 @@
+#include "topology/routing/leaf_flows.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "topology/routing/route_hash.h"
+
+namespace orrery {
+namespace {
+
+// Links whose bandwidths differ by less are meant to be equal, as in
+// shortest_paths.cc.
+constexpr double kRounding = 1e-9;
+
+bool Differ(double a, double b) {
+  return std::abs(a - b) > kRounding * std::max(a, b);
+}
+
+// Whether a path may lead through a vertex: it has two others to join.
+bool Joins(const Graph& graph, VertexId v) {
+  VertexId first{};
+  bool any = false;
+  for (const Direction direction :
+       {Direction::kLeaving, Direction::kEntering}) {
+    for (const LinkId id : graph.links_at(v, direction)) {
+      const VertexId other = graph.far_end(id, direction);
+      if (!graph.forwards(other)) continue;
+      if (any && other != first) return true;
+      first = other;
+      any = true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool LeafFlows::Covers(const Graph& graph, absl::Span<const VertexId> leaves) {
+  return std::all_of(leaves.begin(), leaves.end(), [&](VertexId v) {
+    return !graph.island(v) && graph.group(v) < 0;
+  });
+}
+
+LeafFlows::LeafFlows(const Graph& graph, absl::Span<const VertexId> leaves)
+    : graph_(graph) {
+  constexpr int32_t kNone = -1;
+  IdVector<VertexId, int32_t> place(graph.vertex_count(), kNone);
+  const auto keep = [&](VertexId v) {
+    if (place[v] != kNone) return;
+    place[v] = static_cast<int32_t>(vertices_.size());
+    vertices_.push_back(v);
+  };
+  for (const VertexId v : leaves) keep(v);
+  for (const VertexId v : graph.vertices()) {
+    if (graph.forwards(v) && Joins(graph, v)) keep(v);
+  }
+  for (const VertexId v : leaves) leaves_.push_back(place[v]);
+  for (const Direction direction :
+       {Direction::kLeaving, Direction::kEntering}) {
+    const bool leaving = direction == Direction::kLeaving;
+    auto& begin = leaving ? leaving_begin_ : entering_begin_;
+    auto& list = leaving ? leaving_ : entering_;
+    for (const VertexId v : vertices_) {
+      begin.push_back(static_cast<int32_t>(list.size()));
+      for (const LinkId id : graph.links_at(v, direction)) {
+        const int32_t other = place[graph.far_end(id, direction)];
+        if (other != kNone) {
+          list.push_back({id, other, graph.link(id).latency});
+        }
+      }
+    }
+    begin.push_back(static_cast<int32_t>(list.size()));
+  }
+  const size_t count = vertices_.size();
+  paths_.resize(count);
+  latency_.resize(count);
+  even_.resize(count);
+  flow_.resize(count);
+  settled_.resize(count);
+  rest_.resize(count);
+}
+
+template <bool kForward>
+void LeafFlows::Search(int32_t origin) {
+  depth_.assign(vertices_.size(), -1);
+  order_.assign(1, origin);
+  depth_[static_cast<size_t>(origin)] = 0;
+  for (size_t next = 0; next < order_.size(); ++next) {
+    const int32_t at = order_[next];
+    for (const Edge& edge : edges(kForward, at)) {
+      int32_t& depth = depth_[static_cast<size_t>(edge.other)];
+      if (depth >= 0) continue;
+      depth = depth_[static_cast<size_t>(at)] + 1;
+      order_.push_back(edge.other);
+    }
+  }
+}
+
+void LeafFlows::CountPaths() {
+  constexpr int32_t kUneven = -1;
+  classes_.assign(1, {kUneven, 0});
+  const auto class_of = [&](int32_t before, double bandwidth) {
+    for (size_t i = 1; i < classes_.size(); ++i) {
+      if (classes_[i].before == before &&
+          !Differ(classes_[i].bandwidth, bandwidth)) {
+        return static_cast<int32_t>(i);
+      }
+    }
+    classes_.push_back({before, bandwidth});
+    return static_cast<int32_t>(classes_.size()) - 1;
+  };
+  const auto origin = static_cast<size_t>(order_.front());
+  paths_[origin] = 1;
+  latency_[origin] = 0;
+  even_[origin] = 0;
+  for (size_t next = 1; next < order_.size(); ++next) {
+    const int32_t v = order_[next];
+    double paths = 0;
+    double latency = 0;
+    int32_t before = kUneven;
+    double bandwidth = 0;
+    bool even = true;
+    for (const Edge& edge : edges(false, v)) {
+      const auto u = static_cast<size_t>(edge.other);
+      if (!Reached(edge.other) || !Nearer(v, edge)) continue;
+      const double own = graph_.link(edge.link).bandwidth.value();
+      if (paths == 0) {
+        before = even_[u];
+        bandwidth = own;
+      }
+      even = even && even_[u] == before && before != kUneven &&
+             !Differ(bandwidth, own);
+      paths += paths_[u];
+      latency += paths_[u] * (latency_[u] + ToSeconds(edge.latency));
+    }
+    const auto at = static_cast<size_t>(v);
+    paths_[at] = paths;
+    latency_[at] = latency / paths;
+    even_[at] = even ? class_of(before, bandwidth) : kUneven;
+  }
+}
+
+bool LeafFlows::Spray(size_t from, absl::Span<const double> amounts,
+                      absl::Span<double> loads,
+                      absl::Span<Duration> latencies) {
+  Search<true>(leaves_[from]);
+  CountPaths();
+  for (size_t b = 0; b < leaves_.size(); ++b) {
+    if (b == from || amounts[b] == 0) continue;
+    if (!Reached(leaves_[b])) return false;
+    if (even_[static_cast<size_t>(leaves_[b])] < 0) return false;
+  }
+  for (size_t b = 0; b < leaves_.size(); ++b) {
+    const auto leaf = static_cast<size_t>(leaves_[b]);
+    if (b != from) flow_[leaf] = amounts[b];
+    if (Reached(leaves_[b])) latencies[b] = FromSeconds(latency_[leaf]);
+  }
+  // Farthest first: what reaches a vertex is known before it is passed on.
+  for (size_t i = order_.size(); i-- > 1;) {
+    const int32_t v = order_[i];
+    const auto at = static_cast<size_t>(v);
+    const double flow = flow_[at];
+    if (flow == 0) continue;
+    flow_[at] = 0;
+    for (const Edge& edge : edges(false, v)) {
+      if (!Reached(edge.other) || !Nearer(v, edge)) continue;
+      const auto u = static_cast<size_t>(edge.other);
+      const double share = flow * paths_[u] / paths_[at];
+      loads[Index(edge.link)] += share;
+      flow_[u] += share;
+    }
+  }
+  flow_[static_cast<size_t>(leaves_[from])] = 0;
+  return true;
+}
+
+bool LeafFlows::Minimal(size_t to, absl::Span<const double> amounts,
+                        absl::Span<double> loads,
+                        absl::Span<Duration> latencies) {
+  Search<false>(leaves_[to]);
+  for (size_t a = 0; a < leaves_.size(); ++a) {
+    if (a != to && amounts[a] != 0 && !Reached(leaves_[a])) return false;
+  }
+  for (size_t a = 0; a < leaves_.size(); ++a) {
+    if (a != to) flow_[static_cast<size_t>(leaves_[a])] = amounts[a];
+  }
+  const auto next_of = [&](int32_t v) {
+    const absl::Span<const Edge> leaving = edges(true, v);
+    return std::find_if(leaving.begin(), leaving.end(), [&](const Edge& edge) {
+      return Reached(edge.other) && Nearer(v, edge);
+    });
+  };
+  rest_[static_cast<size_t>(leaves_[to])] = Duration(0);
+  for (size_t i = 1; i < order_.size(); ++i) {
+    const Edge& next = *next_of(order_[i]);
+    rest_[static_cast<size_t>(order_[i])] =
+        AddTimes(rest_[static_cast<size_t>(next.other)], next.latency);
+  }
+  for (size_t i = order_.size(); i-- > 1;) {
+    const auto at = static_cast<size_t>(order_[i]);
+    if (flow_[at] == 0) continue;
+    const Edge& next = *next_of(order_[i]);
+    loads[Index(next.link)] += flow_[at];
+    flow_[static_cast<size_t>(next.other)] += flow_[at];
+    flow_[at] = 0;
+  }
+  flow_[static_cast<size_t>(leaves_[to])] = 0;
+  for (size_t a = 0; a < leaves_.size(); ++a) {
+    if (Reached(leaves_[a])) {
+      latencies[a] = rest_[static_cast<size_t>(leaves_[a])];
+    }
+  }
+  return true;
+}
+
+bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
+                       absl::Span<const EndPoint> sinks,
+                       absl::Span<double> loads, Duration& slowest) {
+  Search<false>(leaves_[to]);
+  for (const EndPoint& source : sources) {
+    if (!Reached(leaves_[source.leaf])) return false;
+  }
+  choices_begin_.assign(vertices_.size() + 1, 0);
+  choices_.clear();
+  for (size_t v = 0; v < vertices_.size(); ++v) {
+    choices_begin_[v] = static_cast<int32_t>(choices_.size());
+    if (depth_[v] <= 0) continue;
+    for (const Edge& edge : edges(true, static_cast<int32_t>(v))) {
+      if (Reached(edge.other) && Nearer(static_cast<int32_t>(v), edge)) {
+        choices_.push_back(edge);
+      }
+    }
+  }
+  choices_begin_.back() = static_cast<int32_t>(choices_.size());
+  taken_.assign(choices_.size(), 0);
+  const auto begin_of = [&](int32_t v) {
+    return static_cast<size_t>(choices_begin_[static_cast<size_t>(v)]);
+  };
+  const auto count_of = [&](int32_t v) {
+    return begin_of(v + 1) - begin_of(v);
+  };
+  settled_[static_cast<size_t>(leaves_[to])] = true;
+  rest_[static_cast<size_t>(leaves_[to])] = Duration(0);
+  for (size_t i = 1; i < order_.size(); ++i) {
+    const auto v = static_cast<size_t>(order_[i]);
+    const Edge& next = choices_[begin_of(order_[i])];
+    const auto after = static_cast<size_t>(next.other);
+    settled_[v] = count_of(order_[i]) == 1 && settled_[after];
+    if (settled_[v]) {
+      rest_[v] = AddTimes(rest_[after], next.latency);
+    }
+  }
+  for (const EndPoint& source : sources) {
+    for (const EndPoint& sink : sinks) {
+      if (source.island == sink.island) continue;
+      const uint64_t hash = FlowHash(source.chip, sink.chip, /*flow=*/0);
+      Duration latency = source.latency + sink.latency;
+      int32_t at = leaves_[source.leaf];
+      while (!settled_[static_cast<size_t>(at)]) {
+        const size_t begin = begin_of(at);
+        const size_t count = count_of(at);
+        size_t pick = 0;
+        if (count > 1) {
+          const uint64_t choice =
+              ChoiceHash(hash, Index(vertices_[static_cast<size_t>(at)]));
+          // A division takes longer than the rest.
+          pick = (count & (count - 1)) == 0 ? choice & (count - 1)
+                                            : choice % count;
+        }
+        ++taken_[begin + pick];
+        const Edge& next = choices_[begin + pick];
+        latency += next.latency;
+        at = next.other;
+      }
+      flow_[static_cast<size_t>(at)] += 1;
+      slowest = std::max(slowest, latency + rest_[static_cast<size_t>(at)]);
+    }
+  }
+  for (size_t i = 0; i < taken_.size(); ++i) {
+    if (taken_[i] > 0) {
+      loads[Index(choices_[i].link)] += static_cast<double>(taken_[i]);
+    }
+  }
+  for (size_t i = order_.size(); i-- > 1;) {
+    const auto v = static_cast<size_t>(order_[i]);
+    if (flow_[v] == 0) continue;
+    const Edge& next = choices_[begin_of(order_[i])];
+    loads[Index(next.link)] += flow_[v];
+    flow_[static_cast<size_t>(next.other)] += flow_[v];
+    flow_[v] = 0;
+  }
+  flow_[static_cast<size_t>(leaves_[to])] = 0;
+  return true;
+}
+
+}  // namespace orrery
