@@ -78,7 +78,6 @@ LeafFlows::LeafFlows(const Graph& graph, absl::Span<const VertexId> leaves)
   latency_.resize(count);
   even_.resize(count);
   flow_.resize(count);
-  settled_.resize(count);
   rest_.resize(count);
 }
 
@@ -215,67 +214,90 @@ bool LeafFlows::Minimal(size_t to, absl::Span<const double> amounts,
   return true;
 }
 
-bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
-                       absl::Span<const EndPoint> sinks,
-                       absl::Span<double> loads, Duration& slowest) {
+void LeafFlows::FindHops(size_t to) {
   Search<false>(leaves_[to]);
-  for (const EndPoint& source : sources) {
-    if (!Reached(leaves_[source.leaf])) return false;
-  }
-  choices_begin_.assign(vertices_.size() + 1, 0);
+  hops_.assign(vertices_.size(), {});
   choices_.clear();
-  for (size_t v = 0; v < vertices_.size(); ++v) {
-    choices_begin_[v] = static_cast<int32_t>(choices_.size());
-    if (depth_[v] <= 0) continue;
-    for (const Edge& edge : edges(true, static_cast<int32_t>(v))) {
-      if (Reached(edge.other) && Nearer(static_cast<int32_t>(v), edge)) {
+  for (const int32_t v : order_) {
+    Hop& hop = hops_[static_cast<size_t>(v)];
+    hop.begin = static_cast<uint32_t>(choices_.size());
+    Duration& rest = rest_[static_cast<size_t>(v)];
+    rest = Duration(0);
+    hop.even = true;
+    if (v != leaves_[to]) {
+      for (const Edge& edge : edges(true, v)) {
+        if (!Reached(edge.other) || !Nearer(v, edge)) continue;
+        const auto next = static_cast<size_t>(edge.other);
+        const Duration time = AddTimes(rest_[next], edge.latency);
+        if (choices_.size() == hop.begin) rest = time;
+        hop.even = hop.even && hops_[next].even && time == rest;
         choices_.push_back(edge);
       }
     }
+    hop.count = static_cast<uint32_t>(choices_.size()) - hop.begin;
+    hop.settled =
+        hop.count == 0 ||
+        (hop.count == 1 &&
+         hops_[static_cast<size_t>(choices_[hop.begin].other)].settled);
   }
-  choices_begin_.back() = static_cast<int32_t>(choices_.size());
   taken_.assign(choices_.size(), 0);
-  const auto begin_of = [&](int32_t v) {
-    return static_cast<size_t>(choices_begin_[static_cast<size_t>(v)]);
-  };
-  const auto count_of = [&](int32_t v) {
-    return begin_of(v + 1) - begin_of(v);
-  };
-  settled_[static_cast<size_t>(leaves_[to])] = true;
-  rest_[static_cast<size_t>(leaves_[to])] = Duration(0);
-  for (size_t i = 1; i < order_.size(); ++i) {
-    const auto v = static_cast<size_t>(order_[i]);
-    const Edge& next = choices_[begin_of(order_[i])];
-    const auto after = static_cast<size_t>(next.other);
-    settled_[v] = count_of(order_[i]) == 1 && settled_[after];
-    if (settled_[v]) {
-      rest_[v] = AddTimes(rest_[after], next.latency);
+  arrived_.assign(vertices_.size(), 0);
+}
+
+// Of one unit to each sink of another island; the slowest of them, if timed.
+template <bool kTimed>
+Duration LeafFlows::Count(const EndPoint& source,
+                          absl::Span<const EndPoint> sinks) {
+  Duration slowest{};
+  const uint64_t from = SourceHash(source.chip);
+  for (const EndPoint& sink : sinks) {
+    if (source.island == sink.island) continue;
+    const uint64_t hash = FlowHash(from, sink.chip, /*flow=*/0);
+    Duration latency = source.latency + sink.latency;
+    auto at = static_cast<size_t>(leaves_[source.leaf]);
+    for (Hop hop = hops_[at]; !hop.settled; hop = hops_[at]) {
+      uint32_t pick = hop.begin;
+      if (hop.count > 1) {
+        const uint64_t choice = ChoiceHash(hash, Index(vertices_[at]));
+        // A division takes longer than the rest.
+        pick += static_cast<uint32_t>((hop.count & (hop.count - 1)) == 0
+                                          ? choice & (hop.count - 1)
+                                          : choice % hop.count);
+      }
+      ++taken_[pick];
+      const Edge& next = choices_[pick];
+      if constexpr (kTimed) latency += next.latency;
+      at = static_cast<size_t>(next.other);
     }
+    ++arrived_[at];
+    if constexpr (kTimed) slowest = std::max(slowest, latency + rest_[at]);
+  }
+  return slowest;
+}
+
+bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
+                       absl::Span<const EndPoint> sinks,
+                       absl::Span<double> loads, Duration& slowest) {
+  FindHops(to);
+  for (const EndPoint& source : sources) {
+    if (!Reached(leaves_[source.leaf])) return false;
+  }
+  Duration farthest{};
+  for (const EndPoint& sink : sinks) {
+    farthest = std::max(farthest, sink.latency);
   }
   for (const EndPoint& source : sources) {
+    const auto leaf = static_cast<size_t>(leaves_[source.leaf]);
+    if (!hops_[leaf].even) {
+      slowest = std::max(slowest, Count<true>(source, sinks));
+      continue;
+    }
+    Count<false>(source, sinks);
+    const Duration before = source.latency + rest_[leaf];
+    if (before + farthest <= slowest) continue;
     for (const EndPoint& sink : sinks) {
       if (source.island == sink.island) continue;
-      const uint64_t hash = FlowHash(source.chip, sink.chip, /*flow=*/0);
-      Duration latency = source.latency + sink.latency;
-      int32_t at = leaves_[source.leaf];
-      while (!settled_[static_cast<size_t>(at)]) {
-        const size_t begin = begin_of(at);
-        const size_t count = count_of(at);
-        size_t pick = 0;
-        if (count > 1) {
-          const uint64_t choice =
-              ChoiceHash(hash, Index(vertices_[static_cast<size_t>(at)]));
-          // A division takes longer than the rest.
-          pick = (count & (count - 1)) == 0 ? choice & (count - 1)
-                                            : choice % count;
-        }
-        ++taken_[begin + pick];
-        const Edge& next = choices_[begin + pick];
-        latency += next.latency;
-        at = next.other;
-      }
-      flow_[static_cast<size_t>(at)] += 1;
-      slowest = std::max(slowest, latency + rest_[static_cast<size_t>(at)]);
+      slowest = std::max(slowest, before + sink.latency);
     }
   }
   for (size_t i = 0; i < taken_.size(); ++i) {
@@ -285,13 +307,11 @@ bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
   }
   for (size_t i = order_.size(); i-- > 1;) {
     const auto v = static_cast<size_t>(order_[i]);
-    if (flow_[v] == 0) continue;
-    const Edge& next = choices_[begin_of(order_[i])];
-    loads[Index(next.link)] += flow_[v];
-    flow_[static_cast<size_t>(next.other)] += flow_[v];
-    flow_[v] = 0;
+    if (arrived_[v] == 0) continue;
+    const Edge& next = choices_[hops_[v].begin];
+    loads[Index(next.link)] += static_cast<double>(arrived_[v]);
+    arrived_[static_cast<size_t>(next.other)] += arrived_[v];
   }
-  flow_[static_cast<size_t>(leaves_[to])] = 0;
   return true;
 }
 

@@ -109,11 +109,21 @@ class LeafFlows {
   std::vector<Evenness> classes_;
   std::vector<double> flow_;
   // Of hashed routes, by place: the links that lead nearer, whether nothing is
-  // left to choose, and how long the rest takes then.
-  std::vector<int32_t> choices_begin_;
+  // left to choose, whether all ways take as long, and how long the first does.
+  struct Hop {
+    uint32_t begin = 0;  // in `choices_`
+    uint32_t count = 0;
+    bool settled = false;
+    bool even = false;
+  };
+  void FindHops(size_t to);
+  template <bool kTimed>
+  Duration Count(const EndPoint& source, absl::Span<const EndPoint> sinks);
+
+  std::vector<Hop> hops_;
   std::vector<Edge> choices_;
-  std::vector<int64_t> taken_;
-  std::vector<char> settled_;
+  std::vector<int64_t> taken_;    // by choice
+  std::vector<int64_t> arrived_;  // by place, where the choices end
   std::vector<Duration> rest_;
 };
 

@@ -15,7 +15,7 @@ namespace orrery {
 namespace {
 
 uint64_t HashOf(VertexId from, VertexId to, uint64_t flow, uint64_t place) {
-  return ChoiceHash(FlowHash(from, to, flow), place);
+  return ChoiceHash(FlowHash(SourceHash(from), to, flow), place);
 }
 
 absl::Status CutOff(const Graph& graph, VertexId from, VertexId to) {

@@ -118,6 +118,10 @@ class Router {
   // pair of leaves, not per pair of chips, and only if no set before had it.
   absl::StatusOr<RouteSet> FindSet(absl::Span<const Demand> demands);
 
+  // The chip that a Valiant route goes by, or nothing if there is none.
+  std::optional<VertexId> Intermediate(VertexId from, VertexId to,
+                                       uint64_t flow) const;
+
   SharedSegments& segments() { return segments_; }
 
  private:
@@ -130,9 +134,6 @@ class Router {
   absl::StatusOr<Route> FindWith(Routing routing, VertexId from, VertexId to,
                                  uint64_t flow);
   absl::StatusOr<Route> Valiant(VertexId from, VertexId to, uint64_t flow);
-  // A chip to go by, or nothing if there is none.
-  std::optional<VertexId> Intermediate(VertexId from, VertexId to,
-                                       uint64_t flow) const;
   // Sprayed from one to the other by way of `by`; empty if there is no place to
   // turn before a chip that does not forward.
   absl::StatusOr<std::vector<LinkShare>> Detour(VertexId from, VertexId by,

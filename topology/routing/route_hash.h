@@ -12,9 +12,10 @@ constexpr uint64_t MixRoute(uint64_t x) {
   return MixBits(x + kSplitMixIncrement);
 }
 
-// What all choices of one flow have in common.
-inline uint64_t FlowHash(VertexId from, VertexId to, uint64_t flow) {
-  return MixRoute(MixRoute(MixRoute(Index(from)) ^ Index(to)) ^ flow);
+// What all flows from one end point have in common, and all choices of a flow.
+inline uint64_t SourceHash(VertexId from) { return MixRoute(Index(from)); }
+inline uint64_t FlowHash(uint64_t source_hash, VertexId to, uint64_t flow) {
+  return MixRoute(MixRoute(source_hash ^ Index(to)) ^ flow);
 }
 constexpr uint64_t ChoiceHash(uint64_t flow_hash, uint64_t place) {
   return MixRoute(flow_hash ^ place);
