@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "sim/network/merge_resources.h"
+#include "sim/network/resource_places.h"
 #include "topology/graph/link_tiers.h"
 
 namespace orrery {
@@ -69,7 +70,9 @@ void DescribeResources(
   const LinkTiers tiers(graph);
   const IdVector<ResourceId, LinkId> first =
       FirstLinks(graph, network.resources());
+  const ResourcePlaces places(graph, tiers);
   for (const std::vector<ResourceId>& originals : merged) {
+    transfers.resource_places.Add(places.of(first[originals.front()]));
     transfers.resource_names.Add(LinkName(graph, first[originals.front()]));
     std::map<LinkTier, int64_t> counts;
     for (const ResourceId original : originals) {
@@ -100,6 +103,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   Transfers transfers;
   std::vector<PlanSteps> plans;
   std::vector<std::string> names;  // of each plan
+  std::vector<PlanEfficiency> efficiencies;
   // Calls of the same chips that ask for the same have one plan: a channel of
   // every virtual stage is a group, and all of them join the same two.
   const IdVector<GroupId, GroupId> like = FirstAlike(groups);
@@ -118,10 +122,12 @@ absl::StatusOr<Transfers> PlanTransfers(
   // Group by group, so that what was routed for one may be forgotten.
   plans.resize(first_call.size());
   names.resize(first_call.size());
+  efficiencies.resize(first_call.size());
   for (const auto& [what, place] : known) {
     const Call& call = program.calls()[first_call[place]];
     ASSIGN_OR_RETURN(PlannedCall planned,
                      planner.Plan(CallOf(call, groups[call.group], traffic)));
+    efficiencies[place] = planned.efficiency;
     plans[place] = std::move(planned.plan);
     names[place] =
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol);
@@ -141,6 +147,9 @@ absl::StatusOr<Transfers> PlanTransfers(
                       ? transfers.plans.AddChain(plan.steps)
                       : transfers.plans.AddGraph(plan.steps, plan.orders));
     plan = {};
+  }
+  for (const PlanEfficiency& each : efficiencies) {
+    transfers.efficiencies.Add(each);
   }
   for (const size_t plan : plan_of) transfers.plan_of_call.Add(ids[plan]);
   return transfers;
