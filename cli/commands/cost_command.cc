@@ -10,6 +10,7 @@
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
+#include "run/inference_report.h"
 #include "run/package_report.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
@@ -49,6 +50,16 @@ absl::StatusOr<ExitCode> CostOfPackage(const std::string& name,
   return Print(PackageText(result));
 }
 
+absl::StatusOr<pb::Report> ReportOf(const ResolvedScenario& scenario,
+                                    const RunOptions& options) {
+  if (scenario.inference() != nullptr) {
+    return ReportInference(scenario, {.run = options});
+  }
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
+  return MakeReport(scenario, run, estimate, options, {});
+}
+
 absl::StatusOr<ExitCode> Cost(const Arguments& arguments) {
   if (const auto package = arguments.Get("package")) {
     if (!arguments.positional().empty()) {
@@ -68,9 +79,7 @@ absl::StatusOr<ExitCode> Cost(const Arguments& arguments) {
   ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
   Progress progress(arguments);
   options.progress = progress.Listener();
-  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
-  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
-  const pb::Report report = MakeReport(scenario, run, estimate, options, {});
+  ASSIGN_OR_RETURN(const pb::Report report, ReportOf(scenario, options));
   progress.Wipe();
   if (!report.has_cost()) {
     for (const std::string& warning : report.warnings()) {

@@ -22,8 +22,8 @@
 #include "run/fit_advice.h"
 #include "run/inference_report.h"
 #include "run/report.h"
+#include "run/request_timeline.h"
 #include "run/run_scenario.h"
-#include "run/scenario_cost.h"
 
 namespace orrery {
 namespace {
@@ -67,13 +67,13 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
       std::chrono::steady_clock::now() - begin;
   report.mutable_engine()->set_wall_s(wall.count());
   report.mutable_engine()->set_peak_rss_bytes(PeakRss());
-  FillCost(scenario, nullptr, report);
   if (trace) {
     RunOptions traced = run_options;
     traced.part = InferencePart::kRequest;
     RecordForTrace(traced);
     ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
-    RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
+    const RequestTimeline requests = RequestsOf(scenario, run);
+    RETURN_IF_ERROR(WriteTrace(*trace, scenario, run, &requests));
   }
   progress.Wipe();
   const auto json = arguments.Get("json");

@@ -14,6 +14,7 @@
 #include "cli/print/version.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/span_index.h"
+#include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
 #include "traces/timeline/timeline_kineto.h"
 
@@ -31,7 +32,8 @@ GroupSizes GroupSizesOf(const SimulatedRun& run) {
 absl::Status WritePerfetto(const TraceRequest& request,
                            const ResolvedScenario& scenario,
                            const SimulatedRun& run,
-                           const TimelineOptions& options) {
+                           const TimelineOptions& options,
+                           const RequestTimeline* requests) {
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans);
@@ -60,6 +62,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
                  .ranks_per_node = scenario.system.chips_per_node(),
                  .description = scenario.proto.description()},
                 options, writer);
+  if (requests != nullptr) WriteRequestTracks(*requests, writer);
   RETURN_IF_ERROR(writer.Finish());
   Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
                   writer.slices(), ShellWord(request.path)));
@@ -113,7 +116,8 @@ void RecordForTrace(RunOptions& options) {
 
 absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
-                        const SimulatedRun& run) {
+                        const SimulatedRun& run,
+                        const RequestTimeline* requests) {
   ASSIGN_OR_RETURN(const TimelineOptions options,
                    OptionsFor(request, run.placed.program));
   if (options.from >= run.result.end) {
@@ -123,7 +127,7 @@ absl::Status WriteTrace(const TraceRequest& request,
   }
   switch (request.format) {
     case TraceFormat::kPerfetto:
-      return WritePerfetto(request, scenario, run, options);
+      return WritePerfetto(request, scenario, run, options, requests);
     case TraceFormat::kKineto:
       return WriteKinetoFiles(request, scenario, run, options);
   }

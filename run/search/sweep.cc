@@ -138,7 +138,8 @@ class Worker {
     pb::Scenario filled = said;
     FillDefaults(&filled);
     ASSIGN_OR_RETURN(Model model, Model::FromProto(filled.model()));
-    ASSIGN_OR_RETURN(System system, SystemOf(filled));
+    ASSIGN_OR_RETURN(System system,
+                     SystemOf(filled.system(), filled.inference()));
     ASSIGN_OR_RETURN(Kernels kernels, Kernels::FromProto(filled.kernels()));
     RETURN_IF_ERROR(kernels.CheckRoomOn(system.chip()));
     ASSIGN_OR_RETURN(Framework framework,

@@ -305,6 +305,14 @@ class RequestLaws {
     sheet_.Hold(
         "no token is lost", transfer->bytes == whole,
         fmt::format("{} moved of {}", transfer->bytes.value(), whole.value()));
+    // Whoever has a copy in decoding gets it.
+    const Attention& a = scenario_.model.attention();
+    const int heads = a.is_latent() ? 1 : a.kv_heads;
+    const int copies = std::max(1, plan_.decode().degrees.tensor / heads);
+    const Bytes all = whole * (int64_t{copies} * plan_.prefill_batch());
+    sheet_.Hold("no token is lost", transfer->moved == all,
+                fmt::format("{} moved of {} in all", transfer->moved.value(),
+                            all.value()));
   }
 
   void CheckCapacity() {
