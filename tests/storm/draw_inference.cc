@@ -160,7 +160,8 @@ class RequestDraw {
   }
 
   void Guesses() {
-    if (!Chance(rng_, 0.25)) return;
+    // Few models have modules of their own for it.
+    if (!Chance(rng_, model_.mtp_modules() > 0 ? 0.8 : 0.25)) return;
     pb::Inference::Speculation& guess = *inference_->mutable_speculation();
     guess.set_drafts(OneOf(rng_, {1, 2, 4}));
     guess.set_acceptance(OneOf(rng_, {0.0, 0.5, 0.85, 1.0}));
@@ -220,6 +221,7 @@ pb::Scenario DrawInference(uint64_t seed, int64_t number) {
       if (!made.ok()) continue;
       // Whether switches have room for all is found out when they are wired.
       if (!PhaseGrounds::Make(*made).ok()) break;
+      if (!Network::Make(made->system).ok()) break;
       return *resolved;
     }
   }
