@@ -20,12 +20,12 @@ absl::Status WriteExample(const std::string& path) {
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(path));
   TimelineOptions options;
   options.ranks = OneRankPerRole(program);
-  const std::vector<PathStep> path = CriticalPath(spans);
+  const std::vector<PathStep> chain = CriticalPath(spans);
   const IdVector<OpId, Op> ops = PipelineOps();
   const GroupSizes sizes = SimulatedGroupSizes(program);
   const TimelineSource source = {.program = program,
                                  .spans = spans,
-                                 .path = path,
+                                 .path = chain,
                                  .transfers = transfers,
                                  .log = log,
                                  .ops = ops,
