@@ -9,6 +9,7 @@ namespace orrery {
 Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
+Command CompareCommand();
 Command CostCommand();
 Command DeriveCommand();
 Command EstimateCommand();
@@ -27,12 +28,13 @@ Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {SimulateCommand(), EstimateCommand(),   CheckCommand(),
-          ExplainCommand(),  CostCommand(),       TuneCommand(),
-          SweepCommand(),    ShowCommand(),       ListCommand(),
-          ImportCommand(),   CollectiveCommand(), KernelCommand(),
-          RooflineCommand(), TopologyCommand(),   DeriveCommand(),
-          ValidateCommand(), CalibrateCommand(),  ViewCommand()};
+  return {SimulateCommand(), EstimateCommand(), CheckCommand(),
+          ExplainCommand(),  CompareCommand(),  CostCommand(),
+          TuneCommand(),     SweepCommand(),    ShowCommand(),
+          ListCommand(),     ImportCommand(),   CollectiveCommand(),
+          KernelCommand(),   RooflineCommand(), TopologyCommand(),
+          DeriveCommand(),   ValidateCommand(), CalibrateCommand(),
+          ViewCommand()};
 }
 
 }  // namespace orrery

@@ -1,5 +1,4 @@
 // orrery tune: the best plan for a scenario, and why.
-#include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
@@ -9,7 +8,8 @@
 #include "cli/flags/number_flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
-#include "cli/print/json.h"
+#include "cli/page/answer.h"
+#include "cli/print/csv.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/tuning_text.h"
@@ -51,9 +51,17 @@ absl::StatusOr<ExitCode> TuneScenario(const Arguments& arguments) {
   options.search.progress = progress.Listener();
   ASSIGN_OR_RETURN(const pb::Tuning tuning, Tune(said, options));
   progress.Wipe();
-  const auto json = arguments.Get("json");
-  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(tuning)));
-  if (json != "-") {
+  const auto page = [&] {
+    pb::Page made;
+    *made.mutable_tuning() = tuning;
+    AddSources(scenario.proto, &made);
+    return made;
+  };
+  ASSIGN_OR_RETURN(
+      const bool print,
+      WriteAnswer(
+          arguments, tuning, [&] { return TableCsv(tuning.plans()); }, page));
+  if (print) {
     RETURN_IF_ERROR(
         Print(TuningText(tuning, name, arguments.All("set"))).status());
   }
@@ -65,7 +73,7 @@ absl::StatusOr<ExitCode> TuneScenario(const Arguments& arguments) {
 }  // namespace
 
 Command TuneCommand() {
-  std::vector<Flag> flags = RunFlags();
+  std::vector<Flag> flags = AnswerFlags(RunFlags());
   flags.push_back({.name = "keep",
                    .value = "FIELD",
                    .help = "leave a choice as it was said, e.g. schedule",

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "cli/flags/shell_word.h"
 
 namespace orrery {
 namespace {
@@ -32,13 +33,6 @@ std::string PlanLine(int rank, const pb::Tuning::Plan& plan) {
                      BytesText(report.memory().peak_bytes()),
                      100 * report.mfu(), plan.description(),
                      report.memory().fits() ? "" : "  DOES NOT FIT");
-}
-
-// A word of a shell command.
-std::string Quoted(const std::string& word) {
-  const bool plain =
-      word.find_first_of(" '\"$`\\|&;<>(){}*?[]#~!") == std::string::npos;
-  return plain ? word : "'" + absl::StrReplaceAll(word, {{"'", "'\\''"}}) + "'";
 }
 
 }  // namespace
@@ -98,10 +92,10 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
                     100 * (step / tuning.plans(1).report().step_time_s() - 1));
     text += DifferencesText(tuning.against_second(), step);
   }
-  text += "\nto use it:\n  orrery simulate " + Quoted(scenario);
-  for (const std::string& set : sets) text += " --set " + Quoted(set);
+  text += "\nto use it:\n  orrery simulate " + ShellWord(scenario);
+  for (const std::string& set : sets) text += " --set " + ShellWord(set);
   for (const std::string& set : best.settings()) {
-    text += " \\\n    --set " + Quoted(set);
+    text += " \\\n    --set " + ShellWord(set);
   }
   return text + "\n";
 }
