@@ -14,7 +14,8 @@
 namespace orrery {
 namespace {
 
-// The clocks of chip and host over the steps of a pass.
+// The clocks of chip and host over the steps of a pass. The host of a stage
+// begins with the pass, whatever the stage has to wait for.
 class HostClock {
  public:
   HostClock(const EngineProfile& engine, EngineLaunch launch)
@@ -26,12 +27,15 @@ class HostClock {
                                              : 0),
         chip_(host_) {}
 
+  // What the next unit needs is there at `time`.
+  void Arrive(double time) { input_ = time; }
   void Run(const ForwardEstimate& unit) {
     for (size_t i = 0; i < unit.steps.size(); ++i) {
       if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
-      chip_ += unit.steps[i];
+      chip_ = std::max(chip_, input_) + unit.steps[i];
     }
   }
+  double chip() const { return chip_; }
   // Ends a pass with the host's work between steps.
   double Finish(double between, bool overlaps) const {
     return overlaps ? std::max(chip_, host_ + between) : chip_ + between;
@@ -41,9 +45,11 @@ class HostClock {
   void Start(bool call) {
     const bool waits =
         launch_ == EngineLaunch::kWaiting || (call && calls_wait_);
-    if (waits) host_ = std::max(host_, chip_);
+    // Nothing ran before the first.
+    if (waits && ran_) host_ = std::max(host_, chip_);
     host_ += call ? call_ : kernel_;
     chip_ = std::max(chip_, host_);
+    ran_ = true;
   }
 
   EngineLaunch launch_;
@@ -52,6 +58,8 @@ class HostClock {
   bool calls_wait_;
   double host_;
   double chip_;
+  double input_ = 0;
+  bool ran_ = false;
 };
 
 class PassEstimator {
@@ -77,47 +85,57 @@ class PassEstimator {
 
   StepEstimate Estimate() {
     const std::vector<Stage> stages = CutStages(model_, layout_);
-    const EngineProfile& engine = plan_.engine();
-    const bool decodes = pass_.purpose == PassPurpose::kDecode;
-    const EngineLaunch launch =
-        decodes ? engine.decode_launch : engine.prefill_launch();
-    const int parts = pass_.parts;
-    std::vector<double> times;  // of one part on each stage
-    double latency = 0;
     PassEstimate busiest;
     double most = -1;
-    double with_host = 0;  // of all parts on the busiest stage
+    size_t fullest = 0;
     for (const Stage& stage : stages) {
-      const std::vector<const ForwardEstimate*> units = UnitsOf(stage);
+      units_.push_back(UnitsOf(stage));
       PassEstimate sums;
-      HostClock one(engine, launch);
-      for (const ForwardEstimate* unit : units) {
-        sums += unit->sums;
-        one.Run(*unit);
-      }
-      const double alone = one.Finish(0, false);
-      times.push_back(alone);
-      latency += alone;
+      for (const ForwardEstimate* unit : units_.back()) sums += unit->sums;
       if (sums.total() <= most) continue;
       most = sums.total();
       busiest = sums;
-      HostClock clock(engine, launch);
-      for (int part = 0; part < parts; ++part) {
-        for (const ForwardEstimate* unit : units) clock.Run(*unit);
-      }
-      with_host = clock.Finish(ToSeconds(engine.Between(pass_.sequences)),
-                               engine.overlap_steps);
+      fullest = units_.size() - 1;
     }
-    return Together(stages.size(), times, latency, busiest, with_host);
+    for (size_t i = 0; i + 1 < stages.size(); ++i) {
+      hops_.push_back(Hop(static_cast<int>(i)));
+    }
+    return Together(busiest, fullest);
   }
 
  private:
-  StepEstimate Together(size_t stages, const std::vector<double>& times,
-                        double latency, const PassEstimate& busiest,
-                        double with_host) {
+  // Of so many parts through the stages from `first` on, and the host's work
+  // for so many sequences after them. Parts follow one another; a stage sends
+  // one at a time.
+  double Through(size_t first, size_t end, int parts, int64_t sequences) const {
+    const EngineProfile& engine = plan_.engine();
+    const EngineLaunch launch = pass_.purpose == PassPurpose::kDecode
+                                    ? engine.decode_launch
+                                    : engine.prefill_launch();
+    std::vector<HostClock> clocks(end - first, HostClock(engine, launch));
+    std::vector<double> sent(end - first, 0);
+    for (int part = 0; part < parts; ++part) {
+      for (size_t i = 0; i < clocks.size(); ++i) {
+        if (i > 0) clocks[i].Arrive(sent[i - 1]);
+        for (const ForwardEstimate* unit : units_[first + i]) {
+          clocks[i].Run(*unit);
+        }
+        if (i + 1 < clocks.size()) {
+          sent[i] = std::max(sent[i], clocks[i].chip()) + hops_[first + i];
+        }
+      }
+    }
+    double last = 0;
+    for (const HostClock& clock : clocks) {
+      last = std::max(last, clock.Finish(ToSeconds(engine.Between(sequences)),
+                                         engine.overlap_steps));
+    }
+    return last;
+  }
+
+  StepEstimate Together(const PassEstimate& sums, size_t fullest) const {
     const double parts = pass_.parts;
     StepEstimate out;
-    PassEstimate sums = busiest;
     out.compute_s = parts * sums.kernels;
     double communication = parts * sums.communication();
     double shown = 1;
@@ -133,22 +151,36 @@ class PassEstimator {
     out.tensor_s = shown * parts * (sums.exposed[0] + sums.exposed[3]);
     out.context_s = shown * parts * sums.exposed[1];
     out.expert_s = shown * parts * sums.exposed[2];
+    const double serial = out.compute_s + communication;
     communication *= shown;
-    out.host_s = std::max(
-        0.0, with_host - parts * (sums.kernels + sums.communication()));
-    if (stages > 1) {
-      const double slowest = *std::max_element(times.begin(), times.end());
-      const double hop = Hop();
-      const auto hops = static_cast<double>(stages - 1);
-      const double through = latency + hops * hop;
-      // A decode step waits for the slower of a round of all parts and of one
-      // part's way; a prefill fills the pipeline and drains it.
-      const double total = pass_.purpose == PassPurpose::kDecode
-                               ? std::max(through, parts * slowest)
-                               : through + (parts - 1) * slowest;
-      out.pipeline_s = hops * hop;
-      out.bubble_s = std::max(0.0, total - parts * slowest - out.pipeline_s);
+    const double alone =
+        Through(fullest, fullest + 1, pass_.parts, pass_.sequences);
+    out.host_s = std::max(0.0, alone - serial);
+    if (units_.size() == 1) return out;
+    // A decode step waits for the slower of one part's way and of a round of
+    // all parts, which follow those of the round before; a prefill fills the
+    // pipeline and drains it.
+    const double way =
+        Through(0, units_.size(), 1,
+                std::max<int64_t>(1, pass_.sequences / pass_.parts));
+    double total = Through(0, units_.size(), pass_.parts, pass_.sequences);
+    bool sends = true;
+    if (pass_.purpose == PassPurpose::kDecode) {
+      const double round =
+          Through(0, units_.size(), 2 * pass_.parts, pass_.sequences) - total;
+      sends = way >= round;
+      total = std::max(way, round);
     }
+    if (shown < 1) total *= (out.compute_s + communication) / serial;
+    double rest = total - out.compute_s - communication - out.host_s;
+    if (rest < 0) {
+      out.host_s = std::max(0.0, out.host_s + rest);
+      rest = 0;
+    }
+    double hops = 0;
+    for (const double hop : hops_) hops += hop;
+    out.pipeline_s = sends ? std::min(rest, hops) : 0;
+    out.bubble_s = rest - out.pipeline_s;
     return out;
   }
 
@@ -156,8 +188,9 @@ class PassEstimator {
     return prices_.Span(placement_.Members(family, 0));
   }
 
-  double Hop() {
-    const int chips[] = {0, placement_.PeerOf(0, 1)};
+  double Hop(int stage) {
+    const int chips[] = {placement_.PeerOf(0, stage),
+                         placement_.PeerOf(0, stage + 1)};
     return prices_.Call(CommunicationKind::kPointToPoint,
                         BoundaryBytes(model_, shape_), prices_.Span(chips));
   }
@@ -220,6 +253,8 @@ class PassEstimator {
   ExchangeSpans spans_;
   std::vector<std::unique_ptr<ForwardEstimate>> made_;
   std::vector<Kind> kinds_;
+  std::vector<std::vector<const ForwardEstimate*>> units_;  // by stage
+  std::vector<double> hops_;                                // after each
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "accuracy/fit_doubts.h"
-#include "accuracy/kernel_calibration.h"
+#include "accuracy/kernels/fit_doubts.h"
+#include "accuracy/kernels/kernel_calibration.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"

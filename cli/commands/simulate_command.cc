@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "accuracy/training_trust.h"
+#include "accuracy/training/training_trust.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"

@@ -2,8 +2,8 @@
 // Accuracy tables as text, for a terminal or as Markdown.
 #include <string>
 
-#include "accuracy/accuracy_table.h"
-#include "accuracy/kernel_suite.h"
+#include "accuracy/kernels/kernel_suite.h"
+#include "accuracy/table/accuracy_table.h"
 
 namespace orrery {
 

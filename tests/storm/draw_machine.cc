@@ -106,7 +106,47 @@ void DrawSwitchedFabric(int ends, Rng& rng, pb::Fabric& fabric) {
   fabric.set_routing(DrawRouting(rng));
 }
 
+// Whether a fabric is wired and routed like another; sizes follow from that.
+bool IsLike(const pb::Fabric& a, const pb::Fabric& b) {
+  return a.kind_case() == b.kind_case() && a.routing() == b.routing() &&
+         a.fat_tree().taper() == b.fat_tree().taper() &&
+         a.rail_optimized().taper() == b.rail_optimized().taper();
+}
+
 }  // namespace
+
+bool IsAsInCatalogue(const pb::System& system) {
+  const auto preset = Catalog().System(system.preset());
+  CHECK(preset.ok()) << preset.status().ToString();
+  return system.fault().empty() &&
+         system.chips_per_node() == preset->chips_per_node() &&
+         system.scale_out().nics_per_node() ==
+             preset->scale_out().nics_per_node() &&
+         IsLike(system.scale_up().fabric(), preset->scale_up().fabric()) &&
+         IsLike(system.scale_out().fabric(), preset->scale_out().fabric());
+}
+
+pb::System DrawPlainSystem(const Catalog& catalog, int64_t number,
+                           int most_chips, Rng& rng) {
+  const std::vector<std::string> names = catalog.Names("systems");
+  const std::string& name =
+      names[static_cast<size_t>(number % static_cast<int64_t>(names.size()))];
+  const auto preset = catalog.System(name);
+  CHECK(preset.ok()) << preset.status().ToString();
+  pb::System system;
+  system.set_preset(name);
+  int node = preset->chips_per_node();
+  if (node > most_chips) {
+    node = OneOf(rng, {4, 8, 16});
+    system.set_chips_per_node(node);
+    if (preset->has_scale_out()) {
+      system.mutable_scale_out()->set_nics_per_node(node);
+    }
+  }
+  system.set_nodes(
+      static_cast<int>(rng.Between(1, std::max(1, most_chips / node))));
+  return system;
+}
 
 pb::System DrawSystem(const Catalog& catalog, int64_t number, int most_chips,
                       Rng& rng) {

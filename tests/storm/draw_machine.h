@@ -15,4 +15,13 @@ namespace orrery {
 pb::System DrawSystem(const Catalog& catalog, int64_t number, int most_chips,
                       Rng& rng);
 
+// The `number`-th preset, wired as it is, of at most `most_chips`: only nodes
+// may be smaller and fewer.
+pb::System DrawPlainSystem(const Catalog& catalog, int64_t number,
+                           int most_chips, Rng& rng);
+
+// Whether a resolved machine is as in the catalogue but for its number of
+// nodes.
+bool IsAsInCatalogue(const pb::System& system);
+
 }  // namespace orrery

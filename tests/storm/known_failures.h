@@ -4,11 +4,14 @@
 // repair takes its line out of the table.
 #include <absl/types/span.h>
 
+#include <string>
+
 #include "tests/storm/storm.h"
 
 namespace orrery {
 
 struct KnownFailure {
+  const char* storm;
   const char* law;
   // Of the case; empty: any.
   const char* label;
@@ -17,6 +20,7 @@ struct KnownFailure {
 absl::Span<const KnownFailure> KnownFailures();
 
 // The line of the table that a failure falls under; null if none.
-const KnownFailure* FindKnown(const StormFailure& failure);
+const KnownFailure* FindKnown(const std::string& storm,
+                              const StormFailure& failure);
 
 }  // namespace orrery

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "tests/storm/inference_storm.h"
 #include "tests/storm/known_failures.h"
 #include "tests/storm/storm.h"
 #include "tests/storm/training_storm.h"
@@ -88,7 +89,7 @@ int RunMany(const Storm& storm, const Wish& wish) {
   const StormReport report = RunStorm(storm, wish.options);
   int64_t unknown = 0;
   for (const StormFailure& failure : report.failures) {
-    const bool known = FindKnown(failure) != nullptr;
+    const bool known = FindKnown(storm.name, failure) != nullptr;
     unknown += known ? 0 : 1;
     if (known && !wish.print) continue;
     fmt::print("{}{}: {}\n  {}\n  {}\n", known ? "known: " : "", failure.law,
@@ -124,12 +125,15 @@ int main(int argc, char** argv) {
     std::fputs(orrery::kUsage, stderr);
     return 2;
   }
-  for (const orrery::Storm& storm : {orrery::TrainingStorm()}) {
+  for (const orrery::Storm& storm :
+       {orrery::TrainingStorm(), orrery::InferenceStorm()}) {
     if (storm.name != wish.storm) continue;
     return wish.one >= 0 ? orrery::RunOne(storm, wish)
                          : orrery::RunMany(storm, wish);
   }
-  fmt::print(stderr, "there is no storm '{}'; there is: training\n",
+  fmt::print(stderr,
+             "there is no storm '{}'; there are: training, "
+             "inference\n",
              wish.storm);
   return 2;
 }

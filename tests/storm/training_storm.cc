@@ -7,39 +7,17 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "base/units_text.h"
-#include "catalog/catalog.h"
 #include "catalog/resolve.h"
 #include "catalog/textproto.h"
 #include "proto/enum_names.h"
 #include "run/run_scenario.h"
 #include "sim/analysis/critical_path.h"
+#include "tests/storm/draw_machine.h"
 #include "tests/storm/draw_training.h"
 #include "tests/storm/transfer_laws.h"
 
 namespace orrery {
 namespace {
-
-// Whether a fabric is wired and routed like another; sizes follow from that.
-bool IsLike(const pb::Fabric& a, const pb::Fabric& b) {
-  return a.kind_case() == b.kind_case() && a.routing() == b.routing() &&
-         a.fat_tree().taper() == b.fat_tree().taper() &&
-         a.rail_optimized().taper() == b.rail_optimized().taper();
-}
-
-// Whether the machine is as in the catalogue but for its number of nodes, and
-// ranks lie on it in order.
-bool IsPlain(const pb::Scenario& proto) {
-  const pb::System& system = proto.system();
-  const auto preset = Catalog().System(system.preset());
-  CHECK(preset.ok()) << preset.status().ToString();
-  return system.fault().empty() &&
-         proto.training().parallel().rank_map().empty() &&
-         system.chips_per_node() == preset->chips_per_node() &&
-         system.scale_out().nics_per_node() ==
-             preset->scale_out().nics_per_node() &&
-         IsLike(system.scale_up().fabric(), preset->scale_up().fabric()) &&
-         IsLike(system.scale_out().fabric(), preset->scale_out().fabric());
-}
 
 // The laws of one case on one machine.
 class TrainingLaws {
@@ -87,6 +65,11 @@ class TrainingLaws {
     const bool at_the_end = plan.sharding() <= Sharding::kOptimizer;
     return equal && even && at_the_end ? ", pipeline"
                                        : ", approximate pipeline";
+  }
+
+  bool IsPlain() const {
+    return IsAsInCatalogue(scenario_.proto.system()) &&
+           scenario_.proto.training().parallel().rank_map().empty();
   }
 
   // Every run is held against what must be true of any.
@@ -156,13 +139,11 @@ class TrainingLaws {
     // One price for the hops of all stages, which lie unlike far apart.
     constexpr double kOneHopForAll = 0.01;
     const bool piped = scenario_.training()->degrees().pipeline > 1;
-    sheet_.Hold(
-        (IsPlain(scenario_.proto) ? "closed form" : "closed form, rewired") +
-            Scope(),
-        std::abs(off) <= (piped ? kOneHopForAll : kExact),
-        fmt::format("{} closed form, {} simulated: {:+.3f} %",
-                    SecondsText(estimate->step_s()), SecondsText(step),
-                    100 * off));
+    sheet_.Hold((IsPlain() ? "closed form" : "closed form, rewired") + Scope(),
+                std::abs(off) <= (piped ? kOneHopForAll : kExact),
+                fmt::format("{} closed form, {} simulated: {:+.3f} %",
+                            SecondsText(estimate->step_s()), SecondsText(step),
+                            100 * off));
   }
 
   void CheckMemory(const SimulatedRun& run) {

@@ -47,6 +47,7 @@ class InferencePlanReader {
     ReadPhases();
     ReadEngine();
     ReadSteps();
+    ReadContext();
     ReadSpeculation();
     RETURN_IF_ERROR(violations_.ToStatus());
     return std::move(plan_);
@@ -251,6 +252,9 @@ class InferencePlanReader {
         fields_.Refuse("decode_beside", "must be a multiple of the replicas");
       }
     }
+  }
+
+  void ReadContext() {
     const bool context =
         plan_.prefill_.degrees.context > 1 || plan_.decode_.degrees.context > 1;
     if (proto_.has_context_method()) {
@@ -259,6 +263,17 @@ class InferencePlanReader {
       if (!context) {
         fields_.Refuse("context_method", "no phase has context ranks");
       }
+    }
+    // Prompts are split over all heads; the cache of decoding is not.
+    const Degrees& degrees = plan_.prefill_.degrees;
+    const int heads = model_.attention().heads / std::max(1, degrees.tensor);
+    if (plan_.context_method_ == ContextMethod::kUlysses && heads > 0 &&
+        degrees.context > 1 && heads % degrees.context != 0) {
+      fields_.Refuse("context_method",
+                     fmt::format("CONTEXT_ULYSSES splits the {} heads of a "
+                                 "tensor rank over context {}; nearest: {}",
+                                 heads, degrees.context,
+                                 NearestDivisors(heads, degrees.context)));
     }
     if (plan_.prefill_.degrees.context > 1 &&
         (plan_.prefill_chunk_ < plan_.prompt_ || plan_.decode_beside_ > 0)) {

@@ -3,7 +3,7 @@
 // folder.
 #include <string>
 
-#include "accuracy/kernel_measurement.h"
+#include "accuracy/kernels/kernel_measurement.h"
 #include "base/check.h"
 #include "cost/kernel/kernel_timer.h"
 #include "tests/catalog/presets.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "accuracy/gemm_profile.h"
+#include "accuracy/kernels/gemm_profile.h"
 #include "cost/kernel/gemm_time.h"
 #include "cost/kernel/gemm_traffic.h"
 #include "tests/cost/kernel/chips.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "accuracy/measurement_table.h"
+#include "accuracy/table/measurement_table.h"
 #include "catalog/resolve.h"
 #include "cost/ownership/machine_cost.h"
 #include "cost/ownership/run_bill.h"

@@ -1,0 +1,71 @@
+#pragma once
+// TrainingRules: how the words of published training tables are read.
+//
+// Which system preset stands for which hardware, which model preset for which
+// family, which framework preset for which software of which time, and what
+// each framework does where a row does not say. The rules are tables
+// (validation/training_systems.csv, _models.csv, _frameworks.csv), one line for
+// all rows that it fits, so that nothing belongs to a row.
+//
+//   ASSIGN_OR_RETURN(const TrainingRules rules, TrainingRules::Open());
+//   ASSIGN_OR_RETURN(const SystemRule system, rules.SystemOf(row));
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <utility>
+
+#include "accuracy/table/measurement_table.h"
+
+namespace orrery {
+
+struct SystemRule {
+  // What of the machine a row's chips make up.
+  enum class Domain {
+    kNodes,   // whole nodes of the preset
+    kRacks,   // racks of which a job takes `chips`, the last one fewer
+    kPod,     // one fabric over all hosts
+    kSlices,  // as many fabrics as the row has slices, joined by the hosts
+  };
+  std::string preset;
+  Domain domain = Domain::kNodes;
+  int chips = 0;
+};
+
+struct ModelRule {
+  std::string preset;
+  // The row's sizes are those of the model; otherwise they must be the
+  // preset's.
+  bool sizes_of_row = true;
+};
+
+// The preset, and what columns mean that are not set.
+struct FrameworkRule {
+  std::string preset = {};
+  bool interleaves = false;
+  std::string sharding = {};
+  std::string sequence_parallel = {};
+};
+
+class TrainingRules {
+ public:
+  static absl::StatusOr<TrainingRules> Open();
+
+  // By the column `system`, or `hardware` and `interconnect`.
+  absl::StatusOr<SystemRule> SystemOf(const MeasurementRow& row) const;
+  absl::StatusOr<ModelRule> ModelOf(const MeasurementRow& row) const;
+  // Without a column `framework`: the preset is empty, the chip's default.
+  absl::StatusOr<FrameworkRule> FrameworkOf(const MeasurementRow& row) const;
+
+ private:
+  TrainingRules(MeasurementTable systems, MeasurementTable models,
+                MeasurementTable frameworks)
+      : systems_(std::move(systems)),
+        models_(std::move(models)),
+        frameworks_(std::move(frameworks)) {}
+
+  MeasurementTable systems_;
+  MeasurementTable models_;
+  MeasurementTable frameworks_;
+};
+
+}  // namespace orrery

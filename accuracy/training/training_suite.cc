@@ -1,0 +1,178 @@
+#include "accuracy/training/training_suite.h"
+
+#include <absl/strings/match.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "accuracy/training/training_row.h"
+#include "base/parallel.h"
+#include "base/status.h"
+#include "run/report.h"
+#include "run/run_scenario.h"
+
+namespace orrery {
+namespace {
+
+// The source of a sweep's rows, which have no column for it.
+constexpr char kSweep[] = "hf_sweep";
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+std::string SourceOf(const MeasurementRow& row) {
+  return row.Has("status") ? kSweep : row.Text("source_id");
+}
+
+std::vector<GroupKey> KnownGroups(const MeasurementRow& row) {
+  std::vector<GroupKey> groups = {{.level = 1, .subject = SourceOf(row)}};
+  if (row.Has("status") && row.Text("num_gpus") == "8") {
+    groups.push_back(
+        {.level = 1, .subject = kSweep, .rank = 1, .part = "one node"});
+  }
+  return groups;
+}
+
+std::vector<GroupKey> GroupsOf(const MeasurementRow& row,
+                               const TrainingRow& read) {
+  std::vector<GroupKey> groups = KnownGroups(row);
+  if (groups[0].subject == kSweep) return groups;
+  groups.push_back(read.scenario.model.moe()
+                       ? GroupKey{.subject = "mixtures of experts", .rank = 1}
+                       : GroupKey{.subject = "dense models", .rank = 0});
+  if (groups[0].subject == "korthikanti22" && read.selective) {
+    groups.push_back({.level = 1,
+                      .subject = groups[0].subject,
+                      .rank = 1,
+                      .part = "selective rows"});
+  }
+  return groups;
+}
+
+struct Predicted {
+  std::optional<absl::Status> no_time;
+  std::optional<AccuracyRow> row = std::nullopt;
+  std::optional<AccuracyFit> fit = std::nullopt;
+};
+
+// What is predicted of a row's scenario.
+struct Prediction {
+  double step_s = 0;
+  Bytes tensors;  // at their peak
+  Bytes held;     // by the allocator
+  Bytes needed;   // with what libraries keep
+};
+
+absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario) {
+  ASSIGN_OR_RETURN(
+      const SimulatedRun run,
+      RunScenario(scenario, {.fold_nearly = true, .detail = false}));
+  const Bytes needed = MemoryNeeded(scenario, run.memory);
+  return Prediction{.step_s = ToSeconds(run.result.end),
+                    .tensors = run.memory.peak.total,
+                    .held = needed - scenario.kernels.reserved_memory(),
+                    .needed = needed};
+}
+
+absl::StatusOr<Prediction> OnPaper(const ResolvedScenario& scenario) {
+  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
+  const Bytes kept = scenario.kernels.reserved_memory();
+  return Prediction{.step_s = estimate.step_s(),
+                    .tensors = estimate.peak - kept,
+                    .held = estimate.reserved - kept,
+                    .needed = estimate.reserved};
+}
+
+absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
+                                     const TrainingRules& rules,
+                                     const TrainingSuiteOptions& options) {
+  ASSIGN_OR_RETURN(TrainingRow read, ReadTrainingRow(row, rules));
+  ASSIGN_OR_RETURN(const Prediction prediction, options.closed_form
+                                                    ? OnPaper(read.scenario)
+                                                    : Simulated(read.scenario));
+  const std::vector<GroupKey> groups = GroupsOf(row, read);
+  const auto gib = [](Bytes bytes) {
+    return static_cast<double>(bytes.value()) / kGiB;
+  };
+  Predicted result{.no_time = read.finished.value_or(true) ? read.no_time
+                                                           : std::nullopt};
+  if (read.finished) {
+    result.fit = AccuracyFit{
+        .fits = prediction.needed <= MemoryCapacity(read.scenario.system),
+        .finished = *read.finished,
+        .groups = groups};
+  }
+  if (!read.measured_s) return result;
+  result.row = AccuracyRow{
+      .id = row.id(),
+      .line = row.line(),
+      .source = groups[0].subject,
+      .measured = *read.measured_s,
+      .predicted = prediction.step_s,
+      .groups = groups,
+      .facts =
+          MeasuredStep{.model = std::move(read.model),
+                       .plan = std::move(read.plan),
+                       .chip = read.scenario.system.chip().name(),
+                       .framework = read.scenario.training()->framework().name,
+                       .experts = read.scenario.model.moe().has_value(),
+                       .measured_gib = read.memory_gib,
+                       .predicted_gib = gib(prediction.tensors),
+                       .measured_reserved_gib = read.reserved_gib,
+                       .predicted_reserved_gib = gib(prediction.held)},
+      .choice_set = read.plan_set};
+  return result;
+}
+
+}  // namespace
+
+AccuracyTable PredictTraining(const std::vector<MeasurementTable>& tables,
+                              const TrainingRules& rules,
+                              const TrainingSuiteOptions& options) {
+  std::vector<const MeasurementRow*> rows;
+  AccuracyTable::Parts parts{
+      .suite = Suite::kTraining, .origin = "", .rows = {}, .refused = {}};
+  for (const MeasurementTable& table : tables) {
+    parts.origin += (parts.origin.empty() ? "" : ", ") + table.origin();
+    for (const RefusedRow& row : table.malformed()) {
+      parts.refused.push_back({row});
+    }
+    for (const MeasurementRow& row : table.rows()) rows.push_back(&row);
+  }
+  std::vector<absl::StatusOr<Predicted>> predicted(rows.size());
+  InParallel(rows.size(), [&](size_t i) {
+    predicted[i] = PredictRow(*rows[i], rules, options);
+  });
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!predicted[i].ok()) {
+      parts.refused.push_back(
+          {rows[i]->Refused(predicted[i].status()), KnownGroups(*rows[i])});
+      continue;
+    }
+    if (predicted[i]->no_time) {
+      parts.refused.push_back(
+          {rows[i]->Refused(*predicted[i]->no_time), KnownGroups(*rows[i])});
+    }
+    if (predicted[i]->row) parts.rows.push_back(*std::move(predicted[i]->row));
+    if (predicted[i]->fit) parts.fits.push_back(*std::move(predicted[i]->fit));
+  }
+  parts.bars[{.level = 1, .subject = "korthikanti22"}] = {.mean = 0.036,
+                                                          .worst = 0.089};
+  return AccuracyTable(std::move(parts));
+}
+
+absl::StatusOr<AccuracyTable> RunTrainingSuite(
+    const std::optional<std::string>& file,
+    const TrainingSuiteOptions& options) {
+  ASSIGN_OR_RETURN(const TrainingRules rules, TrainingRules::Open());
+  std::vector<MeasurementTable> tables;
+  ASSIGN_OR_RETURN(MeasurementTable table, OpenTrainingTable(file));
+  tables.push_back(std::move(table));
+  if (!file) {
+    ASSIGN_OR_RETURN(MeasurementTable sweep, OpenTrainingSweep());
+    tables.push_back(std::move(sweep));
+  }
+  return PredictTraining(tables, rules, options);
+}
+
+}  // namespace orrery

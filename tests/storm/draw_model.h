@@ -1,0 +1,15 @@
+#pragma once
+// Models for storms: any of the catalogue, or one made up.
+#include <cstdint>
+
+#include "base/random.h"
+#include "catalog/catalog.h"
+#include "proto/model.pb.h"
+
+namespace orrery {
+
+// A model that names its preset, the `number`-th, around and around, or has
+// none; without its number of layers, which is up to the plan.
+pb::Model DrawModel(const Catalog& catalog, int64_t number, Rng& rng);
+
+}  // namespace orrery

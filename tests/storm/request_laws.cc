@@ -1,0 +1,341 @@
+#include "tests/storm/request_laws.h"
+
+#include <absl/functional/function_ref.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/format.h"
+#include "base/units_text.h"
+#include "run/inference_run.h"
+#include "run/kv_transfer.h"
+#include "run/phase_ground.h"
+#include "run/report.h"
+#include "workload/model/kv_cache.h"
+#include "workload/model/parameters.h"
+#include "workload/plan/inference_memory.h"
+
+namespace orrery {
+namespace {
+
+std::string Text(Duration time) { return SecondsText(ToSeconds(time)); }
+
+// A scenario changed in one thing; none if that is not legal.
+std::optional<ResolvedScenario> With(
+    const ResolvedScenario& scenario,
+    absl::FunctionRef<void(pb::Scenario&)> change) {
+  pb::Scenario proto = scenario.proto;
+  change(proto);
+  absl::StatusOr<ResolvedScenario> made = MakeScenario(std::move(proto));
+  if (!made.ok()) return std::nullopt;
+  return *std::move(made);
+}
+
+// One step, of decoding or the first of the prefill, by itself.
+std::optional<Duration> Step(const ResolvedScenario& scenario,
+                             const InferencePass& pass) {
+  const auto grounds = PhaseGrounds::Make(scenario);
+  if (!grounds.ok()) return std::nullopt;
+  auto simulator = InferenceSimulator::Create(grounds->of(pass.purpose),
+                                              *scenario.inference());
+  CHECK(simulator.ok()) << simulator.status().ToString();
+  const auto time = simulator->StepTime(pass, {});
+  if (!time.ok()) return std::nullopt;
+  return *time;
+}
+
+std::optional<Duration> DecodeStep(const ResolvedScenario& scenario,
+                                   int64_t cached) {
+  return Step(scenario, DecodePass(*scenario.inference(), cached));
+}
+
+class RequestLaws {
+ public:
+  RequestLaws(const ResolvedScenario& scenario, StormSheet& sheet)
+      : scenario_(scenario), plan_(*scenario.inference()), sheet_(sheet) {}
+
+  void Check() {
+    if (DecodeSteps(plan_) > 0) {
+      CheckContext();
+      CheckBatch();
+      CheckStreaming();
+      CheckBandwidth();
+      CheckEveryToken();
+    }
+    CheckChunks();
+    CheckTokens();
+    CheckCapacity();
+  }
+
+ private:
+  void CheckContext() {
+    Duration before{};
+    int64_t at = 0;
+    const int64_t prompt = plan_.prompt();
+    for (const int64_t cached :
+         {prompt, prompt + 1, prompt + 63, 2 * prompt + 64, 8 * prompt + 500}) {
+      const auto step = DecodeStep(scenario_, cached);
+      if (!step) return;
+      sheet_.Hold("a longer context is not faster", *step >= before,
+                  fmt::format("{} at {} tokens, {} at {}", Text(before), at,
+                              Text(*step), cached));
+      before = *step;
+      at = cached;
+    }
+  }
+
+  void CheckBatch() {
+    const int data = plan_.decode().degrees.data;
+    const int parts = plan_.micro_batches() * (plan_.overlap_halves() ? 2 : 1);
+    const int64_t cached = plan_.prompt() + 100;
+    const auto base = DecodeStep(scenario_, cached);
+    Duration before = base.value_or(Duration(0));
+    int at = plan_.batch();
+    for (const int more :
+         {plan_.batch() + data * parts, 2 * plan_.batch(), 5 * plan_.batch()}) {
+      if (more <= at) continue;
+      const auto larger = With(scenario_, [&](pb::Scenario& s) {
+        s.mutable_inference()->set_batch(more);
+      });
+      const auto step = larger ? DecodeStep(*larger, cached) : std::nullopt;
+      if (!step) continue;
+      sheet_.Hold("a larger batch is not faster", *step >= before,
+                  fmt::format("{} with {}, {} with {}", Text(before), at,
+                              Text(*step), more));
+      before = *step;
+      at = more;
+    }
+  }
+
+  // What the fullest stage must read for a step: weights that every token
+  // needs, experts that some token chose, and the cache.
+  double LeastBytes(int64_t cached) const {
+    const Model& model = scenario_.model;
+    const ParallelLayout& layout = plan_.decode();
+    const Degrees& degrees = layout.degrees;
+    const double weight = StoredWeightBits(plan_.stored_weight()) / 8;
+    const double sequences = static_cast<double>(plan_.batch()) / degrees.data;
+    double most = 0;
+    for (const Stage& stage : CutStages(model, layout)) {
+      double bytes = 0;
+      for (int i = 0; i < stage.layers; ++i) {
+        const int layer = stage.first_layer + i;
+        const ParameterCount count = LayerParameters(model, layer);
+        const auto shared =
+            static_cast<double>(LayerParametersOf(model, degrees, layer).dense -
+                                count.router - count.norms);
+        const std::optional<int> window = model.Window(layer);
+        const int64_t seen =
+            window ? std::min<int64_t>(cached, *window) : cached;
+        bytes += weight * shared +
+                 sequences * BytesPerElement(plan_.kv_precision()) *
+                     std::floor(static_cast<double>(seen) / degrees.context) *
+                     static_cast<double>(KvCacheElementsPerTokenAndLayer(
+                         model, degrees.tensor));
+      }
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+
+  void CheckStreaming() {
+    const int64_t cached = 4 * plan_.prompt() + 1000;
+    const auto step = DecodeStep(scenario_, cached);
+    if (!step) return;
+    const double least =
+        LeastBytes(cached) / scenario_.system.chip().memory_bandwidth().value();
+    sheet_.Hold("no step beats streaming", ToSeconds(*step) >= least,
+                fmt::format("{} for what takes {} to read", Text(*step),
+                            SecondsText(least)));
+  }
+
+  void CheckBandwidth() {
+    constexpr double kMore = 1.4;
+    const auto more = [&](std::string* text) {
+      const auto value = ParseBytesPerSecond(*text);
+      CHECK(value.ok()) << *text;
+      *text = fmt::format("{} GB/s", value->value() * kMore / 1e9);
+    };
+    const auto memory = With(scenario_, [&](pb::Scenario& s) {
+      more(s.mutable_system()->mutable_chip()->mutable_memory_bandwidth());
+    });
+    const auto links = With(scenario_, [&](pb::Scenario& s) {
+      pb::System& system = *s.mutable_system();
+      for (pb::Fabric* fabric :
+           {system.mutable_scale_up()->mutable_fabric(),
+            system.mutable_scale_out()->mutable_fabric()}) {
+        if (fabric->link().has_bandwidth()) {
+          more(fabric->mutable_link()->mutable_bandwidth());
+        }
+      }
+      if (system.scale_up().has_chip_bandwidth()) {
+        more(system.mutable_scale_up()->mutable_chip_bandwidth());
+      }
+      if (system.scale_out().has_nic_bandwidth()) {
+        more(system.mutable_scale_out()->mutable_nic_bandwidth());
+      }
+      if (!scenario_.proto.system().has_scale_out()) system.clear_scale_out();
+      if (!scenario_.proto.system().has_scale_up()) system.clear_scale_up();
+    });
+    std::vector<InferencePass> passes = {DecodePass(plan_, plan_.prompt() + 1),
+                                         PrefillPasses(plan_)[0]};
+    for (const InferencePass& pass : passes) {
+      const auto now = Step(scenario_, pass);
+      if (!now) continue;
+      for (const auto& [name, better] :
+           {std::pair{"memory", &memory}, std::pair{"links", &links}}) {
+        const auto step = *better ? Step(**better, pass) : std::nullopt;
+        if (!step) continue;
+        sheet_.Hold(
+            fmt::format("more bandwidth is not slower, {}", name),
+            *step <= *now,
+            fmt::format(
+                "{}: {}, with more of it {}",
+                pass.purpose == PassPurpose::kDecode ? "decode" : "prefill",
+                Text(*now), Text(*step)));
+      }
+    }
+  }
+
+  absl::StatusOr<InferenceRun> Request(const ResolvedScenario& scenario,
+                                       bool every_token) const {
+    const auto grounds = PhaseGrounds::Make(scenario);
+    CHECK(grounds.ok()) << grounds.status().ToString();
+    return RunInference(grounds->of(PassPurpose::kPrefill),
+                        grounds->of(PassPurpose::kDecode),
+                        *scenario.inference(), {.every_token = every_token});
+  }
+
+  void CheckEveryToken() {
+    const auto few = Request(scenario_, false);
+    const auto all = Request(scenario_, true);
+    sheet_.Hold("a legal case runs", few.ok() && all.ok(),
+                few.status().ToString());
+    if (!few.ok() || !all.ok()) return;
+    constexpr double kPromised = 1e-3;
+    // A picosecond of each step.
+    constexpr double kRounded = 1e-9;
+    const double off =
+        std::abs(1 - ToSeconds(all->decode) / ToSeconds(few->decode));
+    sheet_.Hold("few steps = every token",
+                off <= kPromised && off <= few->integration_error + kRounded,
+                fmt::format("{:.4f} % apart, {:.4f} % said", 100 * off,
+                            100 * few->integration_error));
+  }
+
+  double PrefillFlops(const InferencePlan& plan) const {
+    double sum = 0;
+    for (const InferencePass& pass : PrefillPasses(plan)) {
+      const LayerShape shape = ShapeOf(plan, pass);
+      for (int layer = 0; layer < scenario_.model.layers(); ++layer) {
+        sum += pass.parts *
+               SumModelFlops(BuildLayer(scenario_.model, layer, shape).forward)
+                   .value();
+      }
+    }
+    return sum;
+  }
+
+  void CheckChunks() {
+    const auto with = [&](int chunk) {
+      return With(scenario_, [&](pb::Scenario& s) {
+        s.mutable_inference()->clear_decode_beside();
+        if (chunk > 0) {
+          s.mutable_inference()->set_prefill_chunk(chunk);
+        } else {
+          s.mutable_inference()->clear_prefill_chunk();
+        }
+      });
+    };
+    const auto plain = with(0);
+    const auto one = with(plan_.prompt());
+    if (!plain || !one) return;
+    const InferencePass first = PrefillPasses(*plain->inference())[0];
+    const auto a = Step(*plain, first);
+    const auto b = Step(*one, PrefillPasses(*one->inference())[0]);
+    if (a && b) {
+      sheet_.Hold("one chunk = plain prefill", *a == *b,
+                  fmt::format("{} plain, {} in one chunk", Text(*a), Text(*b)));
+    }
+    const auto cut = with((plan_.prompt() + 2) / 3);
+    // Latents in the cache are expanded anew for every chunk, and scores that
+    // are written to memory are not cut to the causal half. Rows of experts are
+    // whole numbers.
+    if (!cut || scenario_.model.attention().is_latent() ||
+        plan_.engine().unfused_prefill) {
+      return;
+    }
+    constexpr double kRounded = 1e-3;
+    const double off =
+        PrefillFlops(*cut->inference()) / PrefillFlops(*plain->inference()) - 1;
+    sheet_.Hold("chunks do not change the arithmetic",
+                std::abs(off) <= kRounded,
+                fmt::format("{:+.4f} % in three chunks", 100 * off));
+  }
+
+  void CheckTokens() {
+    int64_t prompts = 0;
+    for (const InferencePass& pass : PrefillPasses(plan_)) {
+      prompts += pass.parts * pass.groups[0].count * pass.groups[0].queries;
+    }
+    const int64_t asked = int64_t{plan_.prefill_batch()} /
+                          plan_.prefill().degrees.data * plan_.prompt();
+    sheet_.Hold("no token is lost", prompts == asked,
+                fmt::format("prefill takes {} tokens of a replica's {}",
+                            prompts, asked));
+    const double per_step =
+        plan_.speculation() ? plan_.speculation()->TokensPerStep() : 1;
+    const double brought = per_step * static_cast<double>(DecodeSteps(plan_));
+    sheet_.Hold(
+        "no token is lost",
+        brought >= plan_.output() - 1 && brought - per_step < plan_.output(),
+        fmt::format("{} steps of {} tokens bring {}", DecodeSteps(plan_),
+                    per_step, plan_.output() - 1));
+    if (!plan_.disaggregated()) return;
+    const auto transfer = TransferCache(scenario_, Duration(1'000'000'000));
+    sheet_.Hold("a legal case runs", transfer.ok(),
+                transfer.status().ToString());
+    if (!transfer.ok()) return;
+    const Bytes whole = KvCacheBytes(scenario_.model, plan_.prompt(),
+                                     Bits(plan_.kv_precision()));
+    sheet_.Hold(
+        "no token is lost", transfer->bytes == whole,
+        fmt::format("{} moved of {}", transfer->bytes.value(), whole.value()));
+  }
+
+  void CheckCapacity() {
+    const Bytes device = MemoryCapacity(scenario_.system);
+    const Bytes reserved = scenario_.kernels.reserved_memory();
+    const CacheCapacity capacity =
+        CapacityOf(scenario_.model, plan_, device, reserved);
+    const int data = plan_.decode().degrees.data;
+    const int64_t sequences = plan_.batch() / data;
+    sheet_.Hold("largest batch",
+                capacity.fits == (capacity.largest_batch >= plan_.batch()) ||
+                    sequences > plan_.engine().max_batch,
+                fmt::format("{} {}, the largest is {}", plan_.batch(),
+                            capacity.fits ? "fits" : "does not fit",
+                            capacity.largest_batch));
+    sheet_.Hold("longest context",
+                capacity.fits == (capacity.longest_context >= plan_.context()),
+                fmt::format("{} {}, the longest is {}", plan_.context(),
+                            capacity.fits ? "fits" : "does not fit",
+                            capacity.longest_context));
+  }
+
+  const ResolvedScenario& scenario_;
+  const InferencePlan& plan_;
+  StormSheet& sheet_;
+};
+
+}  // namespace
+
+void CheckRequest(const ResolvedScenario& scenario, StormSheet& sheet) {
+  RequestLaws(scenario, sheet).Check();
+}
+
+}  // namespace orrery
