@@ -36,7 +36,8 @@ absl::StatusOr<pb::Report> EstimateReport(const ResolvedScenario& scenario) {
   pb::Report::Memory& memory = *report.mutable_memory();
   memory.set_peak_bytes(estimate.peak.value());
   memory.set_capacity_bytes(MemoryCapacity(scenario.system).value());
-  memory.set_fits(memory.peak_bytes() <= memory.capacity_bytes());
+  memory.set_reserved_bytes(estimate.reserved.value());
+  memory.set_fits(memory.reserved_bytes() <= memory.capacity_bytes());
   AddWarnings(scenario, report);
   FillCost(scenario, nullptr, report);
   return report;
