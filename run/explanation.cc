@@ -1,18 +1,22 @@
 #include "run/explanation.h"
 
 #include <absl/strings/match.h>
+#include <absl/strings/str_join.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/format.h"
 #include "base/units_text.h"
 #include "run/scenario_cost.h"
 #include "run/utilisation.h"
+#include "sim/analysis/congestion.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/span_index.h"
 #include "sim/analysis/step_breakdown.h"
 #include "sim/analysis/time_shares.h"
+#include "sim/analysis/wait_work.h"
 
 namespace orrery {
 namespace {
@@ -27,37 +31,102 @@ void AddShare(const std::string& name, Duration time, int64_t count,
   if (count > 0) share.set_count(count);
 }
 
-// How a rank spends the step; the sink keeps its bubbles.
 using Shares = google::protobuf::RepeatedPtrField<pb::Explanation::Share>;
-BreakdownSink AddRankTime(const SimulatedRun& run, RankId rank,
+
+// What a rank's bubble is made of, all the way down: communication of other
+// ranks by stream, and the rest, for which their kernels were at work.
+std::vector<std::pair<std::string, Duration>> BubbleParts(
+    const Program& program, const SpanIndex& spans,
+    const std::vector<PathStep>& path, const BreakdownSink& sink) {
+  Duration bubble{0};
+  std::map<std::string, Duration> communication;
+  for (const WaitedWork& part : FollowToWork(spans, path, sink.waits())) {
+    if (part.wait->kind != RankWait::Kind::kBubble) continue;
+    const bool kernel = part.work == nullptr ||
+                        part.work->kind == SpanKind::kKernel ||
+                        part.work->kind == SpanKind::kMarker;
+    if (kernel) {
+      bubble += part.time();
+    } else {
+      communication[fmt::format("communication of other ranks: {}",
+                                program.streams()[part.work->stream].name)] +=
+          part.time();
+    }
+  }
+  std::vector<std::pair<std::string, Duration>> parts(communication.begin(),
+                                                      communication.end());
+  parts.emplace_back("bubble", bubble);
+  return parts;
+}
+
+// How a rank spends the step; the sink keeps its waits.
+BreakdownSink AddRankTime(const SimulatedRun& run, const SpanIndex& spans,
+                          const std::vector<PathStep>& path, RankId rank,
                           Shares& shares) {
-  BreakdownSink sink(run.placed.program, rank);
+  const Program& program = run.placed.program;
+  BreakdownSink sink(program, rank, &run.alone);
   for (const TaskSpan& span : run.spans) sink.Add(span);
   const StepBreakdown b = sink.Finish(run.result.end);
-  std::vector<std::pair<std::string, Duration>> parts = {
+  struct Part {
+    std::string name;
+    Duration time{};
+    Duration congestion{};
+  };
+  std::vector<Part> parts = {
       {"compute", b.kernels.arithmetic},
       {"memory-bound", b.kernels.memory_bound},
       {"launch", b.kernels.launch},
       {"optimizer", b.kernels.optimizer},
       {"slow chip", b.kernels.slow_chip},
-      {"shared chip", b.kernels.shared_chip},
-      {"bubble", b.bubble},
+      {kSlowedByCommunication, b.kernels.shared_chip},
       {"straggler", b.straggler},
       {"host", b.host},
   };
-  for (const StreamId stream : run.placed.program.streams().ids()) {
-    parts.emplace_back(fmt::format("communication: {}, exposed",
-                                   run.placed.program.streams()[stream].name),
-                       b.exposed[stream].time);
+  for (auto& [name, time] : BubbleParts(program, spans, path, sink)) {
+    parts.push_back({name, time});
+  }
+  for (const StreamId stream : program.streams().ids()) {
+    parts.push_back({fmt::format("communication: {}, exposed",
+                                 program.streams()[stream].name),
+                     b.exposed[stream].time, b.exposed[stream].congestion});
   }
   std::stable_sort(
       parts.begin(), parts.end(),
-      [](const auto& x, const auto& y) { return x.second > y.second; });
-  for (const auto& [name, time] : parts) {
-    if (time == Duration(0)) continue;
-    AddShare(name, time, 0, ToSeconds(run.result.end), *shares.Add());
+      [](const Part& x, const Part& y) { return x.time > y.time; });
+  for (const Part& part : parts) {
+    if (part.time == Duration(0)) continue;
+    pb::Explanation::Share& share = *shares.Add();
+    AddShare(part.name, part.time, 0, ToSeconds(run.result.end), share);
+    if (part.congestion > Duration(0)) {
+      share.set_congestion_s(ToSeconds(part.congestion));
+    }
   }
   return sink;
+}
+
+void AddCongestion(const SimulatedRun& run, const std::vector<PathStep>& path,
+                   pb::Explanation& explanation) {
+  constexpr size_t kMostOthers = 4;
+  const Program& program = run.placed.program;
+  for (const CongestedCall& call :
+       CongestedCalls(program, run.transfers, run.log, path, run.alone)) {
+    auto& added = *explanation.add_congestion();
+    added.set_stream(program.streams()[call.span.stream].name);
+    added.set_call(program.name(call.span.name));
+    added.set_rank(program.ranks()[call.span.rank].number);
+    added.set_time_s(ToSeconds(call.span.running()));
+    added.set_alone_s(ToSeconds(call.alone));
+    const ResourcePlace& place = run.transfers.resource_places[call.link];
+    added.set_link(place.chip
+                       ? fmt::format("chip {}: {}", *place.chip, place.name)
+                       : place.name);
+    added.set_load(call.load);
+    for (size_t i = 0; i < std::min(kMostOthers, call.others.size()); ++i) {
+      auto& other = *added.add_others();
+      other.set_call(program.Describe(call.others[i].group));
+      other.set_load(call.others[i].load);
+    }
+  }
 }
 
 void AddSensitivities(absl::Span<const StepSensitivity> sensitivities,
@@ -73,24 +142,78 @@ void AddSensitivities(absl::Span<const StepSensitivity> sensitivities,
   }
 }
 
-// The largest cause, all kinds of compute being one.
-std::pair<std::string, double> LargestCause(const Shares& path) {
-  std::pair<std::string, double> largest;
-  double compute = 0;
-  for (const auto& cause : path) {
-    if (absl::StartsWith(cause.name(), "compute")) compute += cause.share();
-    if (cause.share() > largest.second) largest = {cause.name(), cause.share()};
+// What a cause of the path is counted as: all kinds of compute, of memory
+// traffic and of communication are one each.
+std::string FamilyOf(const std::string& cause) {
+  for (const char* family :
+       {"compute", "memory-bound", "communication", "congestion"}) {
+    if (absl::StartsWith(cause, family)) return family;
   }
-  if (compute >= largest.second) largest = {"compute", compute};
-  return largest;
+  return cause;
 }
 
-// What helps most, how much, and what most of the critical path is made of.
+// Largest first.
+std::vector<std::pair<std::string, double>> Families(const Shares& path) {
+  std::map<std::string, double> sums;
+  for (const auto& cause : path) sums[FamilyOf(cause.name())] += cause.share();
+  std::vector<std::pair<std::string, double>> families(sums.begin(),
+                                                       sums.end());
+  std::stable_sort(
+      families.begin(), families.end(),
+      [](const auto& a, const auto& b) { return a.second > b.second; });
+  return families;
+}
+
+// "communication makes up 58 % of the critical path, compute 37 %"
+std::string PathWords(const Shares& path) {
+  // Less is not worth a word.
+  constexpr double kWorthNaming = 0.2;
+  const auto families = Families(path);
+  std::string words;
+  for (size_t i = 0; i < std::min<size_t>(2, families.size()); ++i) {
+    const auto& [family, share] = families[i];
+    if (i == 0) {
+      words = fmt::format("{} makes up {:.0f} % of the critical path", family,
+                          100 * share);
+    } else if (share >= kWorthNaming) {
+      words += fmt::format(", {} {:.0f} %", family, 100 * share);
+    }
+  }
+  return words;
+}
+
+// What of the machine a resource that was improved is, by its name in the list
+// of utilisation; empty where there is no such thing.
+absl::string_view UsedAs(absl::string_view resource) {
+  if (resource == "compute") return "matrix units";
+  if (resource == "HBM bandwidth") return "HBM bandwidth";
+  if (resource == "scale-up bandwidth") return "scale-up";
+  if (resource == "scale-out bandwidth") return "scale-out";
+  return "";
+}
+
+// The most used of the resources whose names begin so; null if there is none.
+const pb::Explanation::Utilisation* MostUsed(const pb::Explanation& explanation,
+                                             absl::string_view prefix) {
+  const pb::Explanation::Utilisation* most = nullptr;
+  for (const auto& use : explanation.utilisation()) {
+    if (prefix.empty() || !absl::StartsWith(use.resource(), prefix)) continue;
+    if (most == nullptr || use.most() > most->most()) most = &use;
+  }
+  return most;
+}
+
+// What binds, how much it would help, and what path and machine say about it.
 std::string BottleneckSentence(const pb::Explanation& explanation) {
-  const auto [cause, share] = LargestCause(explanation.critical_path());
-  const std::string made_of = fmt::format(
-      "{} makes up {:.0f} % of the critical path", cause, 100 * share);
-  if (explanation.sensitivity_size() == 0) return made_of + ".";
+  const std::string made_of = PathWords(explanation.critical_path());
+  if (explanation.sensitivity_size() == 0) {
+    const auto* most = MostUsed(explanation, "scale-");
+    // So full, a link decides.
+    constexpr double kFull = 0.8;
+    if (most == nullptr || most->most() < kFull) return made_of + ".";
+    return fmt::format("{}; links of {} are up to {:.0f} % full.", made_of,
+                       most->resource(), 100 * most->most());
+  }
   const auto& best = explanation.sensitivity(0);
   // Less than this for a resource twice as good, and no resource is to blame.
   constexpr double kWorthwhile = 0.02;
@@ -102,10 +225,14 @@ std::string BottleneckSentence(const pb::Explanation& explanation) {
   }
   std::string sentence = fmt::format(
       "The bottleneck is {}: twice as good, the step would take {} instead of "
-      "{} ({:.0f} % less); {}",
+      "{} ({:.0f} % less)",
       best.resource(), SecondsText(best.step_time_twice_s()),
-      SecondsText(explanation.step_time_s()), 100 * best.saved_twice(),
-      made_of);
+      SecondsText(explanation.step_time_s()), 100 * best.saved_twice());
+  if (const auto* use = MostUsed(explanation, UsedAs(best.resource()))) {
+    sentence += fmt::format("; {}: {:.0f} % in use", use->resource(),
+                            100 * use->most());
+  }
+  sentence += "; " + made_of;
   if (explanation.sensitivity_size() > 1 &&
       explanation.sensitivity(1).saved_twice() >= kWorthwhile) {
     sentence += fmt::format(". Next comes {} ({:.0f} % less)",
@@ -113,6 +240,15 @@ std::string BottleneckSentence(const pb::Explanation& explanation) {
                             100 * explanation.sensitivity(1).saved_twice());
   }
   return sentence + ".";
+}
+
+// What another plan would do on the machine as it is; empty without advice.
+std::string AdviceSentence(const pb::Explanation& explanation) {
+  if (explanation.plan_advice().empty()) return "";
+  const auto& best = explanation.plan_advice(0);
+  return fmt::format(" On the same machine {} takes {} ({:.0f} % less).",
+                     absl::StrJoin(best.settings(), " "),
+                     SecondsText(best.step_time_s()), 100 * best.saved());
 }
 
 // What each share of the step costs over the run, or per step where the run's
@@ -142,7 +278,8 @@ void AddDollars(const ResolvedScenario& scenario, const SimulatedRun& run,
 
 pb::Explanation Explain(const ResolvedScenario& scenario,
                         const SimulatedRun& run,
-                        absl::Span<const StepSensitivity> sensitivities) {
+                        absl::Span<const StepSensitivity> sensitivities,
+                        absl::Span<const pb::Explanation::PlanAdvice> advice) {
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans);
@@ -153,10 +290,10 @@ pb::Explanation Explain(const ResolvedScenario& scenario,
   const RankId busiest = run.busiest;
   explanation.set_busiest_rank(program.ranks()[busiest].number);
   const BreakdownSink time =
-      AddRankTime(run, busiest, *explanation.mutable_rank_time());
-  AddRankTime(run, RankId{0}, *explanation.mutable_rank_0_time());
-  for (const TimeShare& share :
-       PathByCause(program, path, {busiest, time.bubbles()}, run.ops)) {
+      AddRankTime(run, spans, path, busiest, *explanation.mutable_rank_time());
+  AddRankTime(run, spans, path, RankId{0}, *explanation.mutable_rank_0_time());
+  for (const TimeShare& share : PathByCause(
+           program, path, {busiest, time.bubbles(), &run.alone}, run.ops)) {
     AddShare(share.name, share.time, share.count, step,
              *explanation.add_critical_path());
   }
@@ -165,7 +302,7 @@ pb::Explanation Explain(const ResolvedScenario& scenario,
              *explanation.add_top_tasks());
   }
   for (const ExposedTime& calls :
-       ExposedCommunication(program, spans, busiest, time)) {
+       ExposedCommunication(program, spans, busiest, time, &run.alone)) {
     auto& added = *explanation.add_communication();
     added.set_stream(calls.stream);
     added.set_kind(std::string(NameOf(calls.kind)));
@@ -173,6 +310,9 @@ pb::Explanation Explain(const ResolvedScenario& scenario,
     added.set_total_s(ToSeconds(calls.total));
     added.set_exposed_s(ToSeconds(calls.exposed));
     added.set_hidden_s(ToSeconds(calls.hidden()));
+    if (calls.congestion > Duration(0)) {
+      added.set_congestion_s(ToSeconds(calls.congestion));
+    }
   }
   for (const ResourceClassUse& use : Utilisation(scenario, run)) {
     auto& added = *explanation.add_utilisation();
@@ -181,9 +321,12 @@ pb::Explanation Explain(const ResolvedScenario& scenario,
     added.set_most(use.most);
     added.set_count(use.count);
   }
+  AddCongestion(run, path, explanation);
   AddSensitivities(sensitivities, explanation);
+  for (const auto& plan : advice) *explanation.add_plan_advice() = plan;
   AddDollars(scenario, run, explanation);
-  explanation.set_bottleneck(BottleneckSentence(explanation));
+  explanation.set_bottleneck(BottleneckSentence(explanation) +
+                             AdviceSentence(explanation));
   return explanation;
 }
 

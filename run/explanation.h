@@ -10,8 +10,9 @@
 namespace orrery {
 
 // Requires: `run` was recorded.
-pb::Explanation Explain(const ResolvedScenario& scenario,
-                        const SimulatedRun& run,
-                        absl::Span<const StepSensitivity> sensitivities);
+pb::Explanation Explain(
+    const ResolvedScenario& scenario, const SimulatedRun& run,
+    absl::Span<const StepSensitivity> sensitivities,
+    absl::Span<const pb::Explanation::PlanAdvice> advice = {});
 
 }  // namespace orrery

@@ -101,6 +101,7 @@ bool ImprovesNetwork(Improvement improvement) {
       return true;
     case Improvement::kCompute:
     case Improvement::kMemoryBandwidth:
+    case Improvement::kCacheBandwidth:
     case Improvement::kLaunch:
       return false;
   }
@@ -113,6 +114,8 @@ std::string_view Name(Improvement improvement) {
       return "compute";
     case Improvement::kMemoryBandwidth:
       return "HBM bandwidth";
+    case Improvement::kCacheBandwidth:
+      return "L2 bandwidth";
     case Improvement::kScaleUpBandwidth:
       return "scale-up bandwidth";
     case Improvement::kScaleOutBandwidth:
@@ -148,6 +151,12 @@ absl::StatusOr<pb::Scenario> Improved(const pb::Scenario& scenario,
       break;
     case Improvement::kMemoryBandwidth:
       ORRERY_SCALE(*better.mutable_chip(), memory_bandwidth, Faster);
+      break;
+    case Improvement::kCacheBandwidth:
+      for (pb::CacheLevel& cache : *better.mutable_chip()->mutable_cache()) {
+        if (cache.per_unit()) continue;
+        ORRERY_SCALE(cache, bandwidth, Faster);
+      }
       break;
     case Improvement::kScaleUpBandwidth:
       if (!better.has_scale_up()) break;

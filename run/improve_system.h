@@ -15,15 +15,19 @@ namespace orrery {
 enum class Improvement {
   kCompute,            // matrix, vector and special-function rates, and clocks
   kMemoryBandwidth,    // main memory
+  kCacheBandwidth,     // the last cache before it, shared by the chip
   kScaleUpBandwidth,   // links inside an island
   kScaleOutBandwidth,  // links and NICs between islands
   kLatency,            // of links, NICs and the collective library
   kLaunch,             // starting kernels
 };
-inline constexpr std::array kImprovements = {
-    Improvement::kCompute,          Improvement::kMemoryBandwidth,
-    Improvement::kScaleUpBandwidth, Improvement::kScaleOutBandwidth,
-    Improvement::kLatency,          Improvement::kLaunch};
+inline constexpr std::array kImprovements = {Improvement::kCompute,
+                                             Improvement::kMemoryBandwidth,
+                                             Improvement::kCacheBandwidth,
+                                             Improvement::kScaleUpBandwidth,
+                                             Improvement::kScaleOutBandwidth,
+                                             Improvement::kLatency,
+                                             Improvement::kLaunch};
 
 std::string_view Name(Improvement improvement);
 // Whether links or what is sent over them get better.

@@ -1,5 +1,6 @@
 #include "run/simulated_run.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -36,6 +37,34 @@ absl::StatusOr<PathBounds> PathsOf(const PlacedProgram& placed,
   ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, planner));
   paths.longest = LongestPath(folded.program, alone);
   return paths;
+}
+
+// Calls with the network to themselves; a folded group without those it stands
+// for.
+absl::StatusOr<CallTimes> AloneTimes(const PlacedProgram& placed,
+                                     const Transfers& transfers,
+                                     CallPlanner& planner) {
+  const auto times = [&](const Transfers& of) {
+    IdVector<PlanId, Duration> plans;
+    for (size_t i = 0; i < of.plans.size(); ++i) {
+      plans.Add(ShortestTime(of, static_cast<PlanId>(i)));
+    }
+    CallTimes calls;
+    for (const PlanId plan : of.plan_of_call) calls.Add(plans[plan]);
+    return calls;
+  };
+  const auto alone = [](const PlacedGroup& group) {
+    return group.replicas.size() <= 1;
+  };
+  if (std::all_of(placed.groups.begin(), placed.groups.end(), alone)) {
+    return times(transfers);
+  }
+  IdVector<GroupId, PlacedGroup> groups = placed.groups;
+  for (PlacedGroup& group : groups) group.replicas = {group.members};
+  ASSIGN_OR_RETURN(const Transfers single,
+                   PlanTransfers(placed.program, groups, planner,
+                                 placed.traffic ? &*placed.traffic : nullptr));
+  return times(single);
 }
 
 absl::Status OutsideBounds(const SimulatedRun& run) {
@@ -104,6 +133,10 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner));
 
+  CallTimes alone;
+  if (options.record) {
+    ASSIGN_OR_RETURN(alone, AloneTimes(placed, transfers, planner));
+  }
   const RankId busiest = BusiestRank(placed);
   BreakdownSink breakdown(placed.program, busiest);
   RecordingSink recording(options.memory);
@@ -144,6 +177,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   run.spans = recording.Take();
   run.log = std::move(log);
+  run.alone = std::move(alone);
   return run;
 }
 

@@ -90,6 +90,8 @@ struct SimulatedRun {
   // If asked for.
   std::vector<TaskSpan> spans = {};
   TransferLog log = {};
+  // How long calls take with the network to themselves.
+  CallTimes alone = {};
   // What the facts of kernels refer to.
   IdVector<OpId, Op> ops = {};
 };

@@ -1,5 +1,7 @@
 // orrery explain: why a step takes as long as it does, and what would help.
 #include "base/status.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/trace_output.h"
 #include "cli/flags/run_flags.h"
@@ -13,6 +15,7 @@
 #include "run/explanation.h"
 #include "run/picture.h"
 #include "run/run_scenario.h"
+#include "run/search/plan_advice.h"
 #include "run/sensitivities.h"
 
 namespace orrery {
@@ -32,8 +35,19 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
   }
   options.progress = progress.Listener();
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+  std::vector<pb::Explanation::PlanAdvice> advice;
+  if (!arguments.Has("no-sensitivities")) {
+    progress.Tell("simulating other plans", 0);
+    ASSIGN_OR_RETURN(const pb::Scenario said,
+                     MergeScenario(Catalog(), arguments.positional()[0],
+                                   arguments.All("set")));
+    options.progress = {};
+    ASSIGN_OR_RETURN(
+        advice, AdvisePlans(said, scenario, run.result.end - Time{}, options));
+  }
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
-  const pb::Explanation explanation = Explain(scenario, run, sensitivities);
+  const pb::Explanation explanation =
+      Explain(scenario, run, sensitivities, advice);
   progress.Wipe();
   const auto page = [&] {
     pb::Page made;
@@ -55,26 +69,27 @@ std::vector<Flag> ExplainFlags() {
   flags.push_back(PhaseFlag());
   flags.push_back({.name = "no-sensitivities",
                    .value = "",
-                   .help = "do not simulate better machines"});
+                   .help = "do not simulate better machines and plans"});
   return flags;
 }
 
 }  // namespace
 
 Command ExplainCommand() {
-  return {.name = "explain",
-          .operands = "SCENARIO",
-          .min_operands = 1,
-          .max_operands = 1,
-          .summary = "Say why a step takes as long as it does.",
-          .details =
-              "The bottleneck in a sentence; the critical path by cause and by "
-              "task; which\ncommunication is hidden and which is not; what a "
-              "better machine would change,\neach simulated.\n\n"
-              "  orrery explain quickstart\n"
-              "  orrery explain quickstart --trace run.pftrace",
-          .flags = ExplainFlags(),
-          .run = ExplainScenario};
+  return {
+      .name = "explain",
+      .operands = "SCENARIO",
+      .min_operands = 1,
+      .max_operands = 1,
+      .summary = "Say why a step takes as long as it does.",
+      .details =
+          "The bottleneck in a sentence; the critical path by cause and by "
+          "task; which\ncommunication is hidden and which is not; what a "
+          "better machine or\nanother plan would change, each simulated.\n\n"
+          "  orrery explain quickstart\n"
+          "  orrery explain quickstart --trace run.pftrace",
+      .flags = ExplainFlags(),
+      .run = ExplainScenario};
 }
 
 }  // namespace orrery

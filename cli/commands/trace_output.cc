@@ -12,6 +12,7 @@
 #include "base/units_text.h"
 #include "cli/print/output.h"
 #include "cli/print/version.h"
+#include "run/report.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/span_index.h"
 #include "traces/timeline/timeline.h"
@@ -28,14 +29,48 @@ GroupSizes GroupSizesOf(const SimulatedRun& run) {
   return sizes;
 }
 
+// By default the ranks that the path runs on are shown too.
+void AddPathRanks(const std::vector<PathStep>& path, TimelineOptions& options) {
+  for (const RankId rank : RanksOfPath(path, kMostPathRanks)) {
+    const auto at =
+        std::lower_bound(options.ranks.begin(), options.ranks.end(), rank);
+    if (at == options.ranks.end() || *at != rank)
+      options.ranks.insert(at, rank);
+  }
+}
+
 absl::Status WritePerfetto(const TraceRequest& request,
                            const ResolvedScenario& scenario,
-                           const SimulatedRun& run,
-                           const TimelineOptions& options) {
+                           const SimulatedRun& run, TimelineOptions options) {
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans);
-  const int64_t slices = CountSlices(program, run.spans, path, options);
+  if (!request.ranks) AddPathRanks(path, options);
+  const GroupSizes sizes = GroupSizesOf(run);
+  const Chip& chip = scenario.system.chip();
+  const TrainingPlan* plan = scenario.training();
+  const TimelineSource source = {
+      .program = program,
+      .spans = spans,
+      .path = path,
+      .transfers = run.transfers,
+      .log = run.log,
+      .ops = run.ops,
+      .group_sizes = sizes,
+      .groups = &run.placed.groups,
+      .alone = &run.alone,
+      .ranks_per_node = scenario.system.chips_per_node(),
+      .ranks_are_chips = plan == nullptr || plan->layout().rank_map.empty(),
+      .reserved_memory = scenario.kernels.reserved_memory(),
+      .memory_capacity = MemoryCapacity(scenario.system),
+      .peak =
+          [&](DType type) {
+            const auto peak = chip.peak(type);
+            return peak ? std::optional<double>(peak->value()) : std::nullopt;
+          },
+      .description = scenario.proto.description()};
+  const Timeline timeline(source, options);
+  const int64_t slices = timeline.CountSlices();
   if (slices > kManySlices) {
     Say(fmt::format(
         "the trace will have {} slices and be slow to open; --trace-ranks, "
@@ -50,16 +85,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
                       run.result.end.time_since_epoch().count());
-  WriteTimeline({.program = program,
-                 .spans = spans,
-                 .path = path,
-                 .transfers = run.transfers,
-                 .log = run.log,
-                 .ops = run.ops,
-                 .group_sizes = GroupSizesOf(run),
-                 .ranks_per_node = scenario.system.chips_per_node(),
-                 .description = scenario.proto.description()},
-                options, writer);
+  timeline.Write(writer);
   RETURN_IF_ERROR(writer.Finish());
   Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
                   writer.slices(), ShellWord(request.path)));
@@ -86,7 +112,8 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
                          {.rank = number,
                           .world_size = scenario.system.chips(),
                           .device_name = scenario.system.chip().name()}));
-    WriteKineto(program, run.spans, sizes, rank, options, writer);
+    WriteKineto(program, run.spans, sizes, &run.placed.groups, rank, options,
+                writer);
     RETURN_IF_ERROR(writer.Finish());
   }
   Say(fmt::format("wrote {} files to {}", options.ranks.size(), request.path));

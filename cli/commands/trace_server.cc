@@ -2,6 +2,7 @@
 
 #include <absl/strings/ascii.h>
 #include <absl/strings/match.h>
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -13,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -26,9 +29,13 @@
 namespace orrery {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr absl::string_view kName = "/trace.pftrace";
 constexpr size_t kLongestRequest = 16 << 10;
-constexpr timeval kPatience = {.tv_sec = 10, .tv_usec = 0};
+constexpr size_t kMostConnections = 64;
+// Who neither says nor takes anything for so long is sent away.
+constexpr auto kPatience = std::chrono::seconds(10);
 
 absl::Status Failed(const std::string& doing) {
   return absl::InvalidArgumentError(
@@ -39,70 +46,117 @@ struct Request {
   std::string method;
   std::string target;
   std::string host;
+  std::string range;
 };
 
-// The request up to its blank line; nothing if it is slow, long or no HTTP.
-std::optional<Request> ReadRequest(int connection) {
-  std::string text;
-  char buffer[2048];
-  while (!absl::StrContains(text, "\r\n\r\n")) {
-    const ssize_t got = recv(connection, buffer, sizeof buffer, 0);
-    if (got <= 0 || text.size() > kLongestRequest) return std::nullopt;
-    text.append(buffer, static_cast<size_t>(got));
-  }
+// Nothing if it is no HTTP.
+std::optional<Request> ParseRequest(const std::string& text) {
   const std::vector<std::string> lines = absl::StrSplit(text, "\r\n");
   const std::vector<std::string> words = absl::StrSplit(lines[0], ' ');
   if (words.size() != 3 || !absl::StartsWith(words[2], "HTTP/1.")) {
     return std::nullopt;
   }
-  Request request = {.method = words[0], .target = words[1], .host = {}};
+  Request request = {
+      .method = words[0], .target = words[1], .host = {}, .range = {}};
   for (const std::string& line : lines) {
-    constexpr absl::string_view kHost = "host:";
-    if (!absl::StartsWithIgnoreCase(line, kHost)) continue;
-    request.host =
-        std::string(absl::StripAsciiWhitespace(line).substr(kHost.size()));
-    absl::StripAsciiWhitespace(&request.host);
+    const auto value = [&](absl::string_view key, std::string& to) {
+      if (!absl::StartsWithIgnoreCase(line, key)) return;
+      to = std::string(absl::StripAsciiWhitespace(
+          absl::string_view(line).substr(key.size())));
+    };
+    value("host:", request.host);
+    value("range:", request.range);
   }
   return request;
 }
 
-bool SendAll(int connection, absl::string_view text) {
-  while (!text.empty()) {
-    const ssize_t sent =
-        send(connection, text.data(), text.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(sent));
+// The part of a file of `size` bytes that a Range header asks for, first and
+// last byte; the whole where it asks for none or in a way that is not known;
+// nothing if there is no such part.
+struct Part {
+  int64_t first = 0;
+  int64_t last = 0;
+  bool whole = true;
+};
+std::optional<Part> PartOf(absl::string_view range, int64_t size) {
+  Part part = {.first = 0, .last = size - 1};
+  if (!absl::ConsumePrefix(&range, "bytes=")) return part;
+  const std::vector<std::string> ends = absl::StrSplit(range, '-');
+  if (ends.size() != 2) return part;
+  int64_t first = 0, last = 0;
+  const bool has_first = absl::SimpleAtoi(ends[0], &first);
+  const bool has_last = absl::SimpleAtoi(ends[1], &last);
+  if (!has_first && !has_last) return part;
+  part.whole = false;
+  if (!has_first) {  // the last so many
+    part.first = std::max<int64_t>(0, size - last);
+  } else {
+    part.first = first;
+    if (has_last) part.last = std::min(last, size - 1);
   }
-  return true;
+  if (part.first < 0 || part.first > part.last) return std::nullopt;
+  return part;
 }
 
-bool SendStatus(int connection, absl::string_view status) {
-  return SendAll(connection, fmt::format("HTTP/1.1 {}\r\nContent-Length: 0\r\n"
-                                         "Connection: close\r\n\r\n",
-                                         status));
+std::string StatusAnswer(absl::string_view status) {
+  return fmt::format(
+      "HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
+}
+
+// A trace that is whole, open for reading.
+absl::StatusOr<std::pair<int, int64_t>> OpenTrace(const std::string& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return Failed(fmt::format("open '{}'", file));
+  struct stat info {};
+  absl::Status status;
+  if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_size == 0) {
+    status = absl::InvalidArgumentError(
+        fmt::format("'{}' is not a trace: it is no file, or empty", file));
+  } else {
+    status = CheckTraceFile(descriptor, info.st_size, file);
+  }
+  if (!status.ok()) {
+    close(descriptor);
+    return status;
+  }
+  return std::pair(descriptor, int64_t{info.st_size});
 }
 
 }  // namespace
 
+struct TraceServer::Connection {
+  explicit Connection(int of) : socket(of) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() {
+    close(socket);
+    if (file >= 0) close(file);
+  }
+
+  int socket;
+  Clock::time_point last = Clock::now();
+  std::string request;  // what came so far
+  bool answered = false;
+  std::string head;  // what is left of it
+  int file = -1;     // after the head, if any
+  off_t at = 0;
+  off_t end = 0;
+  bool reaches_end = false;  // of the file
+  bool closed = false;
+};
+
 absl::StatusOr<TraceServer> TraceServer::Open(const std::string& file, int port,
                                               std::string origin) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return Failed(fmt::format("open '{}'", file));
-  TraceServer server(descriptor, std::move(origin));
-  struct stat info {};
-  if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) ||
-      info.st_size == 0) {
-    return absl::InvalidArgumentError(
-        fmt::format("'{}' is not a trace: it is no file, or empty", file));
-  }
-  RETURN_IF_ERROR(CheckTraceFile(descriptor, info.st_size, file));
-  server.size_ = info.st_size;
+  ASSIGN_OR_RETURN(const auto opened, OpenTrace(file));
+  close(opened.first);
+  TraceServer server(file, std::move(origin));
   RETURN_IF_ERROR(server.Listen(port));
   return server;
 }
 
-TraceServer::TraceServer(int file, std::string origin)
-    : file_(file), origin_(std::move(origin)) {
+TraceServer::TraceServer(std::string file, std::string origin)
+    : file_(std::move(file)), origin_(std::move(origin)) {
   sigset_t stops;
   sigemptyset(&stops);
   sigaddset(&stops, SIGINT);
@@ -112,19 +166,18 @@ TraceServer::TraceServer(int file, std::string origin)
 }
 
 TraceServer::TraceServer(TraceServer&& other) noexcept
-    : file_(std::exchange(other.file_, -1)),
+    : file_(std::move(other.file_)),
       origin_(std::move(other.origin_)),
-      size_(other.size_),
       listener_(std::exchange(other.listener_, -1)),
       port_(other.port_),
       signals_(std::exchange(other.signals_, -1)),
-      mask_before_(other.mask_before_) {}
+      mask_before_(other.mask_before_),
+      connections_(std::move(other.connections_)) {}
 
 TraceServer::~TraceServer() {
-  if (file_ < 0) return;  // moved from
-  close(file_);
+  if (signals_ < 0) return;  // moved from
   if (listener_ >= 0) close(listener_);
-  if (signals_ >= 0) close(signals_);
+  close(signals_);
   sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
@@ -157,68 +210,141 @@ std::string TraceServer::address() const {
   return fmt::format("http://127.0.0.1:{}{}", port_, kName);
 }
 
+void TraceServer::Accept() {
+  const int socket =
+      accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket < 0) return;
+  connections_.push_back(std::make_unique<Connection>(socket));
+}
+
 absl::Status TraceServer::Serve(const Until& until) {
-  pollfd watched[] = {{.fd = signals_, .events = POLLIN, .revents = 0},
-                      {.fd = listener_, .events = POLLIN, .revents = 0}};
-  absl::Status status;
   for (int downloads = 0; !until.downloads || downloads < *until.downloads;) {
-    if (poll(watched, 2, -1) < 0 && errno != EINTR) status = Failed("wait");
-    if (!status.ok()) break;
+    std::vector<pollfd> watched = {
+        {.fd = signals_, .events = POLLIN, .revents = 0},
+        {.fd = listener_, .events = POLLIN, .revents = 0}};
+    // Full: who comes next waits until there is room.
+    if (connections_.size() >= kMostConnections) watched[1].events = 0;
+    for (const auto& connection : connections_) {
+      const auto events =
+          static_cast<short>(connection->answered ? POLLOUT : POLLIN);
+      watched.push_back(
+          {.fd = connection->socket, .events = events, .revents = 0});
+    }
+    constexpr int kLookAround = 1000;  // milliseconds
+    if (poll(watched.data(), watched.size(),
+             connections_.empty() ? -1 : kLookAround) < 0 &&
+        errno != EINTR) {
+      return Failed("wait");
+    }
     if (watched[0].revents != 0) {
       // Taken, so that it does not strike when the mask is lifted.
       signalfd_siginfo signal;
       if (read(signals_, &signal, sizeof signal) > 0) break;
     }
-    if (watched[1].revents == 0) continue;
-    const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
-    // A client that stops talking must not keep the others waiting for ever.
-    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &kPatience,
-               sizeof kPatience);
-    setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &kPatience,
-               sizeof kPatience);
-    downloads += Answer(connection);
-    shutdown(connection, SHUT_WR);
-    close(connection);
+    const Clock::time_point now = Clock::now();
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      if (watched[i + 2].revents != 0) {
+        connections_[i]->last = now;
+        downloads += GoOn(*connections_[i]);
+      } else if (now - connections_[i]->last > kPatience) {
+        connections_[i]->closed = true;
+      }
+    }
+    std::erase_if(connections_, [](const auto& c) { return c->closed; });
+    if (watched[1].revents != 0) Accept();
   }
-  return status;
+  connections_.clear();
+  return absl::OkStatus();
 }
 
-bool TraceServer::Answer(int connection) const {
-  const std::optional<Request> request = ReadRequest(connection);
-  if (!request) return SendStatus(connection, "400 Bad Request"), false;
+bool TraceServer::GoOn(Connection& connection) const {
+  if (!connection.answered) {
+    char buffer[2048];
+    const ssize_t got = recv(connection.socket, buffer, sizeof buffer, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (got <= 0) return connection.closed = true, false;
+    connection.request.append(buffer, static_cast<size_t>(got));
+    const bool complete = absl::StrContains(connection.request, "\r\n\r\n");
+    if (!complete && connection.request.size() <= kLongestRequest) return false;
+    if (complete) {
+      Answer(connection);
+    } else {
+      connection.head = StatusAnswer("400 Bad Request");
+    }
+    connection.answered = true;
+    return false;
+  }
+  if (!connection.head.empty()) {
+    const ssize_t sent = send(connection.socket, connection.head.data(),
+                              connection.head.size(), MSG_NOSIGNAL);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (sent <= 0) return connection.closed = true, false;
+    connection.head.erase(0, static_cast<size_t>(sent));
+    if (!connection.head.empty()) return false;
+  }
+  if (connection.at < connection.end) {
+    // Others have their turn between two such pieces.
+    constexpr off_t kPiece = 1 << 20;
+    const ssize_t sent = sendfile(
+        connection.socket, connection.file, &connection.at,
+        static_cast<size_t>(std::min(kPiece, connection.end - connection.at)));
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (sent <= 0) return connection.closed = true, false;
+    if (connection.at < connection.end) return false;
+  }
+  shutdown(connection.socket, SHUT_WR);
+  connection.closed = true;
+  return connection.reaches_end;
+}
+
+void TraceServer::Answer(Connection& connection) const {
+  const auto refuse = [&](absl::string_view status) {
+    connection.head = StatusAnswer(status);
+  };
+  const std::optional<Request> request = ParseRequest(connection.request);
+  if (!request) return refuse("400 Bad Request");
   if (request->host != fmt::format("127.0.0.1:{}", port_) &&
       request->host != fmt::format("localhost:{}", port_)) {
-    return SendStatus(connection, "403 Forbidden"), false;
+    return refuse("403 Forbidden");
   }
-  if (request->target != kName) {
-    return SendStatus(connection, "404 Not Found"), false;
-  }
+  if (request->target != kName) return refuse("404 Not Found");
   const bool get = request->method == "GET";
   const bool options = request->method == "OPTIONS";
   if (!get && !options && request->method != "HEAD") {
-    return SendStatus(connection, "405 Method Not Allowed"), false;
+    return refuse("405 Method Not Allowed");
   }
-  const std::string head = fmt::format(
+  // A file that is being written anew gets its name when it is whole.
+  const auto opened = OpenTrace(file_);
+  if (!opened.ok()) return refuse("410 Gone");
+  connection.file = opened->first;
+  const int64_t size = opened->second;
+  const std::optional<Part> part = PartOf(request->range, size);
+  if (!part) {
+    connection.head = fmt::format(
+        "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */{}\r\n"
+        "Content-Length: 0\r\nConnection: close\r\n\r\n",
+        size);
+    return;
+  }
+  std::string status = options ? "204 No Content" : "200 OK";
+  if (!options && !part->whole) {
+    status = fmt::format("206 Partial Content\r\nContent-Range: bytes {}-{}/{}",
+                         part->first, part->last, size);
+  }
+  connection.head = fmt::format(
       "HTTP/1.1 {}\r\nContent-Length: {}\r\n"
       "Content-Type: application/octet-stream\r\n"
+      "Accept-Ranges: bytes\r\n"
       "Access-Control-Allow-Origin: {}\r\n"
       "Access-Control-Allow-Methods: GET, HEAD\r\n"
+      "Access-Control-Allow-Headers: Range\r\n"
       "Access-Control-Allow-Private-Network: true\r\n"
       "Vary: Origin\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
-      options ? "204 No Content" : "200 OK", options ? 0 : size_, origin_);
-  return SendAll(connection, head) && get && SendFile(connection);
-}
-
-bool TraceServer::SendFile(int connection) const {
-  off_t at = 0;
-  while (at < size_) {
-    const ssize_t sent =
-        sendfile(connection, file_, &at, static_cast<size_t>(size_ - at));
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-  }
-  return true;
+      status, options ? 0 : part->last - part->first + 1, origin_);
+  if (!get) return;
+  connection.at = part->first;
+  connection.end = part->last + 1;
+  connection.reaches_end = connection.end == size;
 }
 
 }  // namespace orrery

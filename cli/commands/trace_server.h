@@ -1,10 +1,13 @@
 #pragma once
 // TraceServer: one file over HTTP, for a browser on this machine.
 //
-// It listens on 127.0.0.1 only and answers for that one file only, whatever the
-// request asks for. Requests must name this very address (Host), so that a web
-// page elsewhere cannot reach it under another name, and only pages of one
-// origin may read the answer (CORS).
+// Connections are served side by side: one that says nothing keeps nobody
+// waiting, and is closed after a while. The file is opened for every request,
+// so that whoever asks again after a new run gets the new trace; parts of it
+// may be asked for (Range). It listens on 127.0.0.1 only and answers for that
+// one file only, whatever the request asks for. Requests must name this very
+// address (Host), so that a web page elsewhere cannot reach it under another
+// name, and only pages of one origin may read the answer (CORS).
 //
 //   ASSIGN_OR_RETURN(TraceServer server,
 //                    TraceServer::Open("run.pftrace", kPerfettoPort, origin));
@@ -15,9 +18,10 @@
 #include <absl/strings/string_view.h>
 
 #include <csignal>
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace orrery {
 
@@ -28,8 +32,8 @@ inline constexpr int kPerfettoPort = 9001;
 class TraceServer {
  public:
   // `port` 0 takes any free one. `origin` is the web site whose pages may read
-  // the file. The file is opened here, once. While the server lives, SIGINT and
-  // SIGTERM end Serve instead of the program.
+  // the file. While the server lives, SIGINT and SIGTERM end Serve at once
+  // instead of the program.
   static absl::StatusOr<TraceServer> Open(const std::string& file, int port,
                                           std::string origin);
   TraceServer(TraceServer&& other) noexcept;
@@ -48,19 +52,22 @@ class TraceServer {
   absl::Status Serve(const Until& until);
 
  private:
-  TraceServer(int file, std::string origin);
+  struct Connection;
+  TraceServer(std::string file, std::string origin);
   absl::Status Listen(int port);
-  // Answers one request; whether it downloaded the file in full.
-  bool Answer(int connection) const;
-  bool SendFile(int connection) const;
+  void Accept();
+  // Goes on with a connection that is ready; whether the file was downloaded
+  // to its end by that. Closes it when all is said.
+  bool GoOn(Connection& connection) const;
+  void Answer(Connection& connection) const;
 
-  int file_;
+  std::string file_;
   std::string origin_;
-  int64_t size_ = 0;
   int listener_ = -1;
   int port_ = 0;
   int signals_ = -1;  // readable when one of them came
   sigset_t mask_before_{};
+  std::vector<std::unique_ptr<Connection>> connections_;
 };
 
 }  // namespace orrery

@@ -14,11 +14,11 @@ namespace {
 
 constexpr absl::string_view kPublicUi = "https://ui.perfetto.dev";
 
-// What the UI does once the trace is open: rank 0 open down to its streams, the
-// critical path in view at all times.
+// What the UI does once the trace is open: the pipeline and rank 0 open down to
+// their rows, the critical path in view at all times.
 constexpr absl::string_view kStartupCommands =
     R"([{"id":"dev.perfetto.ExpandTracksByRegex",)"
-    R"("args":["^(cluster|node 0|rank 0+( .*)?)$"]},)"
+    R"("args":["^(cluster|pipeline|node 0|rank 0+( .*)?)$"]},)"
     R"({"id":"dev.perfetto.PinTracksByRegex","args":["^critical path$"]}])";
 
 std::string PercentEncode(absl::string_view text) {
@@ -70,7 +70,14 @@ absl::StatusOr<ExitCode> View(const Arguments& arguments) {
                   PercentEncode(kStartupCommands));
   RETURN_IF_ERROR(Print(fmt::format("{}\n", link)).status());
   Say("open this link in a browser on this machine; the trace is not "
-      "uploaded. Ctrl-C stops.");
+      "uploaded. After a new run reload the page. Ctrl-C stops.");
+  if (ui == kPublicUi) {
+    Say(fmt::format(
+        "without a network: serve a copy of Perfetto's UI on this machine and "
+        "name it, for example --ui http://localhost:10000; the UI reads from "
+        "port {} only",
+        kPerfettoPort));
+  }
   if (server.port() != kPerfettoPort && ui == kPublicUi) {
     Say(fmt::format(
         "the public UI reads from port {} only; this link needs a UI of your "
@@ -94,7 +101,8 @@ Command ViewCommand() {
           .details =
               "Serves the file to the browser on this machine, on 127.0.0.1 "
               "only, and prints the\nlink to open. The UI works in the "
-              "browser: nothing is uploaded.\n\n"
+              "browser: nothing is uploaded. The file is read anew\nfor every "
+              "request: after another run, reload the page.\n\n"
               "  orrery simulate quickstart --trace run.pftrace\n"
               "  orrery view run.pftrace",
           .flags = {{.name = "port",

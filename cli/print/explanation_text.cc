@@ -1,5 +1,7 @@
 #include "cli/print/explanation_text.h"
 
+#include <absl/strings/str_join.h>
+
 #include "base/format.h"
 #include "base/units_text.h"
 #include "cli/print/cost_text.h"
@@ -20,6 +22,10 @@ std::string SharesText(const std::string& title, const Shares& shares,
                     priced && share.has_dollars()
                         ? fmt::format(" {:>12}", DollarsText(share.dollars()))
                         : "");
+    if (share.has_congestion_s()) {
+      text += fmt::format("    {:<36} {:>10}\n", "of it congestion",
+                          SecondsText(share.congestion_s()));
+    }
   }
   return text;
 }
@@ -52,13 +58,45 @@ std::string MoneyText(const pb::Explanation& explanation) {
 std::string CommunicationText(const pb::Explanation& explanation) {
   if (explanation.communication().empty()) return "";
   std::string text = fmt::format(
-      "\ncommunication of that rank\n  {:<38} {:>6} {:>10} {:>10} {:>10}\n", "",
-      "calls", "total", "hidden", "exposed");
+      "\ncommunication of that rank\n"
+      "  {:<38} {:>6} {:>10} {:>10} {:>10} {:>10}\n",
+      "", "calls", "total", "hidden", "exposed", "congestion");
   for (const auto& c : explanation.communication()) {
-    text += fmt::format("  {:<38} {:>6} {:>10} {:>10} {:>10}\n",
-                        fmt::format("{} {}", c.stream(), c.kind()), c.count(),
-                        SecondsText(c.total_s()), SecondsText(c.hidden_s()),
-                        SecondsText(c.exposed_s()));
+    text +=
+        fmt::format("  {:<38} {:>6} {:>10} {:>10} {:>10} {:>10}\n",
+                    fmt::format("{} {}", c.stream(), c.kind()), c.count(),
+                    SecondsText(c.total_s()), SecondsText(c.hidden_s()),
+                    SecondsText(c.exposed_s()), SecondsText(c.congestion_s()));
+  }
+  return text;
+}
+
+std::string CongestionText(const pb::Explanation& explanation) {
+  if (explanation.congestion().empty()) return "";
+  std::string text =
+      "\ncongestion: of each stream on the critical path, the call that others "
+      "held up most\n";
+  for (const auto& c : explanation.congestion()) {
+    text += fmt::format("  {} of rank {} ({}): {}, alone {}\n", c.call(),
+                        c.rank(), c.stream(), SecondsText(c.time_s()),
+                        SecondsText(c.alone_s()));
+    text += fmt::format("    {}: {:.0f} % in use", c.link(), 100 * c.load());
+    for (const auto& other : c.others()) {
+      text += fmt::format(", {:.0f} % by {}", 100 * other.load(), other.call());
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string AdviceText(const pb::Explanation& explanation) {
+  if (explanation.plan_advice().empty()) return "";
+  std::string text =
+      "\nwhat another plan would do on this machine, each simulated\n";
+  for (const auto& plan : explanation.plan_advice()) {
+    text += fmt::format("  {:<12} {:>10} {:>6.1f} %  {}\n", plan.what(),
+                        SecondsText(plan.step_time_s()), -100 * plan.saved(),
+                        absl::StrJoin(plan.settings(), " "));
   }
   return text;
 }
@@ -108,8 +146,9 @@ std::string ExplanationText(const pb::Explanation& explanation) {
   text += SharesText(fmt::format("how rank {}, of the busiest stage, spends it",
                                  explanation.busiest_rank()),
                      explanation.rank_time(), priced);
-  return text + CommunicationText(explanation) + UtilisationText(explanation) +
-         SensitivityText(explanation);
+  return text + CommunicationText(explanation) + CongestionText(explanation) +
+         UtilisationText(explanation) + SensitivityText(explanation) +
+         AdviceText(explanation);
 }
 
 }  // namespace orrery

@@ -17,8 +17,10 @@ using StepKey = std::pair<GroupId, int32_t>;
 // The users of the links at one time.
 class Loads {
  public:
-  Loads(const Transfers& transfers, absl::Span<const ResourceId> links)
+  Loads(const Transfers& transfers, absl::Span<const ResourceId> links,
+        LoadOf what)
       : transfers_(transfers),
+        what_(what),
         places_(transfers.capacities.size(), kNotWanted),
         links_(links.size()) {
     for (size_t i = 0; i < links.size(); ++i) {
@@ -79,10 +81,18 @@ class Loads {
     if (added) {
       for (const ResourceUse& use : transfers_.plans.step(plan, step).uses) {
         if (places_[use.resource] == kNotWanted) continue;
-        uses->second.emplace_back(places_[use.resource], use.weight);
+        uses->second.emplace_back(places_[use.resource],
+                                  use.weight * Part(plan, use.resource));
       }
     }
     return uses->second;
+  }
+  // What of a plan's use of a link is counted.
+  double Part(PlanId plan, ResourceId link) const {
+    if (what_ == LoadOf::kWire) return 1;
+    const PlanEfficiency& efficiency = transfers_.efficiencies[plan];
+    return transfers_.resource_places[link].scale_up ? efficiency.scale_up
+                                                     : efficiency.scale_out;
   }
   void Touch(size_t place) {
     if (std::exchange(links_[place].touched, true)) return;
@@ -90,6 +100,7 @@ class Loads {
   }
 
   const Transfers& transfers_;
+  LoadOf what_;
   IdVector<ResourceId, int32_t> places_;
   std::vector<Link> links_;
   absl::flat_hash_map<StepKey, PlanId> plans_;  // of steps in progress
@@ -101,9 +112,10 @@ class Loads {
 
 std::vector<LoadSteps> LinkLoads(const Transfers& transfers,
                                  const TransferLog& log,
-                                 absl::Span<const ResourceId> links) {
+                                 absl::Span<const ResourceId> links,
+                                 LoadOf what) {
   std::vector<LoadSteps> steps(links.size());
-  Loads loads(transfers, links);
+  Loads loads(transfers, links, what);
   auto ended = log.spans.begin();
   auto rate = log.rates.begin();
   while (rate != log.rates.end() || ended != log.spans.end()) {

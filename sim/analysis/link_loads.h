@@ -4,6 +4,7 @@
 // shared.
 #include <absl/types/span.h>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -17,10 +18,14 @@ namespace orrery {
 // use; nothing before the first.
 using LoadSteps = std::vector<std::pair<Time, double>>;
 
+// All that is on the wire, or of it the bytes of the calls alone.
+enum class LoadOf : uint8_t { kWire, kPayload };
+
 // One per link of `links`. Requires: `log` is of a run of these transfers;
-// no link twice.
+// no link twice; for the payload, places and efficiencies of the transfers.
 std::vector<LoadSteps> LinkLoads(const Transfers& transfers,
                                  const TransferLog& log,
-                                 absl::Span<const ResourceId> links);
+                                 absl::Span<const ResourceId> links,
+                                 LoadOf what = LoadOf::kWire);
 
 }  // namespace orrery

@@ -20,10 +20,35 @@ double StepBreakdown::ExposedSeconds(Dimension dimension) const {
   return seconds;
 }
 
-BreakdownSink::BreakdownSink(const Program& program, RankId rank)
-    : program_(program), rank_(rank), recent_(program.streams().size()) {
+std::string_view NameOf(RankWait::Kind kind) {
+  switch (kind) {
+    case RankWait::Kind::kExposed:
+      return "exposed";
+    case RankWait::Kind::kBubble:
+      return "bubble";
+    case RankWait::Kind::kStraggler:
+      return "straggler";
+    case RankWait::Kind::kHost:
+      return "host";
+  }
+  return "";
+}
+
+Duration CongestionOf(const Program& program, const TaskSpan& span,
+                      const CallTimes& alone) {
+  const Task& task = program.role_of(span.rank).task(span.task);
+  return std::max(Duration(0),
+                  span.running() - alone[program.call_of(span.rank, task)]);
+}
+
+BreakdownSink::BreakdownSink(const Program& program, RankId rank,
+                             const CallTimes* alone)
+    : program_(program),
+      rank_(rank),
+      alone_(alone),
+      recent_(program.streams().size()) {
   for (const Stream& stream : program.streams()) {
-    breakdown_.exposed.Add({stream.dimension, Duration(0)});
+    breakdown_.exposed.Add({.dimension = stream.dimension});
     by_kind_.Add({});
   }
 }
@@ -36,7 +61,7 @@ void BreakdownSink::AddOwn(const TaskSpan& span) {
   FollowWait(
       program_, span, span.headed, span.started,
       [this](StreamId stream, TaskId task) { return Recent(stream, task); },
-      [this](const WaitPart& part) { AddWait(part); });
+      [&](const WaitPart& part) { AddWait(part, span.task); });
   if (span.kind == SpanKind::kKernel) {
     breakdown_.kernels += PartsOfKernel(program_, span);
   }
@@ -56,27 +81,49 @@ const TaskSpan* BreakdownSink::Recent(StreamId stream, TaskId task) const {
   return place < spans.size() ? &spans[place] : nullptr;
 }
 
-void BreakdownSink::AddBubble(Time from, Time to) {
-  if (from >= to) return;
-  breakdown_.bubble += to - from;
-  bubbles_.push_back({from, to});
+void BreakdownSink::Keep(RankWait::Kind kind, const WaitPart& part,
+                         std::optional<TaskId> waiter) {
+  RankWait& wait = waits_.emplace_back(
+      RankWait{.kind = kind, .from = part.from, .to = part.to});
+  if (part.link != nullptr) wait.link = *part.link;
+  wait.waiter = waiter;
 }
 
-void BreakdownSink::AddWait(const WaitPart& part) {
+void BreakdownSink::AddBubble(const WaitPart& part,
+                              std::optional<TaskId> waiter) {
+  if (part.from >= part.to) return;
+  breakdown_.bubble += part.time();
+  bubbles_.push_back({part.from, part.to});
+  Keep(RankWait::Kind::kBubble, part, waiter);
+}
+
+void BreakdownSink::AddWait(const WaitPart& part,
+                            std::optional<TaskId> waiter) {
   if (part.from >= part.to) return;
   if (part.link != nullptr &&
       program_.streams()[part.link->stream].kind == StreamKind::kHost) {
     breakdown_.host += part.time();
+    Keep(RankWait::Kind::kHost, part, waiter);
   } else if (part.cause == WaitPart::Cause::kTransfer) {
     const Role& role = program_.role_of(rank_);
     const auto kind = role.communication(role.task(part.link->task)).kind;
-    breakdown_.exposed[part.link->stream].time += part.time();
+    StepBreakdown::Exposed& exposed = breakdown_.exposed[part.link->stream];
+    exposed.time += part.time();
     by_kind_[part.link->stream][static_cast<size_t>(kind)] += part.time();
+    if (alone_ != nullptr) {
+      // Of a call that is hidden in part, the same share is exposed of both.
+      const Duration added = CongestionOf(program_, *part.link, *alone_);
+      exposed.congestion += Duration(static_cast<int64_t>(
+          static_cast<__int128>(added.count()) * part.time().count() /
+          part.link->running().count()));
+    }
+    Keep(RankWait::Kind::kExposed, part, waiter);
   } else if (part.cause == WaitPart::Cause::kPartner &&
              WaitsForStraggler(program_, *part.link, rank_)) {
     breakdown_.straggler += part.time();
+    Keep(RankWait::Kind::kStraggler, part, waiter);
   } else {
-    AddBubble(part.from, part.to);
+    AddBubble(part, waiter);
   }
 }
 
@@ -97,12 +144,17 @@ StepBreakdown BreakdownSink::Finish(Time end) {
   for (const TaskSpan* span : tail) {
     if (span->ended <= at) continue;
     const Time ready = std::max(at, span->ready);
-    AddBubble(at, std::min(ready, span->started));
-    AddWait({Cause::kPartner, ready, span->started, span});
-    AddWait({Cause::kTransfer, std::max(at, span->started), span->ended, span});
+    AddBubble({Cause::kNothing, at, std::min(ready, span->started), nullptr},
+              std::nullopt);
+    AddWait({Cause::kPartner, ready, span->started, span}, std::nullopt);
+    AddWait({Cause::kTransfer, std::max(at, span->started), span->ended, span},
+            std::nullopt);
     at = span->ended;
   }
-  AddBubble(at, end);
+  AddBubble({Cause::kNothing, at, end, nullptr}, std::nullopt);
+  std::sort(
+      waits_.begin(), waits_.end(),
+      [](const RankWait& a, const RankWait& b) { return a.from < b.from; });
   std::sort(bubbles_.begin(), bubbles_.end(),
             [](const Bubble& a, const Bubble& b) { return a.from < b.from; });
   return breakdown_;

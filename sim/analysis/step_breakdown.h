@@ -14,6 +14,7 @@
 #include <array>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -38,6 +39,9 @@ struct StepBreakdown {
   struct Exposed {
     std::optional<Dimension> dimension;
     Duration time{};
+    // Of it, what calls took longer than they do alone; nothing where that is
+    // not known.
+    Duration congestion{};
   };
   IdVector<StreamId, Exposed> exposed;
 
@@ -52,10 +56,34 @@ struct Bubble {
   Time to{};
 };
 
+// A part of the run in which a rank's compute stream stood still, and for what.
+struct RankWait {
+  enum class Kind : uint8_t { kExposed, kBubble, kStraggler, kHost };
+  Kind kind = Kind::kBubble;
+  Time from{};
+  Time to{};
+  // The rank's own communication (or its host's work) that was under way, or
+  // that waited for a partner; nothing where none explains it.
+  std::optional<TaskSpan> link = std::nullopt;
+  // What could not start; nothing after the rank's last kernel.
+  std::optional<TaskId> waiter = std::nullopt;
+  Duration time() const { return to - from; }
+};
+std::string_view NameOf(RankWait::Kind kind);
+
+// How long each call of a program takes with the network to itself.
+using CallTimes = IdVector<CallId, Duration>;
+
+// What of `span`'s time communication beside it added: what it took longer than
+// alone. Requires: communication.
+Duration CongestionOf(const Program& program, const TaskSpan& span,
+                      const CallTimes& alone);
+
 class BreakdownSink {
  public:
-  // Requires: stream 0 is the compute stream.
-  BreakdownSink(const Program& program, RankId rank);
+  // Requires: stream 0 is the compute stream; `alone`, if given, outlives this.
+  BreakdownSink(const Program& program, RankId rank,
+                const CallTimes* alone = nullptr);
 
   bool Wants(RankId rank) const { return rank == rank_; }
   void Add(const TaskSpan& span) {
@@ -66,6 +94,9 @@ class BreakdownSink {
   // What makes up `bubble`, disjoint and in the order of time. Valid after
   // Finish.
   const std::vector<Bubble>& bubbles() const { return bubbles_; }
+  // Every moment in which no kernel ran, in the order of time: what all parts
+  // but `kernels` are the sums of. Valid after Finish.
+  const std::vector<RankWait>& waits() const { return waits_; }
   // What makes up `exposed`, by kind of communication as well: time in which
   // the rank had nothing else to do. Valid after Finish.
   Duration exposed(StreamId stream, CommunicationKind kind) const {
@@ -74,18 +105,22 @@ class BreakdownSink {
 
  private:
   void AddOwn(const TaskSpan& span);
-  void AddWait(const WaitPart& part);
-  void AddBubble(Time from, Time to);
+  void AddWait(const WaitPart& part, std::optional<TaskId> waiter);
+  void AddBubble(const WaitPart& part, std::optional<TaskId> waiter);
+  void Keep(RankWait::Kind kind, const WaitPart& part,
+            std::optional<TaskId> waiter);
   // Communication of this rank that ended lately; null if it is not kept.
   const TaskSpan* Recent(StreamId stream, TaskId task) const;
 
   const Program& program_;
   RankId rank_;
+  const CallTimes* alone_;
   StepBreakdown breakdown_;
   IdVector<StreamId, std::array<Duration, kCommunicationKinds>> by_kind_;
   // By stream, consecutive tasks: what a kernel may have waited for.
   std::vector<std::deque<TaskSpan>> recent_;
   std::vector<Bubble> bubbles_;
+  std::vector<RankWait> waits_;
   Time compute_end_{};
 };
 

@@ -104,7 +104,7 @@ Causes KernelCauses(const Program& program, const TaskSpan& span,
              parts.memory_bound);
   causes.Add(ComputeName(facts, ops), parts.arithmetic);
   causes.Add("slow chip", parts.slow_chip);
-  causes.Add("shared chip", parts.shared_chip);
+  causes.Add(kSlowedByCommunication, parts.shared_chip);
   return causes;
 }
 
@@ -122,19 +122,14 @@ Duration Overlap(const Intervals& times, Time from, Time to) {
   return overlap;
 }
 
-// Whether a rank that does what `rank` does takes part in the task.
-bool Concerns(const Program& program, const TaskSpan& span, RankId rank) {
-  const auto alike = [&](RankId other) {
-    return program.ranks()[other].role == program.ranks()[rank].role;
-  };
-  if (span.kind == SpanKind::kKernel || alike(span.rank)) {
-    return alike(span.rank);
+// Whether `rank` waits for this kernel as one of another stage's passes.
+bool IsOthersPass(const Program& program, const TaskSpan& span, RankId rank) {
+  if (span.kind != SpanKind::kKernel ||
+      program.ranks()[span.rank].role == program.ranks()[rank].role) {
+    return false;
   }
-  const auto slot =
-      static_cast<SlotId>(program.role_of(span.rank).task(span.task).slot);
-  const auto members = program.members(program.group_of(span.rank, slot));
-  return std::any_of(members.begin(), members.end(),
-                     [&](const GroupMember& m) { return alike(m.rank); });
+  const WorkPhase phase = program.role_of(span.rank).mark(span.task).phase;
+  return phase != WorkPhase::kOptimizer && phase != WorkPhase::kGradientSync;
 }
 
 }  // namespace
@@ -156,12 +151,15 @@ std::vector<TimeShare> PathByCause(const Program& program,
     } else if (span.kind == SpanKind::kKernel) {
       causes = KernelCauses(program, span, ops);
     } else if (span.kind != SpanKind::kMarker) {
-      causes.Add(
-          fmt::format("communication: {}", program.streams()[span.stream].name),
-          step.time());
+      const std::string& stream = program.streams()[span.stream].name;
+      const Duration congestion =
+          from.alone == nullptr ? Duration(0)
+                                : CongestionOf(program, span, *from.alone);
+      causes.Add(fmt::format("communication: {}", stream),
+                 step.time() - congestion);
+      causes.Add(fmt::format("congestion: {}", stream), congestion);
     }
-    if (!bubbles.empty() && span.kind != SpanKind::kMarker &&
-        !Concerns(program, span, from.rank)) {
+    if (!bubbles.empty() && IsOthersPass(program, span, from.rank)) {
       const Duration bubble = Overlap(bubbles, span.started, span.ended);
       causes.Shrink(bubble);
       causes.Add("bubble", bubble);
@@ -192,7 +190,8 @@ std::vector<TimeShare> TopTasks(const Program& program,
 std::vector<ExposedTime> ExposedCommunication(const Program& program,
                                               const SpanIndex& spans,
                                               RankId rank,
-                                              const BreakdownSink& breakdown) {
+                                              const BreakdownSink& breakdown,
+                                              const CallTimes* alone) {
   const Role& role = program.role_of(rank);
   std::map<std::pair<StreamId, CommunicationKind>, ExposedTime> by_kind;
   for (int32_t t = 0; t < role.task_count(); ++t) {
@@ -205,6 +204,8 @@ std::vector<ExposedTime> ExposedCommunication(const Program& program,
     time.kind = kind;
     ++time.count;
     time.total += span.running();
+    if (alone != nullptr)
+      time.congestion += CongestionOf(program, span, *alone);
   }
   std::vector<ExposedTime> times;
   for (auto& [key, time] : by_kind) {

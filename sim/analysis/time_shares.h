@@ -18,6 +18,10 @@
 
 namespace orrery {
 
+// Reports and explanations call it the same.
+inline constexpr char kSlowedByCommunication[] =
+    "kernels slowed by communication";
+
 // A part of some whole, by name.
 struct TimeShare {
   std::string name;
@@ -25,22 +29,25 @@ struct TimeShare {
   int64_t count = 0;  // tasks that contribute
 };
 
-// Who looks at a path: one rank, with its bubbles (BreakdownSink).
+// Who looks at a path: one rank, with its bubbles (BreakdownSink); and how long
+// calls take alone, if that is known.
 struct PathViewpoint {
   RankId rank{};
   absl::Span<const Bubble> bubbles = {};
+  const CallTimes* alone = nullptr;
 };
 
 // The path by cause, largest first; the parts sum to its length:
 //   "compute: attention"         kernels, by what they are made of: arithmetic,
 //   "memory-bound", "launch"       by kind of op where `ops` tells it
 //   "optimizer"                  kernels of the optimizer, whole
-//   "communication: tensor"      by the stream it runs on
+//   "communication: tensor"      by the stream it runs on, whoever runs it
+//   "congestion: tensor"         what such calls took longer than alone
 //   "slow chip"                  what a slow chip adds to its kernels
-//   "shared chip"                what communication beside a kernel adds to it
-//   "bubble"                     the path is on another stage while the rank
-//                                that looks at it has nothing to do but wait
-//                                for the pipeline
+//   kSlowedByCommunication       what communication beside a kernel adds to it
+//   "bubble"                     kernels of another stage's passes, while the
+//                                rank that looks at them has nothing to do but
+//                                wait for the pipeline
 std::vector<TimeShare> PathByCause(const Program& program,
                                    const std::vector<PathStep>& path,
                                    const PathViewpoint& from,
@@ -61,6 +68,8 @@ struct ExposedTime {
   int64_t count = 0;
   Duration total{0};
   Duration exposed{0};
+  // Of the total, what calls took longer than alone, if that is known.
+  Duration congestion{0};
   Duration hidden() const { return total - exposed; }
 };
 
@@ -69,6 +78,7 @@ struct ExposedTime {
 std::vector<ExposedTime> ExposedCommunication(const Program& program,
                                               const SpanIndex& spans,
                                               RankId rank,
-                                              const BreakdownSink& breakdown);
+                                              const BreakdownSink& breakdown,
+                                              const CallTimes* alone = nullptr);
 
 }  // namespace orrery

@@ -147,8 +147,15 @@ absl::StatusOr<PlannedCall> CallPlanner::Plan(const CollectiveCall& call) {
   }
   ASSIGN_OR_RETURN(const Choice best, Cheapest(call));
   ASSIGN_OR_RETURN(PlanSteps steps, StepsOf(call, best));
-  return PlannedCall{best.algorithm, best.protocols.name(), best.solo,
-                     std::move(steps), &best.plan.routed()};
+  PlannedCall planned{best.algorithm, best.protocols.name(), best.solo,
+                      std::move(steps), &best.plan.routed()};
+  if (best.protocols.scale_up != nullptr) {
+    planned.efficiency.scale_up = best.protocols.scale_up->efficiency;
+  }
+  if (best.protocols.scale_out != nullptr) {
+    planned.efficiency.scale_out = best.protocols.scale_out->efficiency;
+  }
+  return planned;
 }
 
 }  // namespace orrery

@@ -52,6 +52,7 @@ struct PlannedCall {
   PlanSteps plan;
   // What the plan was made of, kept by the planner; null for a group of one.
   const RoutedSchedule* routed = nullptr;
+  PlanEfficiency efficiency = {};
 };
 
 class CallPlanner {

@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "sim/network/merge_resources.h"
+#include "sim/network/resource_places.h"
 #include "topology/graph/link_tiers.h"
 
 namespace orrery {
@@ -48,7 +49,9 @@ void DescribeResources(
   const LinkTiers tiers(graph);
   const IdVector<ResourceId, LinkId> first =
       FirstLinks(graph, network.resources());
+  const ResourcePlaces places(graph, tiers);
   for (const std::vector<ResourceId>& originals : merged) {
+    transfers.resource_places.Add(places.of(first[originals.front()]));
     transfers.resource_names.Add(LinkName(graph, first[originals.front()]));
     std::map<LinkTier, int64_t> counts;
     for (const ResourceId original : originals) {
@@ -79,6 +82,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   Transfers transfers;
   std::vector<PlanSteps> plans;
   std::vector<std::string> names;  // of each plan
+  std::vector<PlanEfficiency> efficiencies;
   // Calls of one group that ask for the same have one plan.
   std::map<std::tuple<GroupId, CommunicationKind, CallShape, Bytes>, size_t>
       known;
@@ -91,6 +95,7 @@ absl::StatusOr<Transfers> PlanTransfers(
     if (is_new) {
       ASSIGN_OR_RETURN(PlannedCall planned,
                        planner.Plan(CallOf(call, groups[call.group], traffic)));
+      efficiencies.push_back(planned.efficiency);
       plans.push_back(std::move(planned.plan));
       names.push_back(
           fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));
@@ -110,6 +115,9 @@ absl::StatusOr<Transfers> PlanTransfers(
     ids.push_back(plan.orders.empty()
                       ? transfers.plans.AddChain(plan.steps)
                       : transfers.plans.AddGraph(plan.steps, plan.orders));
+  }
+  for (const PlanEfficiency& each : efficiencies) {
+    transfers.efficiencies.Add(each);
   }
   for (const size_t plan : plan_of) transfers.plan_of_call.Add(ids[plan]);
   return transfers;

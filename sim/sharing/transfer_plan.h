@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -160,6 +161,21 @@ struct ResourceClass {
   bool between_switches = false;
 };
 
+// Where a resource is, for people: a chip's link out or in, or one between
+// switches.
+struct ResourcePlace {
+  std::optional<int32_t> chip;  // whose it is
+  bool scale_up = false;
+  std::string name;  // "NVLink4 out", "NIC in", "tier 1 switch 3 to tier 2 ..."
+};
+
+// What of the bytes on a link are a call's own, by network: protocols add
+// flags, headers and pauses.
+struct PlanEfficiency {
+  double scale_up = 1;
+  double scale_out = 1;
+};
+
 // Everything the engine needs to know about the network for one program.
 struct Transfers {
   IdVector<ResourceId, double> capacities;  // units per second, > 0
@@ -169,7 +185,9 @@ struct Transfers {
   // For people; empty where nobody gave names.
   IdVector<ResourceId, std::string> resource_names = {};
   IdVector<ResourceId, std::vector<ResourceClass>> resource_classes = {};
+  IdVector<ResourceId, ResourcePlace> resource_places = {};
   IdVector<CallId, std::string> algorithms = {};  // "ring", "tree", ...
+  IdVector<PlanId, PlanEfficiency> efficiencies = {};
 };
 
 }  // namespace orrery

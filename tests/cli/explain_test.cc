@@ -72,7 +72,7 @@ TEST(Explain, RanksWhatWouldHelp) {
   const JsonValue json = Explained("quickstart", {});
   const double step = Number(json, "step_time_s");
   const auto& ranked = *json.Find("sensitivity")->array();
-  ASSERT_EQ(ranked.size(), 6u);
+  ASSERT_EQ(ranked.size(), 7u);
   for (size_t i = 0; i < ranked.size(); ++i) {
     const double ten = Number(ranked[i], "step_time_10_percent_s");
     const double twice = Number(ranked[i], "step_time_twice_s");
@@ -97,6 +97,90 @@ TEST(Explain, SaysTheBottleneckInASentence) {
       AllOf(HasSubstr("The bottleneck is compute: twice as good, the "
                       "step would take"),
             HasSubstr("critical path by cause"), HasSubstr("what would help")));
+}
+
+// The share of the path whose causes begin so.
+double PathShare(const JsonValue& json, const std::string& prefix) {
+  double share = 0;
+  for (const JsonValue& cause : *json.Find("critical_path")->array()) {
+    if (cause.Find("name")->string()->rfind(prefix, 0) == 0) {
+      share += Number(cause, "share");
+    }
+  }
+  return share;
+}
+
+// Stages wait at the end of the step for each other's gradients and parameters:
+// that is communication, and where links are short congestion, but no bubble.
+TEST(Explain, ABubbleHidesNoCommunication) {
+  for (const char* scenario : {"mixtral_8x7b_5d", "crossing_groups"}) {
+    const JsonValue json = Explained(scenario);
+    EXPECT_LT(PathShare(json, "bubble"), 0.01) << scenario;
+    EXPECT_GT(PathShare(json, "communication: data") +
+                  PathShare(json, "communication: parameters") +
+                  PathShare(json, "congestion: "),
+              0.09)
+        << scenario;
+  }
+}
+
+// The fabric of crossing_groups is too small for its gradients: the explanation
+// says which link was full, and of whom.
+TEST(Explain, CongestionNamesTheLinkAndTheOthers) {
+  const JsonValue json = Explained("crossing_groups");
+  EXPECT_GT(PathShare(json, "congestion: data"), 0.05);
+  const auto& congestion = *json.Find("congestion")->array();
+  ASSERT_FALSE(congestion.empty());
+  const JsonValue& worst = congestion[0];
+  EXPECT_GT(Number(worst, "time_s"), Number(worst, "alone_s"));
+  EXPECT_THAT(*worst.Find("link")->string(),
+              AllOf(HasSubstr("tier 1 switch"), HasSubstr("tier 2 switch")));
+  EXPECT_GT(Number(worst, "load"), 0.9);
+  ASSERT_FALSE(worst.Find("others")->array()->empty());
+  EXPECT_THAT(*(*worst.Find("others")->array())[0].Find("call")->string(),
+              HasSubstr("shard"));
+}
+
+// Parameters that are gathered over slow NICs for every layer: the sentence
+// names the NICs, by what would help, what is full and what the path is made
+// of.
+TEST(Explain, TheSentenceNamesTheResourceThatBinds) {
+  const JsonValue json =
+      Explained("quickstart", {"--set", "training.sharding=ZERO_3", "--set",
+                               "system.scale_out.nic_bandwidth=50Gb/s"});
+  const std::string& sentence = *json.Find("bottleneck")->string();
+  EXPECT_THAT(
+      sentence,
+      AllOf(HasSubstr("The bottleneck is scale-out bandwidth"),
+            HasSubstr("; scale-out: "), HasSubstr("communication makes up")));
+}
+
+// Whoever types what is advised gets the step time that was promised.
+TEST(Explain, AdviceWasSimulated) {
+  const JsonValue json = Explained("deep_pipeline", {});
+  const double step = Number(json, "step_time_s");
+  const auto& advice = *json.Find("plan_advice")->array();
+  ASSERT_GE(advice.size(), 2u);
+  double last = 0;
+  for (const JsonValue& plan : advice) {
+    EXPECT_LT(Number(plan, "step_time_s"), 0.99 * step);
+    EXPECT_GE(Number(plan, "step_time_s"), last);
+    last = Number(plan, "step_time_s");
+    std::vector<std::string> words = {"simulate", "deep_pipeline", "--json",
+                                      "-"};
+    for (const JsonValue& setting : *plan.Find("settings")->array()) {
+      words.push_back("--set");
+      words.push_back(*setting.string());
+    }
+    const ProgramResult run = RunOrrery(words);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(Number(ParseJson(run.out).value(), "step_time_s"),
+              Number(plan, "step_time_s"));
+  }
+  // Fewer stages, and a schedule with a smaller bubble.
+  EXPECT_LT(Number(advice[0], "step_time_s"), 0.6 * step);
+  EXPECT_THAT(*json.Find("bottleneck")->string(),
+              HasSubstr("On the same machine training."));
 }
 
 TEST(Explain, SaysTheSameAgain) {

@@ -70,8 +70,7 @@ class Viewer {
   const std::string& link() const { return link_; }
   int port() const { return port_; }
 
-  // Everything the server says to `request`.
-  std::string Ask(const std::string& request) const {
+  int Connect() const {
     const int connection = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
@@ -80,6 +79,12 @@ class Viewer {
     EXPECT_EQ(connect(connection, reinterpret_cast<sockaddr*>(&address),
                       sizeof address),
               0);
+    return connection;
+  }
+
+  // Everything the server says to `request`.
+  std::string Ask(const std::string& request) const {
+    const int connection = Connect();
     // The server may have had enough before this is all sent.
     for (absl::string_view rest = request; !rest.empty();) {
       const ssize_t sent =
@@ -177,6 +182,50 @@ TEST_F(ViewTest, ItListensOnLoopbackOnly) {
 TEST_F(ViewTest, CtrlCEndsItInOrder) {
   Viewer viewer(file_);
   EXPECT_EQ(viewer.Stop(SIGINT), 0);
+}
+
+// A browser opens connections ahead and says nothing on them.
+TEST_F(ViewTest, AnIdleConnectionKeepsNobodyWaiting) {
+  Viewer viewer(file_);
+  std::vector<int> idle;
+  for (int i = 0; i < 8; ++i) idle.push_back(viewer.Connect());
+  EXPECT_THAT(viewer.Ask("GET", "/trace.pftrace"),
+              StartsWith("HTTP/1.1 200 OK"));
+  // Nor does it hold up Ctrl-C: the exit code is that of the program, not of a
+  // signal, and it comes although they are all open.
+  EXPECT_EQ(viewer.Stop(SIGINT), 0);
+  for (const int connection : idle) close(connection);
+}
+
+TEST_F(ViewTest, APartIsServedWhereOneIsAskedFor) {
+  const Viewer viewer(file_);
+  const auto ask = [&](const std::string& range) {
+    return viewer.Ask(
+        fmt::format("GET /trace.pftrace HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n"
+                    "Range: bytes={}\r\n\r\n",
+                    viewer.port(), range));
+  };
+  const std::string all(kContents);
+  EXPECT_THAT(ask("2-5"), AllOf(StartsWith("HTTP/1.1 206 Partial Content\r\n"
+                                           "Content-Range: bytes 2-5/42\r\n"),
+                                HasSubstr("Content-Length: 4\r\n"),
+                                EndsWith("\r\n\r\n" + all.substr(2, 4))));
+  EXPECT_THAT(ask("40-"), EndsWith("\r\n\r\n" + all.substr(40)));
+  EXPECT_THAT(ask("-3"), EndsWith("\r\n\r\n" + all.substr(all.size() - 3)));
+  EXPECT_THAT(ask("42-"), StartsWith("HTTP/1.1 416"));
+  EXPECT_THAT(ask("nonsense"), StartsWith("HTTP/1.1 200 OK"));
+}
+
+TEST_F(ViewTest, ANewRunIsServedWhenAskedAgain) {
+  const Viewer viewer(file_);
+  EXPECT_THAT(viewer.Ask("GET", "/trace.pftrace"), EndsWith(kContents));
+  const std::string longer = std::string(kContents) + kContents;
+  ASSERT_OK(WriteFile(file_ + ".new", longer));
+  std::filesystem::rename(file_ + ".new", file_);
+  EXPECT_THAT(viewer.Ask("GET", "/trace.pftrace"),
+              AllOf(HasSubstr("Content-Length: 84\r\n"), EndsWith(longer)));
+  std::filesystem::remove(file_);
+  EXPECT_THAT(viewer.Ask("GET", "/trace.pftrace"), StartsWith("HTTP/1.1 410"));
 }
 
 TEST_F(ViewTest, WrongUseIsRefused) {

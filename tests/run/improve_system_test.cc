@@ -44,6 +44,13 @@ TEST(ImproveSystem, OneThingAtATime) {
               }),
               improvement == Improvement::kMemoryBandwidth);
     EXPECT_EQ(differs([](const pb::Scenario& s) {
+                for (const pb::CacheLevel& cache : s.system().chip().cache()) {
+                  if (!cache.per_unit()) return cache.bandwidth();
+                }
+                return std::string();
+              }),
+              improvement == Improvement::kCacheBandwidth);
+    EXPECT_EQ(differs([](const pb::Scenario& s) {
                 return s.system().scale_up().fabric().link().bandwidth();
               }),
               improvement == Improvement::kScaleUpBandwidth);

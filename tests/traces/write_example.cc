@@ -20,14 +20,17 @@ absl::Status WriteExample(const std::string& path) {
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(path));
   TimelineOptions options;
   options.ranks = OneRankPerRole(program);
-  WriteTimeline({.program = program,
-                 .spans = spans,
-                 .path = CriticalPath(spans),
-                 .transfers = transfers,
-                 .log = log,
-                 .ops = PipelineOps(),
-                 .group_sizes = SimulatedGroupSizes(program)},
-                options, writer);
+  const std::vector<PathStep> chain = CriticalPath(spans);
+  const IdVector<OpId, Op> ops = PipelineOps();
+  const GroupSizes sizes = SimulatedGroupSizes(program);
+  const TimelineSource source = {.program = program,
+                                 .spans = spans,
+                                 .path = chain,
+                                 .transfers = transfers,
+                                 .log = log,
+                                 .ops = ops,
+                                 .group_sizes = sizes};
+  Timeline(source, options).Write(writer);
   return writer.Finish();
 }
 

@@ -35,6 +35,8 @@ class LinkTiers {
   explicit LinkTiers(const Graph& graph);
 
   LinkTier of(LinkId link) const;
+  // Of a scale-out switch; 0 of any other vertex.
+  int32_t tier(VertexId id) const { return hops_[id] < 0 ? 0 : hops_[id]; }
   std::string Name(const LinkTier& tier) const;
 
  private:

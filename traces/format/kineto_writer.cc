@@ -1,6 +1,9 @@
 #include "traces/format/kineto_writer.h"
 
+#include <absl/strings/str_join.h>
+
 #include <utility>
+#include <vector>
 
 #include "base/format.h"
 #include "base/json_string.h"
@@ -14,6 +17,8 @@ constexpr size_t kFlushAt = 1 << 20;
 // Streams are numbered from here, beyond any rank: viewers take a thread with
 // the number of its process for the process's first one and mix them up.
 constexpr int kFirstStream = 1'000'000;
+// Processes of hosts, beyond that again.
+constexpr int64_t kFirstHost = 2'000'000;
 
 // Nanoseconds as microseconds with three decimals.
 std::string Microseconds(int64_t nanoseconds) {
@@ -36,7 +41,53 @@ absl::StatusOr<KinetoWriter> KinetoWriter::Create(const std::string& path,
       "\"rank\": {}, \"world_size\": {}}},\n\"displayTimeUnit\": \"ms\",\n"
       "\"baseTimeNanoseconds\": 0,\n\"traceEvents\": [",
       rank.rank, JsonString(rank.device_name), rank.rank, rank.world_size);
+  writer.NameProcesses();
   return writer;
+}
+
+void KinetoWriter::NameProcesses() {
+  const auto name = [&](int64_t process, const std::string& label, int order) {
+    AddLine(fmt::format(
+        "{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {}, \"args\": "
+        "{{\"name\": \"python\"}}}}",
+        process));
+    AddLine(fmt::format(
+        "{{\"ph\": \"M\", \"name\": \"process_labels\", \"pid\": {}, "
+        "\"args\": {{\"labels\": {}}}}}",
+        process, JsonString(label)));
+    AddLine(fmt::format(
+        "{{\"ph\": \"M\", \"name\": \"process_sort_index\", \"pid\": {}, "
+        "\"args\": {{\"sort_index\": {}}}}}",
+        process, order));
+  };
+  name(kFirstHost + device_, "CPU", 0);
+  name(device_, fmt::format("GPU {}", device_), 1);
+  AddLine(
+      fmt::format("{{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": {}, "
+                  "\"tid\": {}, \"args\": {{\"name\": \"host\"}}}}",
+                  kFirstHost + device_, kFirstHost + device_ + 1));
+}
+
+void KinetoWriter::AddOnHost(const std::string& category,
+                             const std::string& name, Time start, Time end,
+                             const std::string& arguments) {
+  const int64_t begin = Nanoseconds(start);
+  AddLine(fmt::format(
+      "{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": {}, \"pid\": {}, "
+      "\"tid\": {}, \"ts\": {}, \"dur\": {}, \"args\": {{{}}}}}",
+      category, JsonString(name), kFirstHost + device_,
+      kFirstHost + device_ + 1, Microseconds(begin),
+      Microseconds(Nanoseconds(end) - begin), arguments));
+}
+
+void KinetoWriter::AddStep(int number, Time start, Time end) {
+  AddOnHost("user_annotation", fmt::format("ProfilerStep#{}", number), start,
+            end, fmt::format("\"External id\": {}", ++correlation_));
+}
+
+void KinetoWriter::AddHost(const std::string& name, Time start, Time end) {
+  AddOnHost("cpu_op", name, start, end,
+            fmt::format("\"External id\": {}", ++correlation_));
 }
 
 KinetoWriter::KinetoWriter(FileWriter file, int64_t rank)
@@ -66,22 +117,38 @@ void KinetoWriter::Add(const KinetoEvent& event) {
   const int stream = kFirstStream + event.stream;
   std::string collective;
   if (event.collective) {
+    const KinetoCollective& what = *event.collective;
+    const auto splits = [&](Bytes bytes) {
+      return what.splits
+                 ? fmt::format(
+                       "\"[{}]\"",
+                       absl::StrJoin(std::vector<int64_t>(
+                                         static_cast<size_t>(what.group_size),
+                                         bytes.value() / what.group_size),
+                                     ", "))
+                 : std::string("\"[]\"");
+    };
     // Sizes are known in bytes: elements of one byte each.
     collective = fmt::format(
         ", \"Collective name\": {}, \"In msg nelems\": {}, "
         "\"Out msg nelems\": {}, \"Group size\": {}, \"dtype\": \"Byte\", "
-        "\"Process Group Name\": {}",
-        JsonString(event.collective->name), event.collective->in.value(),
-        event.collective->out.value(), event.collective->group_size,
-        JsonString(event.collective->group));
+        "\"In split size\": {}, \"Out split size\": {}, "
+        "\"Process Group Name\": {}, \"Process Group Ranks\": \"[{}]\"",
+        JsonString(what.name), what.in.value(), what.out.value(),
+        what.group_size, splits(what.in), splits(what.out),
+        JsonString(what.group), absl::StrJoin(what.ranks, ", "));
   }
+  ++correlation_;
+  AddOnHost(
+      "cuda_runtime", "cudaLaunchKernel", event.start, event.start,
+      fmt::format("\"External id\": {0}, \"correlation\": {0}", correlation_));
   AddLine(fmt::format(
       "{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": {}, \"pid\": {}, "
-      "\"tid\": {}, \"ts\": {}, \"dur\": {}, \"args\": {{\"device\": {}, "
-      "\"stream\": {}, \"correlation\": {}{}}}}}",
+      "\"tid\": {}, \"ts\": {}, \"dur\": {}, \"args\": {{\"External id\": {}, "
+      "\"device\": {}, \"stream\": {}, \"correlation\": {}{}}}}}",
       JsonString(event.name), device_, stream, Microseconds(start),
-      Microseconds(Nanoseconds(event.end) - start), device_, stream,
-      ++correlation_, collective));
+      Microseconds(Nanoseconds(event.end) - start), correlation_, device_,
+      stream, correlation_, collective));
 }
 
 absl::Status KinetoWriter::Finish() {

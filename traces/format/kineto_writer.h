@@ -3,13 +3,16 @@
 // written it (Kineto's Chrome-style JSON), for tools that read such files:
 // Holistic Trace Analysis, TensorBoard, the Perfetto UI.
 //
-// One file per rank. Only device events are written and no profiler steps,
-// which is one of the two forms those tools accept. Times are microseconds with
-// three decimals, instants rounded down to nanoseconds. Streams become the
-// device's threads.
+// One file per rank. The device is a process whose threads are the streams; the
+// host is another, with the profiler's steps and a launch for every device
+// event, joined to it by `correlation` and `External id`: tools that cut a
+// trace into steps go by these. They leave out the last step, which is why an
+// empty one follows. Times are microseconds with three decimals, instants
+// rounded down to nanoseconds.
 //
 //   ASSIGN_OR_RETURN(KinetoWriter writer,
 //                    KinetoWriter::Create(path, {.rank = 0, .world_size = 8}));
+//   writer.AddStep(1, Time{}, end);
 //   writer.NameStream(0, "compute");
 //   writer.Add({.name = "mlp_up", .stream = 0, .start = ..., .end = ...});
 //   RETURN_IF_ERROR(writer.Finish());
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/file_writer.h"
 #include "base/units.h"
@@ -40,6 +44,10 @@ struct KinetoCollective {
   // What this rank puts in and what it gets out.
   Bytes in;
   Bytes out;
+  // Who takes part; nothing if that is not known.
+  std::vector<int> ranks = {};
+  // In equal parts, one per rank of the group.
+  bool splits = false;
 };
 
 struct KinetoEvent {
@@ -56,7 +64,12 @@ class KinetoWriter {
                                              const KinetoRank& rank);
 
   void NameStream(int stream, const std::string& name);
+  // A step of the profiler, on the host.
+  void AddStep(int number, Time start, Time end);
+  // On the device; the host launches it when it starts.
   void Add(const KinetoEvent& event);
+  // Work of the host itself.
+  void AddHost(const std::string& name, Time start, Time end);
 
   // The first error in writing, if any.
   const absl::Status& status() const { return status_; }
@@ -65,7 +78,10 @@ class KinetoWriter {
 
  private:
   KinetoWriter(FileWriter file, int64_t rank);
+  void NameProcesses();
   void AddLine(absl::string_view line);
+  void AddOnHost(const std::string& category, const std::string& name,
+                 Time start, Time end, const std::string& arguments);
   void Flush();
 
   FileWriter file_;

@@ -2,7 +2,13 @@
 
 #include <zlib.h>
 
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -15,10 +21,8 @@ namespace {
 constexpr size_t kFlushAt = 400'000;
 constexpr size_t kLargestPacket = 100'000;
 
-}  // namespace
-
 // A zlib stream that is reset, not rebuilt, for each block.
-class PacketStream::Deflater {
+class Deflater {
  public:
   Deflater() {
     // Speed matters more than the last percent: level 1 shrinks traces tenfold.
@@ -44,8 +48,105 @@ class PacketStream::Deflater {
   z_stream stream_{};
 };
 
-void PacketStream::DeleteDeflater::operator()(Deflater* deflater) const {
-  delete deflater;
+}  // namespace
+
+// Compresses and writes blocks on a thread of its own.
+class PacketStream::Worker {
+ public:
+  explicit Worker(FileWriter file) : file_(std::move(file)) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker() { Stop(); }
+
+  // Takes the block and gives back room for the next; the first error so far.
+  absl::Status Give(std::string& block) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return blocks_.size() < kMostBlocks; });
+    blocks_.push_back(std::move(block));
+    if (free_.empty()) {
+      block = std::string();
+    } else {
+      block = std::move(free_.back());
+      free_.pop_back();
+    }
+    work_.notify_one();
+    return status_;
+  }
+
+  // Waits for all blocks, and puts the file in place.
+  absl::Status Finish() {
+    Stop();
+    if (status_.ok()) status_ = file_.Commit();
+    return status_;
+  }
+
+  int64_t file_bytes() const { return file_bytes_; }
+
+ private:
+  // So many wait at the most: the memory they take stays small.
+  static constexpr size_t kMostBlocks = 4;
+
+  void Stop() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    work_.notify_one();
+    thread_.join();
+  }
+
+  void Run() {
+    for (;;) {
+      std::string block;
+      bool ok = true;
+      {
+        std::unique_lock lock(mutex_);
+        work_.wait(lock, [&] { return stop_ || !blocks_.empty(); });
+        if (blocks_.empty()) return;
+        block = std::move(blocks_.front());
+        blocks_.pop_front();
+        ok = status_.ok();
+      }
+      room_.notify_one();
+      absl::Status written = ok ? Write(block) : absl::OkStatus();
+      const std::lock_guard lock(mutex_);
+      if (status_.ok()) status_ = std::move(written);
+      block.clear();
+      free_.push_back(std::move(block));
+    }
+  }
+
+  absl::Status Write(absl::string_view block) {
+    deflater_.Compress(block, compressed_);
+    packet_.clear();
+    wire::AppendBytesField(perfetto::TracePacket::kCompressedPacketsFieldNumber,
+                           compressed_, packet_);
+    frame_.clear();
+    wire::AppendBytesField(perfetto::Trace::kPacketFieldNumber, packet_,
+                           frame_);
+    file_bytes_ += static_cast<int64_t>(frame_.size());
+    return file_.Append(frame_);
+  }
+
+  FileWriter file_;
+  Deflater deflater_;
+  std::string compressed_, packet_, frame_;
+  std::atomic<int64_t> file_bytes_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable work_, room_;
+  std::deque<std::string> blocks_;  // to be written
+  std::vector<std::string> free_;
+  absl::Status status_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+void PacketStream::DeleteWorker::operator()(Worker* worker) const {
+  delete worker;
 }
 
 absl::StatusOr<PacketStream> PacketStream::Create(const std::string& path) {
@@ -54,9 +155,11 @@ absl::StatusOr<PacketStream> PacketStream::Create(const std::string& path) {
 }
 
 PacketStream::PacketStream(FileWriter file)
-    : file_(std::move(file)), deflater_(new Deflater) {
+    : worker_(new Worker(std::move(file))) {
   pending_.reserve(kFlushAt + kLargestPacket);
 }
+
+int64_t PacketStream::file_bytes() const { return worker_->file_bytes(); }
 
 void PacketStream::Add(absl::string_view packet) {
   DCHECK(packet.size() < kLargestPacket);
@@ -66,22 +169,14 @@ void PacketStream::Add(absl::string_view packet) {
 
 void PacketStream::Flush() {
   raw_bytes_ += static_cast<int64_t>(pending_.size());
-  if (status_.ok()) {
-    deflater_->Compress(pending_, compressed_);
-    std::string packet;
-    wire::AppendBytesField(perfetto::TracePacket::kCompressedPacketsFieldNumber,
-                           compressed_, packet);
-    std::string frame;
-    wire::AppendBytesField(perfetto::Trace::kPacketFieldNumber, packet, frame);
-    status_ = file_.Append(frame);
-    file_bytes_ += static_cast<int64_t>(frame.size());
-  }
+  status_ = worker_->Give(pending_);
   pending_.clear();
+  pending_.reserve(kFlushAt + kLargestPacket);
 }
 
 absl::Status PacketStream::Finish() {
   if (!pending_.empty()) Flush();
-  if (status_.ok()) status_ = file_.Commit();
+  status_ = worker_->Finish();
   return status_;
 }
 

@@ -34,6 +34,9 @@ void SetUnit(CounterUnit unit, perfetto::CounterDescriptor& descriptor) {
     case CounterUnit::kBytes:
       descriptor.set_unit(Descriptor::UNIT_SIZE_BYTES);
       return;
+    case CounterUnit::kGibibytes:
+      descriptor.set_unit_name("GiB");
+      return;
     case CounterUnit::kCount:
       descriptor.set_unit(Descriptor::UNIT_COUNT);
       return;
@@ -190,8 +193,8 @@ void PerfettoWriter::AddDetails(const EventDetails& details) {
     wire::AppendVarintField(TrackEvent::kCategoryIidsFieldNumber,
                             static_cast<uint64_t>(*details.category), event_);
   }
-  AddArguments(details.arguments, event_);
   event_.append(details.encoded.data(), details.encoded.size());
+  AddArguments(details.arguments, event_);
   AddArrows(details.leaving, TrackEvent::kFlowIdsFieldNumber);
   AddArrows(details.arriving, TrackEvent::kTerminatingFlowIdsFieldNumber);
 }

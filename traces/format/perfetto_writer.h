@@ -21,7 +21,7 @@
 // so equal instants stay equal, order and nesting survive and sums do not
 // drift.
 //
-// Memory: one block of 400 KB, the distinct texts, a few words per track.
+// Memory: a few blocks of 400 KB, the distinct texts, a few words per track.
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>

@@ -31,7 +31,7 @@ struct TrackSpec {
   bool lanes = false;
 };
 
-enum class CounterUnit { kBytes, kPercent, kCount };
+enum class CounterUnit { kBytes, kGibibytes, kPercent, kCount };
 
 struct CounterSpec {
   std::string name;
@@ -50,8 +50,8 @@ struct EventArgument {
 struct EventDetails {
   std::optional<EventCategory> category = std::nullopt;
   absl::Span<const EventArgument> arguments = {};
-  // More arguments, as PerfettoWriter::Encode made them: for those that many
-  // events have in common.
+  // More arguments that stand before the others, as PerfettoWriter::Encode made
+  // them: for those that many events have in common.
   absl::string_view encoded = {};
   // Arrows that leave this event, and arrows that arrive at it. At equal times
   // the event where an arrow leaves must be written first.

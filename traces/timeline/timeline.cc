@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/format.h"
 #include "traces/timeline/timeline_arguments.h"
 #include "traces/timeline/timeline_counters.h"
+#include "traces/timeline/timeline_links.h"
+#include "traces/timeline/timeline_overview.h"
 #include "traces/timeline/timeline_rank.h"
 
 namespace orrery {
@@ -106,46 +110,108 @@ class TimelineArrows {
   std::vector<ArrowId> buffers_[3];
 };
 
-void WriteCriticalPath(const TimelineSource& source,
-                       const TimelineSelection& selection, TrackId parent,
-                       PerfettoWriter& writer) {
-  const TrackId track = writer.AddTrack(
-      {.name = "critical path",
-       .parent = parent,
-       .description = "The chain of tasks that made the run as long as it is: "
-                      "each made the next one start."});
-  TimelineArguments arguments(source.program, source.transfers, source.ops,
-                              source.group_sizes, writer);
-  for (const PathStep& step : source.path) {
-    if (!selection.Shows(step)) continue;
-    writer.Begin(track, step.span.started,
-                 writer.Name(source.program.name(step.span.name)),
-                 arguments.Of(step.span, "critical path"));
-    writer.End(track, step.span.ended);
-  }
+// Whose passes are drawn or named: of each stage one, of those shown, of those
+// on the path.
+std::vector<RankId> RanksWithPasses(const TimelineSource& source,
+                                    const TimelineOptions& options) {
+  std::set<RankId> ranks(options.ranks.begin(), options.ranks.end());
+  for (const RankId rank : OneRankPerRole(source.program)) ranks.insert(rank);
+  for (const PathStep& step : source.path) ranks.insert(step.span.rank);
+  return {ranks.begin(), ranks.end()};
+}
+
+Time EndOf(const SpanIndex& spans) {
+  Time end{};
+  for (const TaskSpan& span : spans.spans()) end = std::max(end, span.ended);
+  return end;
 }
 
 }  // namespace
 
-void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
-                   PerfettoWriter& writer) {
-  const Program& program = source.program;
-  const TimelineSelection selection(program, options);
-  Time end{};
-  for (const TaskSpan& span : source.spans.spans()) {
-    end = std::max(end, span.ended);
+Timeline::Timeline(const TimelineSource& source, const TimelineOptions& options)
+    : source_(source),
+      options_(options),
+      end_(EndOf(source.spans)),
+      selection_(source.program, options, end_),
+      passes_(source.program, source.spans.spans(),
+              RanksWithPasses(source, options)),
+      path_(PathSlices(source, selection_, passes_)),
+      waits_(options.ranks.size()) {
+  if (options.detail == TimelineDetail::kOp) FindWaits();
+}
+
+void Timeline::FindWaits() {
+  absl::flat_hash_map<RankId, size_t> place;
+  std::vector<BreakdownSink> sinks;
+  for (const RankId rank : options_.ranks) {
+    place[rank] = sinks.size();
+    sinks.emplace_back(source_.program, rank);
   }
+  for (const TaskSpan& span : source_.spans.spans()) {
+    const auto found = place.find(span.rank);
+    if (found != place.end()) sinks[found->second].Add(span);
+  }
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    sinks[i].Finish(end_);
+    waits_[i] = WaitSlices(source_, passes_, sinks[i].waits());
+  }
+}
+
+int64_t Timeline::CountSlices() const {
+  const auto passes = [&](RankId rank) {
+    return std::count_if(passes_.of(rank).begin(), passes_.of(rank).end(),
+                         [&](const TimelinePass& pass) {
+                           return selection_.Shows(pass.from, pass.to);
+                         });
+  };
+  auto slices = static_cast<int64_t>(path_.size());
+  for (const RankId rank : OneRankPerRole(source_.program)) {
+    slices += passes(rank);
+  }
+  // Each rank has its step.
+  for (const RankId rank : options_.ranks) slices += 1 + passes(rank);
+  if (options_.detail == TimelineDetail::kStep) return slices;
+  for (const auto& waits : waits_) {
+    for (const WaitSlice& wait : waits) {
+      slices += selection_.Shows(wait.from, wait.to);
+    }
+  }
+  const bool op = options_.detail == TimelineDetail::kOp;
+  absl::flat_hash_map<RankId, ComputeNesting> nesting;
+  for (const TaskSpan& span : source_.spans.spans()) {
+    slices += WaitsForPartners(source_.program, selection_, span);
+    if (!selection_.Shows(span)) continue;
+    slices += op;
+    if (span.stream != kComputeStream || span.kind != SpanKind::kKernel) {
+      continue;
+    }
+    const ComputeNesting::Change change =
+        nesting.try_emplace(span.rank, options_.detail)
+            .first->second.Enter(
+                passes_.pass_of(span),
+                source_.program.role_of(span.rank).mark(span.task));
+    slices += change.enters_pass + change.enters_layer;
+  }
+  return slices;
+}
+
+void Timeline::Write(PerfettoWriter& writer) const {
+  const Program& program = source_.program;
+  TimelineArguments arguments(source_, writer);
   const TrackId cluster =
-      writer.AddTrack({.name = "cluster", .description = source.description});
-  WriteCriticalPath(source, selection, cluster, writer);
+      writer.AddTrack({.name = "cluster", .description = source_.description});
+  WriteOverview(source_, selection_, passes_, cluster, arguments, writer);
+  WritePath(selection_, path_, cluster, arguments, writer);
 
   std::optional<int32_t> node;
   TrackId node_track{};
   absl::flat_hash_map<RankId, RankTracks> ranks;
-  for (const RankId rank : options.ranks) {
+  RankTrackIds rank_tracks;
+  for (size_t i = 0; i < options_.ranks.size(); ++i) {
+    const RankId rank = options_.ranks[i];
     const int32_t number = program.ranks()[rank].number;
     const int32_t its_node =
-        source.ranks_per_node > 0 ? number / source.ranks_per_node : 0;
+        source_.ranks_per_node > 0 ? number / source_.ranks_per_node : 0;
     if (node != its_node) {
       node_track = writer.AddTrack(
           {.name = fmt::format("node {}", its_node), .parent = cluster});
@@ -153,25 +219,27 @@ void WriteTimeline(const TimelineSource& source, const TimelineOptions& options,
     }
     const RankTracks& tracks =
         ranks
-            .try_emplace(rank, program, source.spans, rank, node_track,
-                         options.detail, writer)
+            .try_emplace(rank, source_, selection_, passes_, waits_[i], rank,
+                         node_track, arguments, writer)
             .first->second;
-    WriteMemoryCounters(program, source.spans, rank, tracks.track(), end,
-                        writer);
-    WriteBusyCounter(program, source.spans, rank, tracks.track(), end, writer);
+    rank_tracks[number] = tracks.track();
+    WriteMemoryCounters(source_, selection_, rank, tracks.track(), writer);
+    WriteBusyCounter(source_, selection_, rank, end_, tracks.track(), writer);
   }
-  TimelineArrows arrows(source, selection, writer);
-  TimelineArguments arguments(program, source.transfers, source.ops,
-                              source.group_sizes, writer);
-  for (const TaskSpan& span : source.spans.spans()) {
-    if (!selection.Shows(span)) continue;
-    ranks.at(span.rank).Add(span, arrows.Of(span), arguments);
-    if (!writer.status().ok()) break;
+  if (options_.detail != TimelineDetail::kStep) {
+    TimelineArrows arrows(source_, selection_, writer);
+    for (const TaskSpan& span : source_.spans.spans()) {
+      if (WaitsForPartners(program, selection_, span)) {
+        ranks.at(span.rank).AddPartnerWait(span);
+      }
+      if (!selection_.Shows(span)) continue;
+      ranks.at(span.rank).Add(span, arrows.Of(span));
+      if (!writer.status().ok()) break;
+    }
   }
-  for (const RankId rank : options.ranks) ranks.at(rank).Finish(end);
-  if (!source.transfers.capacities.empty()) {
-    WriteLinkLoads(program, source.spans.spans(), options.ranks,
-                   source.transfers, source.log, cluster, end, writer);
+  for (const RankId rank : options_.ranks) ranks.at(rank).Finish();
+  if (!source_.transfers.capacities.empty()) {
+    WriteLinkLoads(source_, selection_, rank_tracks, cluster, writer);
   }
 }
 

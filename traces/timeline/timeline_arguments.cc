@@ -1,9 +1,14 @@
 #include "traces/timeline/timeline_arguments.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <variant>
 
 #include "base/format.h"
+#include "base/overload.h"
 #include "traces/timeline/op_shape.h"
+#include "traces/timeline/timeline_names.h"
 
 namespace orrery {
 namespace {
@@ -23,26 +28,63 @@ absl::string_view LimitOf(const KernelWork& kernel) {
   return kernel.facts.memory_bound > arithmetic ? "memory" : "compute";
 }
 
+std::optional<DType> OperandOf(const Op& op) {
+  return std::visit(
+      Overload{
+          [](const Pointwise&) { return std::optional<DType>(); },
+          [](const auto& work) { return std::optional<DType>(work.operand); }},
+      op.work);
+}
+
+// Rates to one part in 8000: enough to compare, and the zeros in the rest of
+// the number cost nothing in a compressed file.
+double Rounded(double value) {
+  constexpr double kSteps = 1 << 13;
+  int exponent = 0;
+  const double mantissa = std::frexp(value, &exponent);
+  return std::ldexp(std::round(mantissa * kSteps) / kSteps, exponent);
+}
+
+// Distinct times of one kernel that are kept ready: more than ranks differ.
+constexpr size_t kMostKept = 100'000;
+
 }  // namespace
 
-TimelineArguments::TimelineArguments(const Program& program,
-                                     const Transfers& transfers,
-                                     const IdVector<OpId, Op>& ops,
-                                     const GroupSizes& group_sizes,
+TimelineArguments::TimelineArguments(const TimelineSource& source,
                                      PerfettoWriter& writer)
-    : program_(program),
-      transfers_(transfers),
-      ops_(ops),
-      group_sizes_(group_sizes),
+    : source_(source),
+      program_(source.program),
       writer_(writer),
-      start_(writer.Key("start_ps")),
+      start_(writer.Key("ps")),
       duration_(writer.Key("dur_ps")),
       rank_(writer.Key("rank")),
       phase_(writer.Key("phase")),
       micro_batch_(writer.Key("microbatch")),
+      chunk_(writer.Key("chunk")),
       layer_(writer.Key("layer")),
       slowed_(writer.Key("slowed_ps")),
-      rate_(writer.Key("bytes_per_s")) {}
+      congestion_(writer.Key("congestion_ps")),
+      rate_(writer.Key("GB/s")),
+      busy_(writer.Key("kernels_ps")),
+      kernels_key_(writer.Key("kernels")),
+      cause_(writer.Key("cause")),
+      to_start_(writer.Key("to start")) {}
+
+EventName TimelineArguments::Name(const TaskSpan& span) {
+  const Role& role = program_.role_of(span.rank);
+  const WorkPhase phase = role.mark(span.task).phase;
+  const bool kernel = span.kind == SpanKind::kKernel;
+  const bool product =
+      kernel && IsProduct(role.kernel(role.task(span.task)).facts, source_.ops);
+  const auto [name, is_new] = names_.try_emplace(
+      {span.name, kernel ? phase : WorkPhase::kOther, product});
+  if (is_new) {
+    const std::string& plain = program_.name(span.name);
+    name->second =
+        writer_.Name(kernel ? KernelLabel(plain, phase, product) : plain);
+  }
+  return name->second;
+}
 
 void TimelineArguments::Add(ArgumentKey key, int64_t value) {
   arguments_.push_back({key, value});
@@ -60,32 +102,52 @@ void TimelineArguments::AddNamed(absl::string_view key,
 }
 
 void TimelineArguments::AddTimes(Time begin, Time end) {
-  Add(start_, begin.time_since_epoch().count());
   Add(duration_, (end - begin).count());
+  // The file counts nanoseconds; this is what a start lies beyond its own.
+  Add(start_, begin.time_since_epoch().count() % 1000);
 }
 
-void TimelineArguments::AddPlace(const TaskSpan& span) {
-  Add(rank_, program_.ranks()[span.rank].number);
-  const Mark& mark = program_.role_of(span.rank).mark(span.task);
+void TimelineArguments::AddMark(RankId rank, const Mark& mark) {
+  Add(rank_, program_.ranks()[rank].number);
   if (mark.phase != WorkPhase::kOther) {
     arguments_.push_back({phase_, writer_.Text(View(NameOf(mark.phase)))});
   }
   if (mark.micro_batch) Add(micro_batch_, *mark.micro_batch);
+  if (mark.piece) Add(chunk_, *mark.piece);
   if (mark.layer) Add(layer_, *mark.layer);
 }
 
-std::string TimelineArguments::EncodeKernel(const KernelWork& kernel) {
+void TimelineArguments::AddPlace(const TaskSpan& span) {
+  AddMark(span.rank, program_.role_of(span.rank).mark(span.task));
+}
+
+std::string TimelineArguments::EncodeKernel(const KernelWork& kernel,
+                                            Duration time) {
   const KernelFacts& facts = kernel.facts;
   static const KernelFacts kNone;
   if (facts == kNone) return "";
   common_.clear();
+  const double seconds = ToSeconds(time);
   if (facts.op) {
-    for (const auto& [key, value] : ShapeOf(ops_[*facts.op])) {
+    for (const auto& [key, value] : ShapeOf(source_.ops[*facts.op])) {
       std::visit([&, name = key](const auto& v) { AddNamed(name, v); }, value);
     }
   }
+  if (facts.flops > Flops(0) && seconds > 0) {
+    const double rate = facts.flops.value() / seconds;
+    AddNamed("TFLOP/s", Rounded(rate / 1e12));
+    const std::optional<DType> type =
+        facts.op ? OperandOf(source_.ops[*facts.op]) : std::nullopt;
+    const std::optional<double> peak =
+        type && source_.peak ? source_.peak(*type) : std::nullopt;
+    if (peak) AddNamed("% of peak", Rounded(100 * rate / *peak));
+  }
+  if (facts.memory_traffic > Bytes(0) && seconds > 0) {
+    AddNamed("GB/s", Rounded(static_cast<double>(facts.memory_traffic.value()) /
+                             seconds / 1e9));
+  }
+  AddNamed("bound", LimitOf(kernel));
   if (facts.pieces > 1) AddNamed("pieces", int64_t{facts.pieces});
-  AddNamed("limit", LimitOf(kernel));
   if (facts.flops > Flops(0)) AddNamed("flops", facts.flops.value());
   if (facts.memory_traffic > Bytes(0)) {
     AddNamed("memory_bytes", facts.memory_traffic.value());
@@ -100,9 +162,15 @@ absl::string_view TimelineArguments::Kernel(const TaskSpan& span) {
   // What slow chips and communication beside it added.
   const Duration added = span.running() - kernel.duration;
   if (added > Duration(0)) Add(slowed_, added.count());
-  const auto [encoded, is_new] = kernels_.try_emplace(&kernel);
-  if (is_new) encoded->second = EncodeKernel(kernel);
-  return encoded->second;
+  const std::pair key(&kernel, int64_t{span.running().count()});
+  const auto found = kernels_.find(key);
+  if (found != kernels_.end()) return found->second;
+  std::string encoded = EncodeKernel(kernel, span.running());
+  if (kernels_.size() < kMostKept) {
+    return kernels_.emplace(key, std::move(encoded)).first->second;
+  }
+  encoded_ = std::move(encoded);
+  return encoded_;
 }
 
 std::string TimelineArguments::EncodeCall(const TaskSpan& span,
@@ -112,18 +180,25 @@ std::string TimelineArguments::EncodeCall(const TaskSpan& span,
       program_.group_of(span.rank, static_cast<SlotId>(task.slot));
   common_.clear();
   AddNamed("Collective name", View(NameOf(what.kind)));
-  if (!transfers_.algorithms.empty()) {
+  if (!source_.transfers.algorithms.empty()) {
     AddNamed("algorithm",
-             transfers_.algorithms[program_.call_of(span.rank, task)]);
+             source_.transfers.algorithms[program_.call_of(span.rank, task)]);
   }
   AddNamed("bytes", what.bytes.value());
   AddNamed("Process Group Name", program_.Describe(group));
-  AddNamed("Group size", int64_t{group_sizes_[group]});
+  AddNamed("Group size", int64_t{source_.group_sizes[group]});
   if (what.kind == CommunicationKind::kPointToPoint) {
     const auto members = program_.members(group);
-    AddNamed("Src Rank",
-             int64_t{program_.ranks()[members.front().rank].number});
-    AddNamed("Dst Rank", int64_t{program_.ranks()[members.back().rank].number});
+    int64_t from = program_.ranks()[members.front().rank].number;
+    int64_t to = program_.ranks()[members.back().rank].number;
+    if (source_.groups != nullptr &&
+        (*source_.groups)[group].members.size() > 1) {
+      // Folded, the ranks at both ends may be one that is simulated.
+      from = (*source_.groups)[group].members.front();
+      to = (*source_.groups)[group].members.back();
+    }
+    AddNamed("Src Rank", from);
+    AddNamed("Dst Rank", to);
   }
   return writer_.Encode(common_);
 }
@@ -134,7 +209,12 @@ absl::string_view TimelineArguments::Communication(const TaskSpan& span) {
   if (span.running() > Duration(0)) {
     const auto bytes =
         static_cast<double>(role.communication(task).bytes.value());
-    arguments_.push_back({rate_, bytes / ToSeconds(span.running())});
+    arguments_.push_back(
+        {rate_, Rounded(bytes / ToSeconds(span.running()) / 1e9)});
+  }
+  if (source_.alone != nullptr) {
+    const Duration congestion = CongestionOf(program_, span, *source_.alone);
+    if (congestion > Duration(0)) Add(congestion_, congestion.count());
   }
   const auto [encoded, is_new] =
       calls_.try_emplace(program_.call_of(span.rank, task));
@@ -145,26 +225,56 @@ absl::string_view TimelineArguments::Communication(const TaskSpan& span) {
 EventDetails TimelineArguments::Of(const TaskSpan& span,
                                    absl::string_view category) {
   arguments_.clear();
-  AddTimes(span.started, span.ended);
-  AddPlace(span);
   EventDetails details = {.category = writer_.Category(category)};
   if (span.kind == SpanKind::kKernel) {
     details.encoded = Kernel(span);
   } else if (span.kind != SpanKind::kMarker) {
     details.encoded = Communication(span);
   }
+  AddPlace(span);
+  AddTimes(span.started, span.ended);
   details.arguments = arguments_;
   return details;
 }
 
-EventDetails TimelineArguments::OfWait(const TaskSpan& span, Time begin,
-                                       Time end) {
+EventDetails TimelineArguments::OfPartnerWait(const TaskSpan& span, Time begin,
+                                              Time end) {
   arguments_.clear();
-  AddTimes(begin, end);
+  arguments_.push_back({to_start_, writer_.Text(program_.name(span.name))});
   AddPlace(span);
-  arguments_.push_back(
-      {writer_.Key("to start"), writer_.Text(program_.name(span.name))});
+  AddTimes(begin, end);
+  return {.category = writer_.Category("partner"), .arguments = arguments_};
+}
+
+EventDetails TimelineArguments::OfWait(RankId rank, const WaitSlice& wait) {
+  arguments_.clear();
+  arguments_.push_back({cause_, writer_.Text(View(NameOf(wait.kind)))});
+  if (wait.waiter) {
+    const Role& role = program_.role_of(rank);
+    arguments_.push_back(
+        {to_start_, writer_.Text(program_.name(role.name_of(*wait.waiter)))});
+    AddMark(rank, role.mark(*wait.waiter));
+  } else {
+    Add(rank_, program_.ranks()[rank].number);
+  }
+  AddTimes(wait.from, wait.to);
   return {.category = writer_.Category("wait"), .arguments = arguments_};
+}
+
+EventDetails TimelineArguments::OfPass(RankId rank, const TimelinePass& pass,
+                                       absl::string_view category) {
+  arguments_.clear();
+  AddMark(rank, pass.mark);
+  Add(kernels_key_, pass.kernels);
+  Add(busy_, pass.busy.count());
+  AddTimes(pass.from, pass.to);
+  return {.category = writer_.Category(category), .arguments = arguments_};
+}
+
+EventDetails TimelineArguments::OfLayer(const TaskSpan& span) {
+  arguments_.clear();
+  AddPlace(span);
+  return {.category = writer_.Category("layer"), .arguments = arguments_};
 }
 
 }  // namespace orrery

@@ -1,22 +1,23 @@
 #pragma once
-// What the details panel of a timeline says about a task.
+// What the details panel of a timeline says about a task, what people look for
+// first: the shape, how fast it ran, what bound it; then where it belongs; then
+// picoseconds.
 #include <absl/container/flat_hash_map.h>
 #include <absl/strings/string_view.h>
 #include <absl/types/span.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
-#include "sim/sharing/transfer_plan.h"
 #include "traces/format/perfetto_writer.h"
 #include "traces/format/span.h"
-#include "traces/timeline/timeline_selection.h"
-#include "workload/model/op.h"
-#include "workload/program/program.h"
+#include "traces/timeline/timeline_passes.h"
+#include "traces/timeline/timeline_source.h"
+#include "traces/timeline/timeline_waits.h"
 
 namespace orrery {
 
@@ -25,40 +26,47 @@ namespace orrery {
 // call have in common is encoded once.
 class TimelineArguments {
  public:
-  // `ops` is what the facts of kernels refer to. All outlive this.
-  TimelineArguments(const Program& program, const Transfers& transfers,
-                    const IdVector<OpId, Op>& ops,
-                    const GroupSizes& group_sizes, PerfettoWriter& writer);
+  // Both outlive this.
+  TimelineArguments(const TimelineSource& source, PerfettoWriter& writer);
 
+  // What a task's slice is called.
+  EventName Name(const TaskSpan& span);
   // Details with the span's arguments; valid until the next call.
   EventDetails Of(const TaskSpan& span, absl::string_view category);
-  // Of a wait for something, from `begin` to `end`.
-  EventDetails OfWait(const TaskSpan& span, Time begin, Time end);
+  // Of a call's wait for a partner, from `begin` to `end`.
+  EventDetails OfPartnerWait(const TaskSpan& span, Time begin, Time end);
+  EventDetails OfWait(RankId rank, const WaitSlice& wait);
+  EventDetails OfPass(RankId rank, const TimelinePass& pass,
+                      absl::string_view category);
+  EventDetails OfLayer(const TaskSpan& span);
 
  private:
   void Add(ArgumentKey key, int64_t value);
   void AddTimes(Time begin, Time end);
+  void AddMark(RankId rank, const Mark& mark);
   void AddPlace(const TaskSpan& span);
   absl::string_view Kernel(const TaskSpan& span);
   absl::string_view Communication(const TaskSpan& span);
   // What they have in common.
-  std::string EncodeKernel(const KernelWork& kernel);
+  std::string EncodeKernel(const KernelWork& kernel, Duration time);
   std::string EncodeCall(const TaskSpan& span, const Task& task);
   void AddNamed(absl::string_view key, int64_t value);
   void AddNamed(absl::string_view key, double value);
   void AddNamed(absl::string_view key, absl::string_view text);
 
+  const TimelineSource& source_;
   const Program& program_;
-  const Transfers& transfers_;
-  const IdVector<OpId, Op>& ops_;
-  const GroupSizes& group_sizes_;
   PerfettoWriter& writer_;
-  const ArgumentKey start_, duration_, rank_, phase_, micro_batch_, layer_,
-      slowed_, rate_;
+  const ArgumentKey start_, duration_, rank_, phase_, micro_batch_, chunk_,
+      layer_, slowed_, congestion_, rate_, busy_, kernels_key_, cause_,
+      to_start_;
   std::vector<EventArgument> arguments_;
   std::vector<EventArgument> common_;
-  absl::flat_hash_map<const KernelWork*, std::string> kernels_;
+  std::string encoded_;  // of what is not kept
+  absl::flat_hash_map<std::pair<const KernelWork*, int64_t>, std::string>
+      kernels_;
   absl::flat_hash_map<CallId, std::string> calls_;
+  absl::flat_hash_map<std::tuple<NameId, WorkPhase, bool>, EventName> names_;
 };
 
 }  // namespace orrery

@@ -36,7 +36,8 @@ CollectiveTimeline::CollectiveTimeline(const Network& network,
                                        PerfettoWriter& writer)
     : network_(network),
       writer_(writer),
-      calls_(writer.AddTrack({.name = "calls"})) {}
+      all_(writer.AddTrack({.name = "collectives"})),
+      calls_(writer.AddTrack({.name = "calls", .parent = all_})) {}
 
 CollectiveTimeline::Participant CollectiveTimeline::MakeParticipant(
     std::string name, TrackId parent) {
@@ -59,13 +60,13 @@ void CollectiveTimeline::AddTracks(const RoutedSchedule& routed) {
       const int32_t node = graph.island(routed.chips()[r]).value_or(0);
       const auto [found, is_new] = nodes.try_emplace(node);
       if (is_new) {
-        found->second =
-            writer_.AddTrack({.name = fmt::format("node {}", node)});
+        found->second = writer_.AddTrack(
+            {.name = fmt::format("node {}", node), .parent = all_});
       }
       participants_.push_back(
           MakeParticipant(fmt::format("rank {}", r), found->second));
     }
-    network_track_ = writer_.AddTrack({.name = "network"});
+    network_track_ = writer_.AddTrack({.name = "network", .parent = all_});
   }
   const auto all = static_cast<size_t>(routed.schedule().participants());
   while (participants_.size() < all) {

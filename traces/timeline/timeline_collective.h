@@ -2,15 +2,16 @@
 // The timeline of collectives by themselves: who sent what to whom, and how
 // full the links were.
 //
-//   calls                    one slice per call, as long as it took
-//   node 0
-//     rank 0
-//       send, receive        STEPPED: one slice per message, with arrows
+//   collectives
+//     calls                  one slice per call, as long as it took
+//     node 0
+//       rank 0
+//         send, receive      STEPPED: one slice per message, with arrows
 //                            FLUID: one slice per stage, with all its bytes
 //                            CLOSED_FORM: one slice per call
-//   network
-//     switch 8               its sends and receives, if it reduces
-//     NVLink ... load        percent of capacity, the most loaded first;
+//     network
+//       switch 8             its sends and receives, if it reduces
+//       NVLink ... load      percent of capacity, the most loaded first;
 //                            not at CLOSED_FORM, where nothing is on a link
 //
 //   CollectiveTimeline timeline(network, writer);
@@ -30,7 +31,7 @@
 #include "sim/network/network.h"
 #include "sim/sharing/transfer_log.h"
 #include "traces/format/perfetto_writer.h"
-#include "traces/timeline/timeline_counters.h"
+#include "traces/timeline/timeline_links.h"
 
 namespace orrery {
 
@@ -91,6 +92,7 @@ class CollectiveTimeline {
   const Network& network_;
   PerfettoWriter& writer_;
   Duration offset_{};
+  TrackId all_;
   TrackId calls_;
   std::vector<Participant> participants_;  // of the schedule
   TrackId network_track_{};

@@ -1,5 +1,7 @@
 #include "traces/timeline/timeline_kineto.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 
 namespace orrery {
@@ -40,18 +42,33 @@ std::string NcclKernelName(CommunicationKind kind) {
 }
 
 void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
-                 const GroupSizes& group_sizes, RankId rank,
+                 const GroupSizes& group_sizes,
+                 const IdVector<GroupId, PlacedGroup>* groups, RankId rank,
                  const TimelineOptions& options, KinetoWriter& writer) {
   TimelineOptions one = options;
   one.ranks = {rank};
-  const TimelineSelection selection(program, one);
+  Time end{};
+  for (const TaskSpan& span : spans) end = std::max(end, span.ended);
+  const TimelineSelection selection(program, one, end);
   const Role& role = program.role_of(rank);
+  // The last step is left out by those who read it; it is empty.
+  constexpr Duration kEmpty{1'000'000};
+  writer.AddStep(1, selection.from(), selection.to());
+  writer.AddStep(2, selection.to(), selection.to() + kEmpty);
+  const auto is_host = [&](StreamId stream) {
+    return program.streams()[stream].kind == StreamKind::kHost;
+  };
   for (const StreamId stream : program.streams().ids()) {
     if (role.stream_begin(stream) == role.stream_end(stream)) continue;
+    if (is_host(stream)) continue;
     writer.NameStream(static_cast<int>(stream), program.streams()[stream].name);
   }
   for (const TaskSpan& span : spans) {
     if (!selection.Shows(span)) continue;
+    if (is_host(span.stream)) {
+      writer.AddHost(program.name(span.name), span.started, span.ended);
+      continue;
+    }
     KinetoEvent event = {.name = program.name(span.name),
                          .stream = static_cast<int>(span.stream),
                          .start = span.started,
@@ -64,7 +81,7 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
       std::string collective(SpellingOf(what.kind).collective);
       if (span.kind == SpanKind::kReceive) collective = "recv";
       event.name = NcclKernelName(what.kind);
-      event.start = span.ready;
+      if (span.kind == SpanKind::kCollective) event.start = span.ready;
       const int32_t size = group_sizes[group];
       const Bytes part(what.bytes.value() / size);
       const bool gathers = what.kind == CommunicationKind::kAllGather;
@@ -73,7 +90,16 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
                           .group = program.Describe(group),
                           .group_size = size,
                           .in = gathers ? part : what.bytes,
-                          .out = scatters ? part : what.bytes};
+                          .out = scatters ? part : what.bytes,
+                          .splits = what.kind == CommunicationKind::kAllToAll};
+      if (groups != nullptr) {
+        event.collective->ranks = (*groups)[group].members;
+      } else {
+        for (const GroupMember& member : program.members(group)) {
+          event.collective->ranks.push_back(
+              program.ranks()[member.rank].number);
+        }
+      }
     }
     writer.Add(event);
     if (!writer.status().ok()) return;

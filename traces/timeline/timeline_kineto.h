@@ -10,6 +10,7 @@
 #include "traces/format/kineto_writer.h"
 #include "traces/format/span.h"
 #include "traces/timeline/timeline_selection.h"
+#include "workload/program/placed_group.h"
 #include "workload/program/program.h"
 
 namespace orrery {
@@ -17,11 +18,14 @@ namespace orrery {
 // As NCCL names its kernels: by this prefix tools tell communication from work.
 std::string NcclKernelName(CommunicationKind kind);
 
-// Kernels and communication of `rank` that lie in the options' window; the
-// other options do not matter. A wait for partners is part of the
-// communication, as it is on the device.
+// The step, and kernels and communication of `rank` that run in the options'
+// window; the other options do not matter. Of a collective the wait for
+// partners is part, as it is on the device; sends and receives start when they
+// transfer, so that a stage that waits is idle. `groups`, if given, are those
+// of the machine.
 void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
-                 const GroupSizes& group_sizes, RankId rank,
+                 const GroupSizes& group_sizes,
+                 const IdVector<GroupId, PlacedGroup>* groups, RankId rank,
                  const TimelineOptions& options, KinetoWriter& writer);
 
 }  // namespace orrery

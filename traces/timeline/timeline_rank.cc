@@ -2,133 +2,202 @@
 
 #include "base/check.h"
 #include "base/format.h"
-#include "sim/analysis/wait_cause.h"
+#include "traces/timeline/timeline_lanes.h"
+#include "traces/timeline/timeline_names.h"
 
 namespace orrery {
 namespace {
 
-bool IsCompute(const Program& program, StreamId stream) {
-  return program.streams()[stream].kind == StreamKind::kCompute;
+bool IsHost(const Program& program, StreamId stream) {
+  return program.streams()[stream].kind == StreamKind::kHost;
 }
 
 }  // namespace
 
-RankTracks::RankTracks(const Program& program, const SpanIndex& spans,
-                       RankId rank, TrackId parent, TimelineDetail detail,
+ComputeNesting::Change ComputeNesting::Enter(const TimelinePass& pass,
+                                             const Mark& mark) {
+  Change change;
+  // Between kernels of another pass nothing can be drawn around them.
+  const bool wraps = !pass.interleaved;
+  const bool layers = wraps ? detail_ != TimelineDetail::kStep
+                            : detail_ == TimelineDetail::kLayer;
+  const bool same = pass_ == &pass;
+  if (same && layer_ == (layers ? mark.layer : std::nullopt)) return change;
+  change.leaves_layer = layer_.has_value();
+  layer_ = layers ? mark.layer : std::nullopt;
+  change.enters_layer = layer_.has_value();
+  if (!same) {
+    change.leaves_pass = pass_is_open_;
+    pass_is_open_ = change.enters_pass = wraps;
+    pass_ = &pass;
+  }
+  return change;
+}
+
+ComputeNesting::Change ComputeNesting::Leave() {
+  Change change;
+  change.leaves_layer = layer_.has_value();
+  change.leaves_pass = pass_is_open_;
+  layer_.reset();
+  pass_is_open_ = false;
+  pass_ = nullptr;
+  return change;
+}
+
+bool WaitsForPartners(const Program& program,
+                      const TimelineSelection& selection,
+                      const TaskSpan& span) {
+  return selection.detail() == TimelineDetail::kOp &&
+         selection.Shows(span.rank) && span.kind != SpanKind::kMarker &&
+         IsCommunication(program.role_of(span.rank).task(span.task).kind) &&
+         span.ready < span.started && selection.Shows(span.ready, span.started);
+}
+
+RankTracks::RankTracks(const TimelineSource& source,
+                       const TimelineSelection& selection,
+                       const PassTable& passes,
+                       absl::Span<const WaitSlice> waits, RankId rank,
+                       TrackId parent, TimelineArguments& arguments,
                        PerfettoWriter& writer)
-    : program_(program),
-      spans_(spans),
+    : source_(source),
+      selection_(selection),
+      passes_(passes),
       writer_(writer),
+      arguments_(arguments),
       rank_(rank),
-      detail_(detail),
-      streams_(program.streams().size()) {
+      streams_(source.program.streams().size()),
+      partners_(source.program.streams().size()),
+      nesting_(selection.detail()) {
+  const Program& program = source.program;
   const ProgramRank& info = program.ranks()[rank];
   const Role& role = program.role_of(rank);
   rank_track_ = writer.AddTrack(
-      {.name = fmt::format("rank {} ({})", info.number, role.name()),
+      {.name =
+           fmt::format("rank {} ({})", info.number, NaturalName(role.name())),
        .parent = parent,
        .description = info.multiplicity == 1
                           ? ""
                           : fmt::format("Stands for {} ranks that do the same "
                                         "at the same time.",
                                         info.multiplicity)});
-  steps_ = writer.AddTrack({.name = "steps", .parent = rank_track_});
-  for (const StreamId stream : program.streams().ids()) {
-    if (role.stream_begin(stream) == role.stream_end(stream)) continue;
-    streams_[stream].track =
-        writer.AddTrack({.name = IsCompute(program, stream)
-                                     ? program.streams()[stream].name
-                                     : "comm " + program.streams()[stream].name,
+  DrawSteps();
+  if (selection.detail() == TimelineDetail::kStep) return;
+  const auto has_tasks = [&](StreamId stream) {
+    return role.stream_begin(stream) != role.stream_end(stream);
+  };
+  if (has_tasks(kComputeStream)) {
+    streams_[kComputeStream] =
+        writer.AddTrack({.name = program.streams()[kComputeStream].name,
                          .parent = rank_track_});
   }
-  if (detail == TimelineDetail::kOp) {
-    waiting_ =
-        writer.AddTrack({.name = "waiting for",
-                         .parent = rank_track_,
-                         .description = "Why the compute stream stood still."});
+  if (selection.detail() != TimelineDetail::kOp) return;
+  DrawWaits(waits);
+  std::optional<TrackId> partners;
+  for (const StreamId stream : program.streams().ids()) {
+    if (stream == kComputeStream || !has_tasks(stream)) continue;
+    const std::string& name = program.streams()[stream].name;
+    streams_[stream] = writer.AddTrack(
+        {.name = IsHost(program, stream) ? name : "comm " + name,
+         .parent = rank_track_});
   }
-  writer.Begin(steps_, Time{}, writer.Name("step"));
-}
-
-std::string RankTracks::PassName(const TimelinePlace& place) const {
-  // A pass that begins with weight gradients has nothing else.
-  const std::string_view phase =
-      NameOf(place.phase == WorkPhase::kRecompute ? WorkPhase::kBackward
-                                                  : place.phase);
-  return place.micro_batch ? fmt::format("{} mb {}", phase, *place.micro_batch)
-                           : std::string(phase);
-}
-
-void RankTracks::Leave(StreamTrack& stream, bool is_compute, bool whole_pass) {
-  if (stream.layer_is_open) writer_.End(*stream.track, stream.last_end);
-  stream.layer_is_open = false;
-  if (!whole_pass || !stream.place) return;
-  writer_.End(*stream.track, stream.last_end);
-  if (is_compute) writer_.End(steps_, stream.last_end);
-  stream.place.reset();
-}
-
-void RankTracks::Enter(StreamTrack& stream, const TimelinePlace& place, Time at,
-                       bool is_compute) {
-  if (stream.place && stream.place->SameLayer(place)) return;
-  const bool same_pass = stream.place && stream.place->SamePass(place);
-  Leave(stream, is_compute, !same_pass);
-  if (!same_pass) {
-    const EventName name = writer_.Name(PassName(place));
-    writer_.Begin(*stream.track, at, name);
-    if (is_compute) writer_.Begin(steps_, at, name);
-  }
-  stream.place = place;
-  if (place.layer && detail_ != TimelineDetail::kStep) {
-    writer_.Begin(*stream.track, at,
-                  writer_.Name(fmt::format("layer {}", *place.layer)));
-    stream.layer_is_open = true;
+  for (const StreamId stream : program.streams().ids()) {
+    if (stream == kComputeStream || !has_tasks(stream)) continue;
+    if (IsHost(program, stream)) continue;
+    if (!partners) {
+      partners = writer.AddTrack(
+          {.name = "partners",
+           .parent = rank_track_,
+           .description = "Calls that wait for other ranks to come: nothing is "
+                          "on their links."});
+    }
+    partners_[stream] = writer.AddTrack(
+        {.name = program.streams()[stream].name, .parent = partners});
   }
 }
 
-void RankTracks::AddWait(TrackId track, const TaskSpan& span, Time begin,
-                         Time end, const std::string& for_what,
-                         TimelineArguments& arguments) {
-  writer_.Begin(track, begin, writer_.Name(for_what),
-                arguments.OfWait(span, begin, end));
-  writer_.End(track, end);
+void RankTracks::DrawSteps() {
+  LanedTrack steps(writer_, {.name = "steps", .parent = rank_track_});
+  writer_.Begin(steps.first(), selection_.from(), writer_.Name("step"));
+  for (const TimelinePass& pass : passes_.of(rank_)) {
+    if (!selection_.Shows(pass.from, pass.to)) continue;
+    const Time from = selection_.Clip(pass.from);
+    const Time to = selection_.Clip(pass.to);
+    const TrackId row = steps.RowFor(from, to);
+    writer_.Begin(row, from, writer_.Name(PassTitle(pass.mark)),
+                  arguments_.OfPass(rank_, pass, "pass"));
+    writer_.End(row, to);
+  }
+  writer_.End(steps.first(), selection_.to());
 }
 
-void RankTracks::Add(const TaskSpan& span, const Arrows& arrows,
-                     TimelineArguments& arguments) {
+void RankTracks::DrawWaits(absl::Span<const WaitSlice> waits) {
+  const TrackId track =
+      writer_.AddTrack({.name = "waiting for",
+                        .parent = rank_track_,
+                        .description = "Why the compute stream stood still."});
+  for (const WaitSlice& wait : waits) {
+    if (!selection_.Shows(wait.from, wait.to)) continue;
+    writer_.Begin(track, selection_.Clip(wait.from), writer_.Name(wait.name),
+                  arguments_.OfWait(rank_, wait));
+    writer_.End(track, selection_.Clip(wait.to));
+  }
+}
+
+void RankTracks::Apply(const ComputeNesting::Change& change) {
+  const TrackId track = *streams_[kComputeStream];
+  if (change.leaves_layer) writer_.End(track, last_end_);
+  if (change.leaves_pass) writer_.End(track, last_end_);
+}
+
+void RankTracks::Nest(const TaskSpan& span) {
+  const TimelinePass& pass = passes_.pass_of(span);
+  const Mark& mark = source_.program.role_of(rank_).mark(span.task);
+  const ComputeNesting::Change change = nesting_.Enter(pass, mark);
+  Apply(change);
+  const TrackId track = *streams_[kComputeStream];
+  const Time at = selection_.Clip(span.started);
+  if (change.enters_pass) {
+    writer_.Begin(track, at, writer_.Name(PassTitle(pass.mark)),
+                  arguments_.OfPass(rank_, pass, "pass"));
+  }
+  if (change.enters_layer) {
+    writer_.Begin(track, at, writer_.Name(fmt::format("layer {}", *mark.layer)),
+                  arguments_.OfLayer(span));
+  }
+  last_end_ = selection_.Clip(span.ended);
+}
+
+void RankTracks::AddPartnerWait(const TaskSpan& span) {
+  const TrackId track = *partners_[span.stream];
+  const auto partner = static_cast<RankId>(span.release.index);
+  writer_.Begin(
+      track, selection_.Clip(span.ready),
+      writer_.Name(fmt::format("wait for rank {}",
+                               source_.program.ranks()[partner].number)),
+      arguments_.OfPartnerWait(span, span.ready, span.started));
+  writer_.End(track, selection_.Clip(span.started));
+}
+
+void RankTracks::Add(const TaskSpan& span, const Arrows& arrows) {
   DCHECK(span.rank == rank_);
-  const bool is_compute = IsCompute(program_, span.stream);
-  const bool op = detail_ == TimelineDetail::kOp;
-  StreamTrack& stream = streams_[span.stream];
-  if (is_compute || !op) {
-    Enter(stream, PlaceOf(program_, span), span.started, is_compute);
-  }
-  stream.last_end = span.ended;
-  if (!op) return;
-  if (is_compute && span.headed < span.ready) {
-    AddWait(*waiting_, span, span.headed, span.ready,
-            WaitCause(program_, spans_, span), arguments);
-  }
-  if (!is_compute && span.ready < span.started) {
-    const auto partner = static_cast<RankId>(span.release.index);
-    AddWait(*stream.track, span, span.ready, span.started,
-            fmt::format("wait for rank {}", program_.ranks()[partner].number),
-            arguments);
-  }
-  EventDetails details =
-      arguments.Of(span, is_compute ? "kernel" : "communication");
+  const bool is_compute = span.stream == kComputeStream;
+  if (is_compute && span.kind == SpanKind::kKernel) Nest(span);
+  if (selection_.detail() != TimelineDetail::kOp) return;
+  EventDetails details = arguments_.Of(
+      span, is_compute                             ? "kernel"
+            : IsHost(source_.program, span.stream) ? "host"
+                                                   : "communication");
   details.leaving = arrows.leaving_at_start;
   details.arriving = arrows.arriving;
-  writer_.Begin(*stream.track, span.started,
-                writer_.Name(program_.name(span.name)), details);
-  writer_.End(*stream.track, span.ended, arrows.leaving_at_end);
+  const TrackId track = *streams_[span.stream];
+  writer_.Begin(track, selection_.Clip(span.started), arguments_.Name(span),
+                details);
+  writer_.End(track, selection_.Clip(span.ended), arrows.leaving_at_end);
 }
 
-void RankTracks::Finish(Time end) {
-  for (const StreamId stream : streams_.ids()) {
-    Leave(streams_[stream], IsCompute(program_, stream), true);
-  }
-  writer_.End(steps_, end);
+void RankTracks::Finish() {
+  if (selection_.detail() == TimelineDetail::kStep) return;
+  Apply(nesting_.Leave());
 }
 
 }  // namespace orrery

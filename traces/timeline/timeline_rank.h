@@ -4,25 +4,51 @@
 //   rank 0 (stage 0)
 //     steps         step > pass
 //     compute       pass > layer > op
-//     tensor ...    communication, and the waits for partners before it
 //     waiting for   why the compute stream stood still
+//     comm tensor   communication, while it is transferred
+//     ...
+//     partners      calls that wait for other ranks, by stream
 //
-// Passes and layers are consecutive tasks of one place; they are opened with
-// their first task and closed when a task of another place comes.
+// On `compute`, passes whose kernels alternate (DualPipe) are not drawn around
+// them; each is whole on `steps`.
 #include <absl/types/span.h>
 
 #include <optional>
 #include <vector>
 
 #include "base/ids.h"
-#include "sim/analysis/span_index.h"
 #include "traces/format/perfetto_writer.h"
 #include "traces/format/span.h"
 #include "traces/timeline/timeline_arguments.h"
+#include "traces/timeline/timeline_passes.h"
 #include "traces/timeline/timeline_selection.h"
-#include "workload/program/program.h"
+#include "traces/timeline/timeline_source.h"
+#include "traces/timeline/timeline_waits.h"
 
 namespace orrery {
+
+// What a kernel has around it on the compute track.
+class ComputeNesting {
+ public:
+  explicit ComputeNesting(TimelineDetail detail) : detail_(detail) {}
+
+  struct Change {
+    bool leaves_layer = false;
+    bool leaves_pass = false;
+    bool enters_pass = false;
+    bool enters_layer = false;
+  };
+  // When the next kernel of the stream is drawn.
+  Change Enter(const TimelinePass& pass, const Mark& mark);
+  // At the end.
+  Change Leave();
+
+ private:
+  TimelineDetail detail_;
+  const TimelinePass* pass_ = nullptr;
+  bool pass_is_open_ = false;
+  std::optional<int32_t> layer_;  // if open
+};
 
 class RankTracks {
  public:
@@ -33,42 +59,44 @@ class RankTracks {
     absl::Span<const ArrowId> leaving_at_end;
   };
 
-  // Describes the tracks that `rank` needs, below `parent`.
-  RankTracks(const Program& program, const SpanIndex& spans, RankId rank,
-             TrackId parent, TimelineDetail detail, PerfettoWriter& writer);
+  // Describes the tracks that `rank` needs, below `parent`, and draws its
+  // passes and waits. All outlive this.
+  RankTracks(const TimelineSource& source, const TimelineSelection& selection,
+             const PassTable& passes, absl::Span<const WaitSlice> waits,
+             RankId rank, TrackId parent, TimelineArguments& arguments,
+             PerfettoWriter& writer);
 
-  // Requires: spans of this rank, in the order in which they ended.
-  void Add(const TaskSpan& span, const Arrows& arrows,
-           TimelineArguments& arguments);
-  // Closes what is open; the step has ended at `end`.
-  void Finish(Time end);
+  // Requires: spans of this rank that are shown, in the order in which they
+  // ended; not where passes alone are shown.
+  void Add(const TaskSpan& span, const Arrows& arrows);
+  // What a call waits for; a span that is shown or not.
+  void AddPartnerWait(const TaskSpan& span);
+  // Closes what is open.
+  void Finish();
 
   TrackId track() const { return rank_track_; }
 
  private:
-  struct StreamTrack {
-    std::optional<TrackId> track;
-    std::optional<TimelinePlace> place;
-    bool layer_is_open = false;
-    Time last_end{};
-  };
+  void DrawSteps();
+  void DrawWaits(absl::Span<const WaitSlice> waits);
+  void Nest(const TaskSpan& span);
+  void Apply(const ComputeNesting::Change& change);
 
-  void Enter(StreamTrack& stream, const TimelinePlace& place, Time at,
-             bool is_compute);
-  void Leave(StreamTrack& stream, bool is_compute, bool whole_pass);
-  void AddWait(TrackId track, const TaskSpan& span, Time begin, Time end,
-               const std::string& for_what, TimelineArguments& arguments);
-  std::string PassName(const TimelinePlace& place) const;
-
-  const Program& program_;
-  const SpanIndex& spans_;
+  const TimelineSource& source_;
+  const TimelineSelection& selection_;
+  const PassTable& passes_;
   PerfettoWriter& writer_;
+  TimelineArguments& arguments_;
   RankId rank_;
-  TimelineDetail detail_;
   TrackId rank_track_{};
-  TrackId steps_{};
-  std::optional<TrackId> waiting_;
-  IdVector<StreamId, StreamTrack> streams_;
+  IdVector<StreamId, std::optional<TrackId>> streams_;
+  IdVector<StreamId, std::optional<TrackId>> partners_;
+  ComputeNesting nesting_;
+  Time last_end_{};  // on the compute track
 };
+
+// Whether `span` has a wait for partners to be drawn.
+bool WaitsForPartners(const Program& program,
+                      const TimelineSelection& selection, const TaskSpan& span);
 
 }  // namespace orrery

@@ -1,9 +1,9 @@
 #pragma once
-// What part of a run a timeline shows, and how much that is.
+// What part of a run a timeline shows.
 #include <absl/types/span.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "base/ids.h"
@@ -31,23 +31,36 @@ struct TimelineOptions {
 // One rank of each role, the lowest: ranks of a role do the same.
 std::vector<RankId> OneRankPerRole(const Program& program);
 
+// Of the ranks that the path runs on, those that matter most, at most `limit`;
+// in the order of ranks.
+std::vector<RankId> RanksOfPath(const std::vector<PathStep>& path,
+                                size_t limit);
+inline constexpr size_t kMostPathRanks = 8;
+
 // Which spans of which ranks are shown, as a quick question.
 class TimelineSelection {
  public:
-  TimelineSelection(const Program& program, const TimelineOptions& options);
+  // `end` is that of the run.
+  TimelineSelection(const Program& program, const TimelineOptions& options,
+                    Time end);
 
   bool Shows(RankId rank) const { return shown_[rank]; }
-  // Whole, if it runs or waits in the window. Markers take no time and are not
-  // shown.
+  // If it runs in the window. Markers take no time and are not shown.
   bool Shows(const TaskSpan& span) const {
     return shown_[span.rank] && span.kind != SpanKind::kMarker &&
-           span.headed < to_ && span.ended > from_;
+           Shows(span.started, span.ended);
   }
   // Whichever rank it runs on.
   bool Shows(const PathStep& step) const {
-    return step.span.started < to_ && step.span.ended >= from_;
+    return Shows(step.span.started, step.span.ended);
   }
+  bool Shows(Time begin, Time end) const { return begin < to_ && end > from_; }
+
   TimelineDetail detail() const { return detail_; }
+  // The window: nothing is drawn outside of it.
+  Time from() const { return from_; }
+  Time to() const { return to_; }
+  Time Clip(Time at) const { return std::clamp(at, from_, to_); }
 
  private:
   IdVector<RankId, bool> shown_;
@@ -55,34 +68,6 @@ class TimelineSelection {
   Time to_;
   TimelineDetail detail_;
 };
-
-// Where a task belongs on its track: a pass of a micro-batch, then a layer.
-// Recomputation and weight gradients belong to the backward pass where they run
-// with it.
-struct TimelinePlace {
-  WorkPhase phase = WorkPhase::kOther;
-  std::optional<int32_t> micro_batch;
-  std::optional<int32_t> layer;
-  bool SamePass(const TimelinePlace& other) const {
-    return PassPhase(phase) == PassPhase(other.phase) &&
-           micro_batch == other.micro_batch;
-  }
-  bool SameLayer(const TimelinePlace& other) const {
-    return SamePass(other) && layer == other.layer;
-  }
-  static WorkPhase PassPhase(WorkPhase phase) {
-    return phase == WorkPhase::kRecompute || phase == WorkPhase::kWeightGradient
-               ? WorkPhase::kBackward
-               : phase;
-  }
-};
-TimelinePlace PlaceOf(const Program& program, const TaskSpan& span);
-
-// The slices that WriteTimeline will write for these spans and this critical
-// path.
-int64_t CountSlices(const Program& program, absl::Span<const TaskSpan> spans,
-                    const std::vector<PathStep>& path,
-                    const TimelineOptions& options);
 
 // How many ranks are in each group of the machine: a folded program simulates
 // some of them only.

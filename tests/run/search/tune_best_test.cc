@@ -147,11 +147,12 @@ TEST_P(PublishedPlan, IsAmongTheBestTenth) {
       << published->step_s() << " s: " << Describe(search->best[0].choice);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Runs, PublishedPlan,
-    ::testing::Values("megatron_22b_selective", "megatron_175b_selective",
-                      "megatron_530b_selective", "megatron_1t_selective",
-                      "llama3_405b_16k", "deepseek_v3_2k"));
+INSTANTIATE_TEST_SUITE_P(Runs, PublishedPlan,
+                         ::testing::Values("megatron_22b_selective",
+                                           "megatron_175b_selective",
+                                           "megatron_530b_selective",
+                                           "megatron_1t_selective",
+                                           "llama3_405b_16k"));
 
 }  // namespace
 }  // namespace orrery

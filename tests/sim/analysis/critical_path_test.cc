@@ -134,7 +134,8 @@ TEST(CriticalPath, WhatCommunicationTakesFromAKernelIsACauseOfItsOwn) {
   const Recorded run = Record(std::move(builder), 4us);
   EXPECT_EQ(run.result.end, Time(7us));
   EXPECT_THAT(Lines(PathByCause(run.program, run.path, {})),
-              ElementsAre("compute 5000000 ps", "shared chip 2000000 ps"));
+              ElementsAre("compute 5000000 ps",
+                          "kernels slowed by communication 2000000 ps"));
 }
 
 // Two stages, a micro-batch forward and back. Calls take 1 us.

@@ -30,7 +30,7 @@ class KinetoTest : public testing::Test {
             file_, {.rank = 3, .world_size = 4, .device_name = "a \"chip\""})
             .value();
     WriteKineto(program_, sink_.spans(), SimulatedGroupSizes(program_),
-                RankId(3), {}, writer);
+                /*groups=*/nullptr, RankId(3), {}, writer);
     EXPECT_OK(writer.Finish());
   }
   ~KinetoTest() override { std::filesystem::remove(file_); }
@@ -62,7 +62,8 @@ TEST_F(KinetoTest, EveryStreamHasItsName) {
                   "tt.id = s.track_id join thread t using (utid) order by 1"});
   EXPECT_THAT(
       answers.tables[0],
-      ElementsAre(ElementsAre("compute"), ElementsAre("pipeline backward"),
+      ElementsAre(ElementsAre("compute"), ElementsAre("host"),
+                  ElementsAre("pipeline backward"),
                   ElementsAre("pipeline forward"), ElementsAre("tensor")));
 }
 
@@ -72,7 +73,10 @@ TEST_F(KinetoTest, PerfettoSeesTheSameTimes) {
   for (const TaskSpan& span : sink_.spans()) {
     if (span.rank != RankId(3) || span.kind == SpanKind::kMarker) continue;
     const bool is_kernel = span.kind == SpanKind::kKernel;
-    const Time start = is_kernel ? span.started : span.ready;
+    // A collective spins on the device until all are there; a receive is not on
+    // the device before there is something to receive.
+    const Time start =
+        span.kind == SpanKind::kCollective ? span.ready : span.started;
     (is_kernel ? kernels : calls) += 1;
     (is_kernel ? kernel_time : call_time) +=
         span.ended.time_since_epoch().count() / 1000 -
@@ -80,7 +84,7 @@ TEST_F(KinetoTest, PerfettoSeesTheSameTimes) {
   }
   const TraceAnswers answers =
       Ask(file_, {"select name glob 'nccl*', count(*), sum(dur) from slice "
-                  "group by 1 order by 1",
+                  "where category = 'kernel' group by 1 order by 1",
                   "select distinct name, extract_arg(arg_set_id, "
                   "'args.Collective name') from slice where name glob 'nccl*' "
                   "order by 1, 2",
@@ -96,7 +100,47 @@ TEST_F(KinetoTest, PerfettoSeesTheSameTimes) {
       ElementsAre(ElementsAre("ncclDevKernel_AllReduce_Sum", "allreduce"),
                   ElementsAre("ncclDevKernel_SendRecv", "recv"),
                   ElementsAre("ncclDevKernel_SendRecv", "send")));
-  EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("kernel")));
+  EXPECT_THAT(answers.tables[2],
+              testing::UnorderedElementsAre(ElementsAre("kernel"),
+                                            ElementsAre("cuda_runtime"),
+                                            ElementsAre("user_annotation")));
+}
+
+// What tools join and cut by: every device event has its launch in the step,
+// before it starts; communication says who takes part.
+TEST_F(KinetoTest, StepsLaunchesAndGroupsAreThere) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  Time end{};
+  for (const TaskSpan& span : sink_.spans()) end = std::max(end, span.ended);
+  const TraceAnswers answers = Ask(
+      file_,
+      {"select name, ts, dur from slice where category = 'user_annotation' "
+       "order by ts",
+       "select count(*), sum(l.ts <= k.ts) from slice k left join slice l on "
+       "l.category = 'cuda_runtime' and extract_arg(l.arg_set_id, "
+       "'args.correlation') = extract_arg(k.arg_set_id, 'args.correlation') "
+       "and extract_arg(l.arg_set_id, 'args.External id') = "
+       "extract_arg(k.arg_set_id, 'args.External id') where k.category = "
+       "'kernel'",
+       "select count(*) from slice where category = 'kernel'",
+       "select distinct extract_arg(arg_set_id, 'args.Process Group Ranks'), "
+       "extract_arg(arg_set_id, 'args.dtype'), extract_arg(arg_set_id, "
+       "'args.In split size') from slice where name = "
+       "'ncclDevKernel_AllReduce_Sum'",
+       "select name from process where name is not null"});
+  EXPECT_THAT(answers.problems, IsEmpty());
+  const std::string length =
+      fmt::to_string(end.time_since_epoch().count() / 1000);
+  EXPECT_THAT(answers.tables[0],
+              ElementsAre(ElementsAre("ProfilerStep#1", "0", length),
+                          ElementsAre("ProfilerStep#2", length, "1000")));
+  const std::string events = answers.tables[2][0][0];
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre(events, events)));
+  // The tensor group of the second stage; in whole, not in parts.
+  EXPECT_THAT(answers.tables[3],
+              ElementsAre(ElementsAre("[2, 3]", "Byte", "[]")));
+  EXPECT_THAT(answers.tables[4],
+              ElementsAre(ElementsAre("python"), ElementsAre("python")));
 }
 
 TEST(KinetoWriter, SaysWhatIsWrongWithThePath) {

@@ -34,20 +34,39 @@ inline const std::map<std::string, std::string>& Statements() {
        "select count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
        "sum(dur) from slice where category = 'critical path'"},
       {"waits",
-       "select count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')) "
-       "from slice where category = 'wait'"},
+       "select extract_arg(arg_set_id, 'debug.rank') as rank, "
+       "extract_arg(arg_set_id, 'debug.cause') as cause, iif(extract_arg("
+       "arg_set_id, 'debug.cause') = 'exposed', name, '') as stream, "
+       "sum(extract_arg(arg_set_id, 'debug.dur_ps')) from slice where category "
+       "= 'wait' group by 1, 2, 3 order by 1, 2, 3"},
+      // Time in which something else than kernels lies in it.
+      {"optimizer",
+       "select coalesce(sum(extract_arg(arg_set_id, 'debug.dur_ps') - "
+       "extract_arg(arg_set_id, 'debug.kernels_ps')), 0) from slice where "
+       "name = 'optimizer' and category in ('pass', 'pipeline')"},
       {"memory",
-       "select r.name, cast(max(c.value) as int), cast(min(c.value) as int) "
-       "from counter c join track t on t.id = c.track_id join track r on r.id "
+       "select r.name, cast(max(c.value) * 1073741824 as int) from counter "
+       "c join track t on t.id = c.track_id join track r on r.id "
        "= t.parent_id where t.name = 'memory' group by r.id"},
       {"memory at the end",
-       "select name, cast(value as int) from (select r.name, c.value, "
+       "select name, cast(value * 1073741824 as int) from (select r.name, "
+       "c.value, "
        "max(c.ts) from counter c join track t on t.id = c.track_id join track "
        "r on r.id = t.parent_id where t.name = 'memory' group by r.id)"},
-      {"activations at the end",
-       "select distinct value from (select c.value, max(c.ts) from counter c "
-       "join track t on t.id = c.track_id where t.name = 'memory activations' "
-       "group by t.id)"},
+      // Activations stand on top of all other kinds, and are gone at the end.
+      {"stack",
+       "select count(*) from (select p.id, max(case when t.name = 'memory' "
+       "then "
+       "c.value end) as total, max(case when t.name = 'memory: + activations' "
+       "then c.value end) as top, min(case when t.name = 'memory: + "
+       "activations' then c.value end) as least, min(case when t.name = "
+       "'memory' then c.value end) as held from counter c join track t on t.id "
+       "= c.track_id join track p on p.id = t.parent_id where t.name in "
+       "('memory', 'memory: + activations') group by p.id) where total != top "
+       "or least != held"},
+      {"capacity",
+       "select distinct cast(c.value * 1073741824 as int) from counter c join "
+       "track t on t.id = c.track_id where t.name = 'memory capacity'"},
       {"loads",
        "select min(c.value) >= 0, max(c.value) <= 100 from counter c "
        "join track t on t.id = c.track_id where t.name glob '* load'"},
@@ -56,11 +75,13 @@ inline const std::map<std::string, std::string>& Statements() {
        "join track t on t.id = c.track_id where t.name glob '* load' or "
        "t.name = 'compute busy' group by t.id)"},
       {"carried",
-       "select name, sum(value * dur), count(*) from (select t.id, t.name, "
-       "c.value, lead(c.ts) over (partition by t.id order by c.ts, c.id) - "
-       "c.ts as dur "
-       "from counter c join track t on t.id = c.track_id where t.name glob "
-       "'* load') where dur is not null group by id"},
+       "select above, name, sum(value * dur), count(*) from (select t.id, "
+       "p.name "
+       "as above, t.name, c.value, lead(c.ts) over (partition by t.id order by "
+       "c.ts, c.id) - c.ts as dur from counter c join track t on t.id = "
+       "c.track_id join track p on p.id = t.parent_id where t.name glob "
+       "'* load' or t.name glob '* goodput') where dur is not null group by "
+       "id"},
       {"busy",
        "select name, sum(value * dur) from (select r.name, c.value, "
        "lead(c.ts) over (partition by t.id order by c.ts, c.id) - c.ts as dur "

@@ -52,7 +52,8 @@ TEST_P(ScenarioTimeline, SaysWhatTheExplanationSays) {
        "select count(*) from slice where category = 'communication'",
        "select count(*) from slice where category = 'communication' and "
        "extract_arg(arg_set_id, 'debug.algorithm') is null",
-       "select count(*) from track where name glob '* to * load'"});
+       "select count(*) from track t join track p on p.id = t.parent_id "
+       "where t.name glob '* out load' and p.name glob 'rank *'"});
   EXPECT_THAT(answers.problems, IsEmpty());
   const auto nanoseconds =
       fmt::to_string(static_cast<int64_t>(step * 1e9 + 1e-6));
@@ -64,7 +65,7 @@ TEST_P(ScenarioTimeline, SaysWhatTheExplanationSays) {
   EXPECT_EQ(answers.tables[5][0][0], "0");
   EXPECT_NE(answers.tables[6][0][0], "0");
   EXPECT_EQ(answers.tables[7][0][0], "0");  // each names its algorithm
-  EXPECT_NE(answers.tables[8][0][0], "0");  // links are named by their ends
+  EXPECT_NE(answers.tables[8][0][0], "0");  // links stand below their rank
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, ScenarioTimeline,

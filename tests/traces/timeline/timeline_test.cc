@@ -25,6 +25,9 @@ int64_t Floored(const TaskSpan& span) {
   return Floor(span.ended) - Floor(span.started);
 }
 
+constexpr Bytes kReserved(3'000'000);
+constexpr Bytes kCapacity(20'000'000);
+
 class TimelineTest : public testing::Test {
  protected:
   TimelineTest() {
@@ -41,17 +44,20 @@ class TimelineTest : public testing::Test {
   TraceAnswers WriteAndAsk(const TimelineOptions& options,
                            const std::vector<std::string>& sql) {
     PerfettoWriter writer = PerfettoWriter::Create(file_).value();
-    WriteTimeline({.program = program_,
-                   .spans = *index_,
-                   .path = path_,
-                   .transfers = transfers_,
-                   .log = log_,
-                   .ops = ops_,
-                   .group_sizes = SimulatedGroupSizes(program_),
-                   .ranks_per_node = 2},
-                  options, writer);
-    EXPECT_EQ(writer.slices(),
-              CountSlices(program_, sink_.spans(), path_, options));
+    const GroupSizes sizes = SimulatedGroupSizes(program_);
+    const TimelineSource source = {.program = program_,
+                                   .spans = *index_,
+                                   .path = path_,
+                                   .transfers = transfers_,
+                                   .log = log_,
+                                   .ops = ops_,
+                                   .group_sizes = sizes,
+                                   .ranks_per_node = 2,
+                                   .reserved_memory = kReserved,
+                                   .memory_capacity = kCapacity};
+    const Timeline timeline(source, options);
+    timeline.Write(writer);
+    EXPECT_EQ(writer.slices(), timeline.CountSlices());
     arrows_ = writer.arrows();
     EXPECT_OK(writer.Finish());
     TraceAnswers answers = Ask(file_, sql);
@@ -85,7 +91,13 @@ TEST_F(TimelineTest, EverySliceOfTheEngineIsThereWithItsTime) {
   std::map<std::string, std::pair<int64_t, int64_t>> expected;  // count, ns
   for (const TaskSpan& span : sink_.spans()) {
     if (span.kind == SpanKind::kMarker) continue;
-    auto& [count, time] = expected[program_.name(span.name)];
+    // A product of the backward pass is told from other kernels of it.
+    const bool backward = span.kind == SpanKind::kKernel &&
+                          program_.role_of(span.rank).mark(span.task).phase ==
+                              WorkPhase::kBackward;
+    std::string name = program_.name(span.name);
+    if (backward) name += name == "mlp_up" ? " dgrad" : " backward";
+    auto& [count, time] = expected[name];
     ++count;
     time += Floored(span);
   }
@@ -96,7 +108,7 @@ TEST_F(TimelineTest, EverySliceOfTheEngineIsThereWithItsTime) {
        "select max(ts + dur), sum(name = 'step') from slice",
        "select count(*) from flow",
        "select sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
-       "max(extract_arg(arg_set_id, 'debug.start_ps')) from slice "
+       "max(ts * 1000 + extract_arg(arg_set_id, 'debug.ps')) from slice "
        "where category in ('kernel', 'communication')"});
   SqlTable rows;
   Duration total{0};
@@ -123,6 +135,10 @@ TEST_F(TimelineTest, EverySliceOfTheEngineIsThereWithItsTime) {
 }
 
 TEST_F(TimelineTest, TheCriticalPathIsATrackAsLongAsTheRun) {
+  // All but the marker at the very beginning, which takes no time.
+  const auto steps = std::count_if(
+      path_.begin(), path_.end(),
+      [](const PathStep& step) { return step.span.ended > Time{}; });
   const TraceAnswers answers = WriteAndAsk(
       AllRanks(),
       {"select sum(dur), max(ts + dur), count(*) from slice "
@@ -133,7 +149,7 @@ TEST_F(TimelineTest, TheCriticalPathIsATrackAsLongAsTheRun) {
   EXPECT_THAT(answers.tables[0],
               ElementsAre(ElementsAre(fmt::to_string(Floor(result_.end)),
                                       fmt::to_string(Floor(result_.end)),
-                                      fmt::to_string(path_.size()))));
+                                      fmt::to_string(steps))));
   EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("0")));  // no gap
 }
 
@@ -150,23 +166,25 @@ TEST_F(TimelineTest, TheTreeIsClusterNodeRankStream) {
        "extract_arg(t.source_arg_set_id, 'sibling_order_rank')"});
   SqlTable streams;
   for (const char* name :
-       {"steps", "compute", "comm tensor", "comm pipeline forward",
-        "comm pipeline backward", "waiting for", "memory", "memory weights",
-        "memory activations", "compute busy"}) {
+       {"steps", "compute", "waiting for", "comm tensor",
+        "comm pipeline forward", "comm pipeline backward", "partners", "memory",
+        "memory capacity", "memory: libraries", "memory: + weights",
+        "memory: + activations", "compute busy"}) {
     streams.push_back({"node 1", "rank 3 (stage 1)", name});
   }
   EXPECT_EQ(answers.tables[0], streams);
   EXPECT_THAT(answers.tables[1],
-              ElementsAre(ElementsAre("critical path"), ElementsAre("node 0"),
-                          ElementsAre("node 1"), ElementsAre("network")));
+              ElementsAre(ElementsAre("pipeline"), ElementsAre("critical path"),
+                          ElementsAre("node 0"), ElementsAre("node 1"),
+                          ElementsAre("network")));
 }
 
 TEST_F(TimelineTest, OpsNestInLayersInPasses) {
   const TraceAnswers answers = WriteAndAsk(
       AllRanks(),
       {"select distinct p.name, l.name from slice o join slice l on l.id = "
-       "o.parent_id join slice p on p.id = l.parent_id where o.name = 'mlp_up' "
-       "and p.name glob '* mb 1' order by 1, 2",
+       "o.parent_id join slice p on p.id = l.parent_id where o.name glob "
+       "'mlp_up*' and p.name glob '* mb 1' order by 1, 2",
        "select distinct p.name from slice o join slice p on p.id = o.parent_id "
        "where o.name = 'adam'",
        // The pass as long as from its first op to its last.
@@ -198,74 +216,169 @@ TEST_F(TimelineTest, KernelsCarryTheShapeOfTheirOp) {
                    argument("batch"), argument("dtype"))});
   EXPECT_THAT(
       answers.tables[0],
-      ElementsAre(ElementsAre("adam", "null", "null", "null", "null", "null"),
-                  ElementsAre("mlp_up", "1000", "500", "1000", "2", "BF16"),
-                  ElementsAre("norm", "null", "null", "null", "null", "null")));
+      ElementsAre(
+          ElementsAre("adam", "null", "null", "null", "null", "null"),
+          ElementsAre("mlp_up", "1000", "500", "1000", "2", "BF16"),
+          ElementsAre("mlp_up dgrad", "1000", "500", "1000", "2", "BF16"),
+          ElementsAre("norm", "null", "null", "null", "null", "null"),
+          ElementsAre("norm backward", "null", "null", "null", "null",
+                      "null")));
 }
 
-TEST_F(TimelineTest, WaitsAreSlicesThatNameTheirCause) {
-  int64_t partners = 0, dependencies = 0;
-  for (const TaskSpan& span : sink_.spans()) {
-    if (span.kind == SpanKind::kMarker) continue;
-    if (span.stream != kCompute) {
-      partners += Floor(span.started) - Floor(span.ready);
-    } else {
-      dependencies += Floor(span.ready) - Floor(span.headed);
-    }
-  }
-  ASSERT_GT(partners, 0);
-  ASSERT_GT(dependencies, 0);
+// What people look for first comes first: the shape, then how fast, then where
+// it belongs, then picoseconds.
+TEST_F(TimelineTest, ArgumentsLeadWithWhatPeopleLookFor) {
   const TraceAnswers answers = WriteAndAsk(
       AllRanks(),
-      {"select sum(dur) from slice where name glob 'wait for rank *'",
-       "select sum(s.dur) from slice s join track t on t.id = s.track_id "
-       "where t.name = 'waiting for'",
+      {"select substr(a.key, 7) from args a join (select arg_set_id from slice "
+       "where name = 'mlp_up' and category = 'kernel' limit 1) using "
+       "(arg_set_id) where a.key glob 'debug.*' order by a.id"});
+  std::vector<std::string> keys;
+  for (const auto& row : answers.tables[0]) keys.push_back(row[0]);
+  EXPECT_THAT(keys,
+              ElementsAre("m", "n", "k", "batch", "dtype", "TFLOP/s", "GB/s",
+                          "bound", "flops", "memory_bytes", "launch_ps", "rank",
+                          "phase", "microbatch", "layer", "dur_ps", "ps"));
+}
+
+// The first thing one sees: each stage a row, its passes in the order of the
+// schedule, named as in the papers.
+TEST_F(TimelineTest, TheOverviewHasARowPerStageWithItsPasses) {
+  TimelineOptions options;
+  options.ranks = {RankId(3)};
+  const TraceAnswers answers = WriteAndAsk(
+      options,
+      {"select t.name, group_concat(s.name, ' ') from (select * from slice "
+       "where category = 'pipeline' order by ts) s join track t on t.id = "
+       "s.track_id join track p on p.id = t.parent_id where p.name = "
+       "'pipeline' group by t.id order by t.name",
+       // A pass is as long as from its first kernel to its last.
+       "select sum(dur) from slice where category = 'pipeline' and name = 'F1'",
+       "select count(*) from slice where category = 'pipeline' and "
+       "(extract_arg(arg_set_id, 'debug.kernels_ps') > "
+       "extract_arg(arg_set_id, 'debug.dur_ps') or "
+       "extract_arg(arg_set_id, 'debug.rank') is null)"});
+  EXPECT_THAT(
+      answers.tables[0],
+      ElementsAre(ElementsAre("stage 0", "F0 F1 F2 B0 B1 B2 optimizer"),
+                  ElementsAre("stage 1", "F0 F1 F2 B0 B1 B2 optimizer")));
+  int64_t first_pass = 0;
+  for (const RankId rank : OneRankPerRole(program_)) {
+    Time from = Time::max(), to{};
+    for (const TaskSpan& span : sink_.spans()) {
+      const Mark& mark = program_.role_of(span.rank).mark(span.task);
+      if (span.rank != rank || span.kind != SpanKind::kKernel ||
+          mark.phase != WorkPhase::kForward || mark.micro_batch != 1) {
+        continue;
+      }
+      from = std::min(from, span.started);
+      to = std::max(to, span.ended);
+    }
+    first_pass += Floor(to) - Floor(from);
+  }
+  EXPECT_THAT(answers.tables[1],
+              ElementsAre(ElementsAre(fmt::to_string(first_pass))));
+  EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("0")));
+}
+
+// Slices of the path say whose they are.
+TEST_F(TimelineTest, ThePathNamesRankAndPass) {
+  const TraceAnswers answers = WriteAndAsk(
+      AllRanks(),
+      {"select count(*) from slice where category = 'critical path' and not "
+       "(name glob 'rank [0-3] [FB][0-2]: *' or name glob "
+       "'rank [0-3] optimizer: adam' or name glob 'rank [0-3]: *')",
+       "select count(*) > 3 from slice where category = 'critical path' and "
+       "name glob 'rank [0-3] B[0-2]: mlp_up dgrad'"});
+  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("0")));
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("1")));
+}
+
+// Waits of the compute stream are those of the breakdown, by cause; waits for
+// partners stand apart from what is transferred.
+TEST_F(TimelineTest, WaitsAreThoseOfTheBreakdown) {
+  int64_t partners = 0;
+  for (const TaskSpan& span : sink_.spans()) {
+    if (span.kind == SpanKind::kMarker || span.stream == kCompute) continue;
+    partners += Floor(span.started) - Floor(span.ready);
+  }
+  ASSERT_GT(partners, 0);
+  SqlTable expected;
+  for (const RankId rank : program_.ranks().ids()) {
+    BreakdownSink sink(program_, rank);
+    for (const TaskSpan& span : sink_.spans()) sink.Add(span);
+    const StepBreakdown parts = sink.Finish(result_.end);
+    Duration exposed{};
+    for (const auto& stream : parts.exposed) exposed += stream.time;
+    const auto row = [&](const char* cause, Duration time) {
+      if (time == Duration(0)) return;
+      expected.push_back({fmt::to_string(static_cast<int>(rank)), cause,
+                          fmt::to_string(time.count())});
+    };
+    row("bubble", parts.bubble);
+    row("exposed", exposed);
+    row("straggler", parts.straggler);
+  }
+  const TraceAnswers answers = WriteAndAsk(
+      AllRanks(),
+      {"select sum(s.dur) from slice s join track t on t.id = s.track_id join "
+       "track p on p.id = t.parent_id where p.name = 'partners' and s.name "
+       "glob 'wait for rank *'",
+       "select extract_arg(arg_set_id, 'debug.rank'), extract_arg(arg_set_id, "
+       "'debug.cause'), sum(extract_arg(arg_set_id, 'debug.dur_ps')) from "
+       "slice where category = 'wait' group by 1, 2 order by 1, 2",
        // Who waits for the slow rank of its tensor group.
        "select distinct r.name from slice s join track t on t.id = s.track_id "
-       "join track r on r.id = t.parent_id where t.name = 'comm tensor' and "
+       "join track p on p.id = t.parent_id join track r on r.id = p.parent_id "
+       "where t.name = 'tensor' and p.name = 'partners' and "
        "s.name = 'wait for rank 1'",
-       // The longest wait of rank 0: its backward passes come from stage 1.
-       "select s.name, s.dur > 30000 from slice s join track t on t.id = "
-       "s.track_id join track r on r.id = t.parent_id where t.name = "
-       "'waiting for' and r.name = 'rank 0 (stage 0)' order by s.dur desc "
-       "limit 1",
-       // The others are for its own exchanges.
-       "select count(*) > 3 from slice s join track t on t.id = s.track_id "
-       "where t.name = 'waiting for' and s.name = 'tensor'"});
+       // Rank 0 waits for its backward passes: stage 1 is in its forward ones.
+       "select count(*) > 0 from slice s join track t on t.id = s.track_id "
+       "join track r on r.id = t.parent_id where t.name = 'waiting for' and "
+       "r.name = 'rank 0 (stage 0)' and s.name glob 'rank [23]: [FB][0-2]'",
+       // Nothing waits on a communication track.
+       "select count(*) from slice s join track t on t.id = s.track_id where "
+       "t.name glob 'comm *' and s.name glob 'wait *'"});
   EXPECT_THAT(answers.tables[0],
               ElementsAre(ElementsAre(fmt::to_string(partners))));
-  EXPECT_THAT(answers.tables[1],
-              ElementsAre(ElementsAre(fmt::to_string(dependencies))));
+  EXPECT_EQ(answers.tables[1], expected);
   EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("rank 0 (stage 0)")));
-  ASSERT_EQ(answers.tables[3].size(), 1u);
-  EXPECT_THAT(answers.tables[3][0],
-              ElementsAre(testing::AnyOf("rank 2", "rank 3"), "1"));
-  EXPECT_THAT(answers.tables[4], ElementsAre(ElementsAre("1")));
+  EXPECT_THAT(answers.tables[3], ElementsAre(ElementsAre("1")));
+  EXPECT_THAT(answers.tables[4], ElementsAre(ElementsAre("0")));
 }
 
 TEST_F(TimelineTest, CountersShowThePeakAndTheEnd) {
   const TraceAnswers answers = WriteAndAsk(
       AllRanks(),
-      {"select r.name, max(c.value) from counter c join track t on t.id = "
-       "c.track_id join track r on r.id = t.parent_id where t.name = 'memory' "
-       "group by r.id order by r.name",
-       "select distinct value from (select c.value, max(c.ts) from counter c "
-       "join track t on t.id = c.track_id where t.name = 'memory activations' "
-       "group by t.id)",
+      {"select r.name, cast(max(c.value) * 1073741824 as int) from counter c "
+       "join track t on t.id = c.track_id join track r on r.id = t.parent_id "
+       "where t.name = 'memory' group by r.id order by r.name",
+       // Stacked: the last kind stands on all others, and is the total.
+       "select distinct cast(value * 1073741824 as int) from (select c.value, "
+       "max(c.ts) from counter c join track t on t.id = c.track_id where "
+       "t.name "
+       "in ('memory', 'memory: + activations') group by t.id)",
        "select distinct value from (select c.value, max(c.ts) from counter c "
        "join track t on t.id = c.track_id where t.name glob '* load' "
        "or t.name = 'compute busy' group by t.id)",
        "select count(distinct t.id), min(c.value) >= 0, max(c.value) <= "
        "100 from counter c join track t on t.id = c.track_id where t.name glob "
-       "'link * load'"});
+       "'link * load'",
+       "select distinct cast(c.value * 1073741824 as int), t.unit from counter "
+       "c join counter_track t on t.id = c.track_id where t.name = 'memory "
+       "capacity'"});
   SqlTable peaks;
   for (const RankId rank : program_.ranks().ids()) {
-    peaks.push_back({fmt::format("rank {} (stage {})", static_cast<int>(rank),
-                                 static_cast<int>(rank) / kTensorRanks),
-                     fmt::to_string(result_.ranks[rank].memory.total.value())});
+    peaks.push_back(
+        {fmt::format("rank {} (stage {})", static_cast<int>(rank),
+                     static_cast<int>(rank) / kTensorRanks),
+         fmt::to_string(
+             (result_.ranks[rank].memory.total + kReserved).value())});
   }
   EXPECT_EQ(answers.tables[0], peaks);
-  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("0")));
+  // Libraries and weights are all that is left: 3 MB + 10 MB.
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("13000000")));
+  EXPECT_THAT(answers.tables[4], ElementsAre(ElementsAre("20000000", "GiB")));
   EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("0")));
   EXPECT_THAT(answers.tables[3], ElementsAre(ElementsAre("3", "1", "1")));
 }
@@ -302,9 +415,8 @@ TEST_F(TimelineTest, LessDetailLeavesOutTheOps) {
   TimelineOptions options = AllRanks();
   options.detail = TimelineDetail::kLayer;
   TraceAnswers answers = WriteAndAsk(
-      options, {"select sum(name = 'mlp_up'), sum(name glob 'layer *') > 0 "
-                "from slice where category is null or category != "
-                "'critical path'"});
+      options, {"select sum(name glob '*mlp_up*'), sum(name glob 'layer *') > "
+                "0 from slice"});
   EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("0", "1")));
   options.detail = TimelineDetail::kStep;
   answers = WriteAndAsk(
@@ -313,25 +425,32 @@ TEST_F(TimelineTest, LessDetailLeavesOutTheOps) {
   EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("0", "1")));
 }
 
-// A task belongs to the window if it runs or waits in it.
-TEST_F(TimelineTest, AWindowShowsWhatTouchesIt) {
+// A window is all there is: tasks, waits, path and counters are cut to it.
+TEST_F(TimelineTest, AWindowBoundsEverything) {
   TimelineOptions options = AllRanks();
   options.from = Time(Duration(40'000'000));
   options.to = Time(Duration(60'000'000));
   int64_t kernels = 0;
   for (const TaskSpan& span : sink_.spans()) {
     kernels += span.kind == SpanKind::kKernel && span.ended > options.from &&
-               span.headed < options.to;
+               span.started < options.to;
   }
   ASSERT_GT(kernels, 5);
   const TraceAnswers answers = WriteAndAsk(
       options,
       {"select count(*) from slice where category = 'kernel'",
-       "select min(ts + dur) >= 40000, max(ts) < 60000, sum(dur) >= 20000 from "
-       "slice where category = 'critical path'"});
+       "select sum(dur) from slice where category = 'critical path'",
+       "select start_ts, end_ts from trace_bounds",
+       "select min(ts), max(ts + dur) from slice",
+       "select min(ts), max(ts) from counter",
+       "select count(distinct dur), max(dur) from slice where name = 'step'"});
   EXPECT_THAT(answers.tables[0],
               ElementsAre(ElementsAre(fmt::to_string(kernels))));
-  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("1", "1", "1")));
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("20000")));
+  for (const size_t i : {2u, 3u, 4u}) {
+    EXPECT_THAT(answers.tables[i], ElementsAre(ElementsAre("40000", "60000")));
+  }
+  EXPECT_THAT(answers.tables[5], ElementsAre(ElementsAre("1", "20000")));
 }
 
 }  // namespace

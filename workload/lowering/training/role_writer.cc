@@ -66,9 +66,9 @@ void RoleWriter::Write() {
     }
   }
   for (size_t i = 0; i < order.size(); ++i) {
-    Run run = Begin(order[i]);
+    Run run = Begin(i);
     if (order[i].with_next) {
-      Run next = Begin(order[++i]);
+      Run next = Begin(++i);
       WriteTogether(run, next);
     } else {
       WriteAll(run);
@@ -104,7 +104,14 @@ int RoleWriter::ArmOf(const PipelineAction& action) const {
   return arms_ == 2 ? action.piece : 0;
 }
 
-std::vector<TaskRef> RoleWriter::Receive(const PipelineAction& action,
+Mark RoleWriter::MarkOf(const PipelineAction& action, int pass,
+                        WorkPhase phase) const {
+  Mark mark{.phase = phase, .micro_batch = action.micro_batch, .pass = pass};
+  if (context_.orders.layout.pieces() > 1) mark.piece = action.piece;
+  return mark;
+}
+
+std::vector<TaskRef> RoleWriter::Receive(const PipelineAction& action, int pass,
                                          int stage, bool forward) {
   const int last = context_.orders.layout.stages() - 1;
   if (forward && stage == 0) return {};
@@ -123,8 +130,8 @@ std::vector<TaskRef> RoleWriter::Receive(const PipelineAction& action,
       role_.AddReceive(slot, "receive",
                        {.bytes = context_.templates.boundary,
                         .share = context_.options.exchange_share});
-  const Mark mark{.phase = forward ? WorkPhase::kForward : WorkPhase::kBackward,
-                  .micro_batch = action.micro_batch};
+  const Mark mark = MarkOf(
+      action, pass, forward ? WorkPhase::kForward : WorkPhase::kBackward);
   role_.SetMark(task, mark);
   const Bytes gathered = context_.templates.gathered_boundary;
   if (gathered == Bytes(0)) return {task};
@@ -156,8 +163,8 @@ void RoleWriter::Send(const Run& run, bool forward) {
                      .share = context_.options.exchange_share});
   for (const TaskRef& before : run.inputs) role_.AddDependency(before, task);
   role_.SetMark(task,
-                {.phase = forward ? WorkPhase::kForward : WorkPhase::kBackward,
-                 .micro_batch = micro_batch});
+                MarkOf(run.action, run.pass,
+                       forward ? WorkPhase::kForward : WorkPhase::kBackward));
   if (!context_.plan.overlap_pipeline()) sent_.push_back(task);
 }
 
@@ -211,9 +218,12 @@ void RoleWriter::StartByHost(const Run& run, TaskRef last_kernel) {
   role_.AddDependency(host, last_kernel);
 }
 
-RoleWriter::Run RoleWriter::Begin(const PipelineAction& action) {
+RoleWriter::Run RoleWriter::Begin(size_t place) {
+  const PipelineAction& action =
+      context_.orders.of_rank[static_cast<size_t>(rank_)][place];
   Run run;
   run.action = action;
+  run.pass = static_cast<int>(place);
   run.stage = context_.orders.layout.StageOf(rank_, action.piece);
   run.units = context_.units_of(run.stage);
   if (!IsForward(action.pass)) std::reverse(run.units.begin(), run.units.end());
@@ -223,7 +233,7 @@ RoleWriter::Run RoleWriter::Begin(const PipelineAction& action) {
     work_ += pass.work;
   }
   if (action.pass != PipelinePass::kWeightGradient) {
-    run.inputs = Receive(action, run.stage, IsForward(action.pass));
+    run.inputs = Receive(action, run.pass, run.stage, IsForward(action.pass));
     for (const TaskRef& input : run.inputs) {
       if (input.stream != kComputeStream) run.received = input;
     }
@@ -257,7 +267,7 @@ void RoleWriter::WriteNext(Run& run) {
       task.is_kernel ? role_.AddKernel(kComputeStream, task.name, task.kernel)
                      : role_.AddCollective(slots_.Group(FamilyOf(task.group)),
                                            task.name, task.what);
-  Mark mark{.phase = task.phase, .micro_batch = run.action.micro_batch};
+  Mark mark = MarkOf(run.action, run.pass, task.phase);
   if (unit.layer >= 0) mark.layer = unit.layer;
   role_.SetMark(ref, mark);
   const auto depend = [&](const TaskRef& before) {

@@ -38,6 +38,7 @@ class RoleWriter {
   // One action on its way into the program.
   struct Run {
     PipelineAction action;
+    int pass = 0;  // its place among the rank's
     int stage = 0;
     std::vector<StageUnit> units;
     size_t unit = 0;               // the one being written
@@ -51,7 +52,9 @@ class RoleWriter {
   };
 
   const PassTemplate& PassOf(const Run& run, const StageUnit& unit) const;
-  Run Begin(const PipelineAction& action);
+  Run Begin(size_t place);
+  // Of a task of the pass.
+  Mark MarkOf(const PipelineAction& action, int pass, WorkPhase phase) const;
   void WriteNext(Run& run);
   void EndPass(Run& run);
   void EndAction(Run& run);
@@ -66,8 +69,8 @@ class RoleWriter {
   // The pipeline rank that runs `stage` of the micro-batch.
   int RankOfStage(int stage, int micro_batch) const;
   int ArmOf(const PipelineAction& action) const;
-  std::vector<TaskRef> Receive(const PipelineAction& action, int stage,
-                               bool forward);
+  std::vector<TaskRef> Receive(const PipelineAction& action, int pass,
+                               int stage, bool forward);
   void Send(const Run& run, bool forward);
   RankParameters Held() const;
   // The host starts the pass of the unit that was just written.

@@ -1,0 +1,32 @@
+#pragma once
+// What another plan would do on the same machine: plans that differ from the
+// one that was said in one respect, chosen by closed form, then simulated.
+//
+// Advice is what typing its settings gives: each was simulated, fits into
+// memory, and is faster. `tune` looks at all respects together.
+#include <absl/status/statusor.h>
+
+#include <vector>
+
+#include "proto/explanation.pb.h"
+#include "proto/scenario.pb.h"
+#include "run/scenario.h"
+#include "run/simulated_run.h"
+
+namespace orrery {
+
+// Less than this saved, and a plan is as good as the other.
+inline constexpr double kWorthAdvising = 0.01;
+
+// For a step that takes `step` now. `said` is the scenario before defaults were
+// filled in (MergeScenario). The fastest first, at most one for each respect:
+//   schedule        and the pieces of a stage
+//   split           tensor and pipeline degrees; data takes what is left
+//   sharding, recompute, micro_batch
+// None for inference, or where a rank map fixes the plan. Runs on all
+// processors; the result does not depend on how many there are.
+absl::StatusOr<std::vector<pb::Explanation::PlanAdvice>> AdvisePlans(
+    const pb::Scenario& said, const ResolvedScenario& scenario, Duration step,
+    RunOptions options);
+
+}  // namespace orrery

@@ -1,0 +1,69 @@
+#pragma once
+// PassTable: the passes of ranks through their layers, each whole.
+//
+// A pass is what a rank does for one micro-batch in one direction, from its
+// first kernel to its last. Where two run beside each other (DualPipe), their
+// kernels alternate on the compute stream; each pass is one all the same. What
+// belongs to no micro-batch (the optimizer) ends where the rank waits, so that
+// it covers its own work only.
+//
+//   const PassTable passes(program, spans, ranks);
+//   for (const TimelinePass& pass : passes.of(rank)) ...
+#include <absl/container/flat_hash_map.h>
+#include <absl/types/span.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/simulation_ids.h"
+#include "base/units.h"
+#include "traces/format/span.h"
+#include "workload/program/program.h"
+
+namespace orrery {
+
+struct TimelinePass {
+  // Of its first kernel, but for the layer: recomputation counts as backward.
+  Mark mark;
+  Time from{};
+  Time to{};
+  Duration busy{};  // in which its kernels ran
+  int64_t kernels = 0;
+  // Kernels of another pass run between its own.
+  bool interleaved = false;
+};
+
+class PassTable {
+ public:
+  // Of `ranks`; spans in the order in which they ended.
+  PassTable(const Program& program, absl::Span<const TaskSpan> spans,
+            absl::Span<const RankId> ranks);
+
+  // In the order in which they start; none of other ranks.
+  absl::Span<const TimelinePass> of(RankId rank) const;
+  // The pass a kernel of the compute stream belongs to. Requires: a kernel of
+  // one of the ranks, no marker.
+  const TimelinePass& pass_of(const TaskSpan& span) const;
+  // The pass a task belongs to, as a mark: a weight gradient is part of a
+  // backward pass where it runs with one.
+  Mark MarkOf(const TaskSpan& span) const;
+  // Whether it belongs to a pass that runs beside another.
+  bool IsInterleaved(const TaskSpan& span) const;
+
+ private:
+  struct RankPasses {
+    std::vector<TimelinePass> passes;
+    // The pass of each kernel that starts one or follows on from another, by
+    // its task; those between belong to the one before.
+    std::vector<std::pair<TaskId, int32_t>> runs;
+    absl::flat_hash_map<int32_t, int32_t> by_number;  // Mark::pass
+  };
+  void Add(const TaskSpan& span, RankPasses& of);
+  // By Mark::pass; null if it has none.
+  const TimelinePass* Numbered(const TaskSpan& span) const;
+
+  const Program& program_;
+  absl::flat_hash_map<RankId, RankPasses> ranks_;
+};
+
+}  // namespace orrery
