@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/analysis/span_index.h"
-#include "traces/timeline/timeline_selection.h"
+#include "traces/timeline/timeline_passes.h"
 
 namespace orrery {
 namespace {
@@ -25,47 +25,13 @@ std::map<int, RankId> RankOfEachStage(const PlacedProgram& placed) {
   return ranks;
 }
 
-// A pass that is being drawn.
-struct OpenPass {
-  TimelinePlace place = {};
-  int slice = -1;
-};
-
-// Kernels of a pass are one slice, also where those of a forward and a backward
-// pass take turns.
-void AddSlices(const Program& program, const SpanIndex& spans, RankId rank,
-               pb::Picture::Lane* lane) {
-  const Role& role = program.role_of(rank);
-  for (const StreamId stream : program.streams().ids()) {
-    if (program.streams()[stream].kind != StreamKind::kCompute) continue;
-    std::array<OpenPass, 2> open;  // the last one first
-    for (auto t = Index(role.stream_begin(stream));
-         t < Index(role.stream_end(stream)); ++t) {
-      const TaskSpan& span = spans.of(rank, static_cast<TaskId>(t));
-      if (span.kind == SpanKind::kMarker || span.started == span.ended) {
-        continue;
-      }
-      const TimelinePlace place = PlaceOf(program, span);
-      const auto goes_on = [&](const OpenPass& pass) {
-        return pass.slice >= 0 && pass.place.SamePass(place);
-      };
-      if (!goes_on(open[0])) {
-        const bool takes_turns =
-            goes_on(open[1]) && TimelinePlace::PassPhase(open[0].place.phase) !=
-                                    TimelinePlace::PassPhase(place.phase);
-        std::swap(open[0], open[1]);
-        if (!takes_turns) {
-          open[0] = {place, lane->slices_size()};
-          pb::Picture::Slice& slice = *lane->add_slices();
-          slice.set_from_s(SecondsAt(span.started));
-          slice.set_phase(std::string(
-              NameOf(place.phase == WorkPhase::kRecompute ? WorkPhase::kBackward
-                                                          : place.phase)));
-          if (place.micro_batch) slice.set_micro_batch(*place.micro_batch);
-        }
-      }
-      lane->mutable_slices(open[0].slice)->set_to_s(SecondsAt(span.ended));
-    }
+void AddSlices(absl::Span<const TimelinePass> passes, pb::Picture::Lane* lane) {
+  for (const TimelinePass& pass : passes) {
+    pb::Picture::Slice& slice = *lane->add_slices();
+    slice.set_from_s(SecondsAt(pass.from));
+    slice.set_to_s(SecondsAt(pass.to));
+    slice.set_phase(std::string(NameOf(pass.mark.phase)));
+    if (pass.mark.micro_batch) slice.set_micro_batch(*pass.mark.micro_batch);
   }
 }
 
@@ -181,6 +147,9 @@ pb::Picture PictureOf(const SimulatedRun& run, Bytes always) {
   pb::Picture picture;
   picture.set_end_s(SecondsAt(run.result.end));
   const std::map<int, RankId> stages = RankOfEachStage(run.placed);
+  std::vector<RankId> ranks;
+  for (const auto& [stage, rank] : stages) ranks.push_back(rank);
+  const PassTable passes(program, run.spans, ranks);
   const auto count = static_cast<int>(stages.size());
   const int lanes = std::min(count, kMostLanes);
   picture.set_lanes_left_out(count - lanes);
@@ -191,7 +160,7 @@ pb::Picture PictureOf(const SimulatedRun& run, Bytes always) {
     pb::Picture::Lane& lane = *picture.add_lanes();
     lane.set_rank(program.ranks()[rank].number);
     lane.set_role(program.role_of(rank).name());
-    AddSlices(program, spans, rank, &lane);
+    AddSlices(passes.of(rank), &lane);
   }
   ThinOut(&picture);
   for (const RankId rank : program.ranks().ids()) {

@@ -89,8 +89,12 @@ TEST_F(PageCommands, AStepHasItsPipelineAndItsMemory) {
   const auto& lanes = *picture->Find("lanes")->array();
   ASSERT_EQ(lanes.size(), 2);  // PP 2
   // 64 sequences over 4 data ranks, one at a time: 16 micro-batches forward and
-  // backward, and the optimizer.
-  EXPECT_EQ(lanes[0].Find("slices")->array()->size(), 2 * (64 / 4) + 1);
+  // backward.
+  int passes = 0;
+  for (const JsonValue& slice : *lanes[0].Find("slices")->array()) {
+    passes += slice.Find("micro_batch") != nullptr;
+  }
+  EXPECT_EQ(passes, 2 * (64 / 4));
   // The largest total is the peak of the report.
   double most = 0;
   for (const JsonValue& sample : *picture->Find("memory")->array()) {
