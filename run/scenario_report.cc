@@ -11,10 +11,7 @@ namespace orrery {
 absl::StatusOr<pb::Report> ReportScenario(const ResolvedScenario& scenario,
                                           const RunOptions& options) {
   if (scenario.inference() != nullptr) {
-    ASSIGN_OR_RETURN(pb::Report report,
-                     ReportInference(scenario, {.run = options}));
-    FillCost(scenario, nullptr, report);
-    return report;
+    return ReportInference(scenario, {.run = options});
   }
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
@@ -23,9 +20,7 @@ absl::StatusOr<pb::Report> ReportScenario(const ResolvedScenario& scenario,
 
 absl::StatusOr<pb::Report> EstimateReport(const ResolvedScenario& scenario) {
   if (scenario.inference() != nullptr) {
-    ASSIGN_OR_RETURN(pb::Report report, EstimateInference(scenario));
-    if (!report.has_cost()) FillCost(scenario, nullptr, report);
-    return report;
+    return EstimateInference(scenario);
   }
   ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
   pb::Report report;
