@@ -103,11 +103,7 @@ class RequestLaws {
       });
       const auto step = larger ? DecodeStep(*larger, cached) : std::nullopt;
       if (!step) continue;
-      // A product one row longer may take another tile, of whose order less
-      // traffic is expected: see docs/inference.md.
-      constexpr double kOtherTile = 0.005;
-      sheet_.Hold("a larger batch is not faster",
-                  ToSeconds(*step) >= (1 - kOtherTile) * ToSeconds(before),
+      sheet_.Hold("a larger batch is not faster", *step >= before,
                   fmt::format("{} with {}, {} with {}", Text(before), at,
                               Text(*step), more));
       before = *step;
