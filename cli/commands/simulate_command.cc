@@ -71,7 +71,7 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
   if (trace) {
     RunOptions traced = run_options;
     traced.part = InferencePart::kRequest;
-    RecordForTrace(traced);
+    RecordForTrace(*trace, traced);
     ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
     RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   }
@@ -94,7 +94,7 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
                    ReadTraceRequest(arguments));
-  if (trace) RecordForTrace(options);
+  if (trace) RecordForTrace(*trace, options);
   Progress progress(arguments);
   options.progress = progress.Listener();
   const auto begin = std::chrono::steady_clock::now();
