@@ -67,6 +67,20 @@ absl::StatusOr<CallTimes> AloneTimes(const PlacedProgram& placed,
   return times(single);
 }
 
+// Whether these calls of a folded program stay apart. A run of its own: it is
+// small, and what it logs is not kept.
+absl::StatusOr<bool> StaysApart(absl::Span<const ApartCall> calls,
+                                const PlacedProgram& placed,
+                                CallPlanner& planner,
+                                const RunOptions& options) {
+  ASSIGN_OR_RETURN(const Transfers transfers, PlanTransfers(placed, planner));
+  TransferLog log;
+  NullSink sink;
+  const EngineOptions engine = {.max_state = options.memory, .log = &log};
+  RETURN_IF_ERROR(Simulate(placed.program, transfers, engine, sink).status());
+  return RanApart(calls, transfers, log);
+}
+
 absl::Status OutsideBounds(const SimulatedRun& run) {
   return absl::InternalError(fmt::format(
       "the simulated step of {} is outside its bounds, {} to {}: a bug of "
@@ -116,7 +130,14 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
                                 .arbitration = options.arbitration});
   std::string nearly;
   if (placed.folded) {
-    ASSIGN_OR_RETURN(asymmetry, TrimReplicas(placed, system, planner));
+    ASSIGN_OR_RETURN(FoldingVerdict verdict,
+                     TrimReplicas(placed, system, planner));
+    asymmetry = std::move(verdict.difference);
+    if (!verdict.apart.empty()) {
+      ASSIGN_OR_RETURN(const bool apart,
+                       StaysApart(verdict.apart, placed, planner, options));
+      if (!apart) asymmetry = std::move(verdict.unless_apart);
+    }
     if (asymmetry && options.fold_nearly) {
       nearly = *std::move(asymmetry);
       asymmetry.reset();
@@ -137,6 +158,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   if (options.record) {
     ASSIGN_OR_RETURN(alone, AloneTimes(placed, transfers, planner));
   }
+  report("simulating", 0);
   const RankId busiest = BusiestRank(placed);
   BreakdownSink breakdown(placed.program, busiest);
   std::optional<RecordingWindow> window;

@@ -72,7 +72,7 @@ void TransferRunner<Queue>::Begin(Time now) {
     ++steps_;
     if (log_ != nullptr) {
       if (spans_.size() < running_.size()) spans_.resize(running_.size());
-      spans_[id] = {running.group, running.place, now, now, now};
+      spans_[id] = {running.group, running.place, now, now, now, running.plan};
     }
     const TransferPlans::Step step = plans_.step(running.plan, running.place);
     if (step.latency > Duration(0)) {

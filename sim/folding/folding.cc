@@ -1,6 +1,9 @@
 #include "sim/folding/folding.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -36,13 +39,13 @@ std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
   return why ? why : NetworkAsymmetry(system, arbitration);
 }
 
-absl::StatusOr<std::optional<std::string>> TrimReplicas(PlacedProgram& placed,
-                                                        const System& system,
-                                                        CallPlanner& planner) {
+absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,
+                                            const System& system,
+                                            CallPlanner& planner) {
   CHECK(placed.folded);
   ASSIGN_OR_RETURN(FoldingVerdict verdict,
                    CompareReplicas(placed, system, planner));
-  if (verdict.difference) return std::move(verdict.difference);
+  if (verdict.difference) return verdict;
   std::vector<bool> own(static_cast<size_t>(system.nodes()));
   for (PlacedGroup& group : placed.groups) {
     switch (verdict.kept) {
@@ -56,7 +59,39 @@ absl::StatusOr<std::optional<std::string>> TrimReplicas(PlacedProgram& placed,
         break;
     }
   }
-  return std::optional<std::string>();
+  return verdict;
+}
+
+bool RanApart(absl::Span<const ApartCall> calls, const Transfers& transfers,
+              const TransferLog& log) {
+  absl::flat_hash_set<std::pair<PlanId, PlanId>> apart;
+  for (const ApartCall& one : calls) {
+    const PlanId plan = transfers.plan_of_call[one.call];
+    apart.insert({plan, plan});
+    for (const CallId other : one.from) {
+      apart.insert({plan, transfers.plan_of_call[other]});
+      apart.insert({transfers.plan_of_call[other], plan});
+    }
+  }
+  std::vector<TransferLog::Span> moves;  // in the order in which they begin
+  for (const TransferLog::Span& span : log.spans) {
+    if (span.moved < span.ended) moves.push_back(span);
+  }
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const TransferLog::Span& a, const TransferLog::Span& b) {
+                     return a.moved < b.moved;
+                   });
+  std::vector<TransferLog::Span> running;
+  for (const TransferLog::Span& next : moves) {
+    std::erase_if(running, [&](const TransferLog::Span& span) {
+      return span.ended <= next.moved;
+    });
+    for (const TransferLog::Span& span : running) {
+      if (apart.contains({span.plan, next.plan})) return false;
+    }
+    running.push_back(next);
+  }
+  return true;
 }
 
 }  // namespace orrery

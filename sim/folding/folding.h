@@ -36,18 +36,29 @@
 //    the simulated groups, since ports are private; those that share a node
 //    with them where chips share NICs; all where the fabric is tapered.
 //
+// 6. Rates are those of the rows that run, so the rule has to hold of the rows
+//    that move bytes at one time only, and rows without a link in common do not
+//    meet. Where it does not hold of all rows at once, the calls that send next
+//    to nothing, as the norm of the gradients does along trees, are taken out
+//    until it holds of the rest, and of each of them by itself. The folded run
+//    is then the whole one if none of these moves bytes while another call on
+//    its links does. Whether they do is read off the folded run itself: up to
+//    the first time that they do, it is the whole one.
+//
 // Everything is decided from the routed loads of all replicas
 // (replica_loads.h). What can be told without them is told before (symmetry.h,
 // network_symmetry.h): ranks placed by a map of their own, cut or slow links,
 // routes picked by a hash, arbitration by port. Anything else that is not shown
 // to be alike is refused, and every rank is simulated.
 #include <absl/status/statusor.h>
+#include <absl/types/span.h>
 
 #include <optional>
 #include <string>
 
 #include "sim/folding/replica_loads.h"
 #include "sim/network/call_planner.h"
+#include "sim/sharing/transfer_log.h"
 #include "sim/sharing/transfer_plan.h"
 #include "topology/machine/system.h"
 #include "workload/plan/parallel_layout.h"
@@ -61,11 +72,16 @@ std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
                                       const System& system,
                                       Arbitration arbitration);
 
-// Why replicas of a folded program meet different traffic, or nothing; then
-// those that its plans need not carry are dropped.
+// Whether replicas of a folded program meet the same traffic; if so, those that
+// its plans need not carry are dropped. Some calls may have to stay apart.
 // Requires: WhyNotFold has said nothing.
-absl::StatusOr<std::optional<std::string>> TrimReplicas(PlacedProgram& placed,
-                                                        const System& system,
-                                                        CallPlanner& planner);
+absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,
+                                            const System& system,
+                                            CallPlanner& planner);
+
+// Whether none of these calls moved bytes while another that it has to stay
+// apart from did, or the same call of another group.
+bool RanApart(absl::Span<const ApartCall> calls, const Transfers& transfers,
+              const TransferLog& log);
 
 }  // namespace orrery

@@ -43,21 +43,24 @@ int32_t LinkProfiles::AddRows(size_t count, size_t replicas) {
 }
 
 void LinkProfiles::FindProfiles() {
-  std::stable_sort(uses_.begin(), uses_.end(), [](const Use& a, const Use& b) {
+  profiles_.clear();
+  profile_of_ = {};
+  const auto counted = uses_.begin() + static_cast<std::ptrdiff_t>(counted_);
+  std::stable_sort(uses_.begin(), counted, [](const Use& a, const Use& b) {
     return a.resource != b.resource ? a.resource < b.resource : a.row < b.row;
   });
   profile_of_.resize(capacities_.size(), -1);
   absl::flat_hash_map<std::string, int32_t> known;
   std::string key;
-  for (size_t begin = 0; begin < uses_.size();) {
+  for (size_t begin = 0; begin < counted_;) {
     const ResourceId resource = uses_[begin].resource;
     Profile profile = {.loads = {}, .needed = KeptReplicas::kNone};
     key.clear();
     size_t end = begin;
-    while (end < uses_.size() && uses_[end].resource == resource) {
+    while (end < counted_ && uses_[end].resource == resource) {
       const int32_t row = uses_[end].row;
       double sum = 0;
-      for (; end < uses_.size() && uses_[end].resource == resource &&
+      for (; end < counted_ && uses_[end].resource == resource &&
              uses_[end].row == row;
            ++end) {
         sum += uses_[end].weight;
@@ -117,22 +120,28 @@ void LinkProfiles::FindCovered() {
   }
 }
 
-std::optional<int32_t> LinkProfiles::FindUnevenRow() {
+std::optional<int32_t> LinkProfiles::FindUnevenRow(
+    absl::Span<const char> left_out) {
+  const auto counted =
+      std::stable_partition(uses_.begin(), uses_.end(), [&](const Use& use) {
+        return left_out.empty() || !left_out[static_cast<size_t>(use.row)];
+      });
+  counted_ = static_cast<size_t>(counted - uses_.begin());
   FindProfiles();
   FindCovered();
   // Of every profile and row, the replicas that meet it.
-  std::sort(uses_.begin(), uses_.end(), [&](const Use& a, const Use& b) {
+  std::sort(uses_.begin(), counted, [&](const Use& a, const Use& b) {
     const int32_t x = profile_of_[a.resource];
     const int32_t y = profile_of_[b.resource];
     if (x != y) return x < y;
     return a.row != b.row ? a.row < b.row : a.replica < b.replica;
   });
-  for (size_t i = 0; i < uses_.size();) {
+  for (size_t i = 0; i < counted_;) {
     const int32_t profile = profile_of_[uses_[i].resource];
     const int32_t row = uses_[i].row;
     int32_t met = 0;
     int32_t last = -1;
-    for (; i < uses_.size() && profile_of_[uses_[i].resource] == profile &&
+    for (; i < counted_ && profile_of_[uses_[i].resource] == profile &&
            uses_[i].row == row;
          ++i) {
       if (uses_[i].replica != last) ++met;
@@ -146,6 +155,19 @@ std::optional<int32_t> LinkProfiles::FindUnevenRow() {
     if (!profile.covered) needed_ = std::max(needed_, profile.needed);
   }
   return std::nullopt;
+}
+
+std::vector<int32_t> LinkProfiles::FindOthersMet() const {
+  std::vector<char> met(replicas_.size(), false);
+  for (size_t i = counted_; i < uses_.size(); ++i) {
+    if (profile_of_[uses_[i].resource] < 0) continue;
+    met[static_cast<size_t>(uses_[i].row)] = true;
+  }
+  std::vector<int32_t> rows;
+  for (size_t row = 0; row < met.size(); ++row) {
+    if (met[row]) rows.push_back(static_cast<int32_t>(row));
+  }
+  return rows;
 }
 
 }  // namespace orrery

@@ -3,6 +3,8 @@
 // resource, and whether all replicas of a row meet the same.
 //
 // See replica_loads.h for the words and folding.h for the argument.
+#include <absl/types/span.h>
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -32,8 +34,12 @@ class LinkProfiles {
   size_t rows() const { return replicas_.size(); }
 
   // A row of which some replica does not meet a profile that another one meets
-  // and that no other profile covers; nothing if there is none.
-  std::optional<int32_t> FindUnevenRow();
+  // and that no other profile covers; nothing if there is none. `left_out`, if
+  // given, tells of each row whether it is as if it were not there.
+  std::optional<int32_t> FindUnevenRow(absl::Span<const char> left_out = {});
+  // The rows that were left out of the last search and use a resource that one
+  // of the others does, in order.
+  std::vector<int32_t> FindOthersMet() const;
   // The fewest replicas with which every profile that no other covers is on
   // some resource. Requires: FindUnevenRow has said nothing.
   KeptReplicas Needed() const { return needed_; }
@@ -62,6 +68,7 @@ class LinkProfiles {
   const IdVector<ResourceId, double>& capacities_;
   std::vector<int32_t> replicas_;  // by row
   std::vector<Use> uses_;
+  size_t counted_ = 0;  // of `uses_`, those of rows that are not left out
   std::vector<Profile> profiles_;
   IdVector<ResourceId, int32_t> profile_of_;
   KeptReplicas needed_{};

@@ -72,7 +72,8 @@ class Comparison {
     const Program& program = placed_.program;
     using Key = std::tuple<GroupId, CommunicationKind, CallShape, int64_t>;
     absl::flat_hash_set<Key> seen;
-    for (const Call& call : program.calls()) {
+    for (const CallId id : program.calls().ids()) {
+      const Call& call = program.calls()[id];
       const Communication& what = call.what;
       if (!seen.insert({call.group, what.kind, what.shape, what.bytes.value()})
                .second) {
@@ -90,19 +91,70 @@ class Comparison {
             "there are too many messages to compare what groups meet"};
       }
       names_.resize(profiles_.rows(), family);
+      calls_.resize(profiles_.rows(), id);
     }
     const std::optional<int32_t> uneven = profiles_.FindUnevenRow();
-    if (uneven) {
-      return FoldingVerdict{
-          fmt::format("{} groups meet different traffic on their links",
-                      names_[static_cast<size_t>(*uneven)])};
+    if (!uneven) return FoldingVerdict{std::nullopt, profiles_.Needed()};
+    std::string why =
+        fmt::format("{} groups meet different traffic on their links",
+                    names_[static_cast<size_t>(*uneven)]);
+    if (std::optional<FoldingVerdict> verdict = WithSomeApart()) {
+      verdict->unless_apart = std::move(why);
+      return *std::move(verdict);
     }
-    return FoldingVerdict{std::nullopt, profiles_.Needed()};
+    return FoldingVerdict{std::move(why)};
   }
 
  private:
   // 32 bytes each.
   static constexpr size_t kMostUses = 8'000'000;
+
+  // Leaves out the calls that send least, size by size, until the rest is even;
+  // nothing if too many would have to be, or one is not even by itself.
+  std::optional<FoldingVerdict> WithSomeApart() {
+    constexpr size_t kMostSizes = 3;
+    constexpr size_t kMostApart = 64;
+    const auto bytes_of = [&](size_t row) {
+      return placed_.program.calls()[calls_[row]].what.bytes.value();
+    };
+    std::vector<int64_t> sizes;
+    for (size_t row = 0; row < calls_.size(); ++row) {
+      sizes.push_back(bytes_of(row));
+    }
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    std::vector<char> left_out(calls_.size(), false);
+    for (size_t i = 0; i + 1 < sizes.size() && i < kMostSizes; ++i) {
+      FoldingVerdict verdict;
+      for (size_t row = 0; row < calls_.size(); ++row) {
+        left_out[row] = bytes_of(row) <= sizes[i];
+        if (!left_out[row]) continue;
+        if (!verdict.apart.empty() &&
+            verdict.apart.back().call == calls_[row]) {
+          continue;
+        }
+        verdict.apart.push_back({calls_[row], {}});
+      }
+      if (verdict.apart.size() > kMostApart) return std::nullopt;
+      if (profiles_.FindUnevenRow(left_out)) continue;
+      verdict.kept = profiles_.Needed();
+      for (ApartCall& apart : verdict.apart) {
+        for (size_t row = 0; row < calls_.size(); ++row) {
+          left_out[row] = calls_[row] != apart.call;
+        }
+        if (profiles_.FindUnevenRow(left_out)) return std::nullopt;
+        verdict.kept = std::max(verdict.kept, profiles_.Needed());
+        for (const int32_t row : profiles_.FindOthersMet()) {
+          const CallId other = calls_[static_cast<size_t>(row)];
+          if (apart.from.empty() || apart.from.back() != other) {
+            apart.from.push_back(other);
+          }
+        }
+      }
+      return verdict;
+    }
+    return std::nullopt;
+  }
 
   // Links that a chip or a NIC ends at.
   void MarkPorts() {
@@ -221,6 +273,7 @@ class Comparison {
   IdVector<ResourceId, char> is_port_;
   absl::flat_hash_set<int> own_nodes_;
   std::vector<std::string> names_;  // families, by row
+  std::vector<CallId> calls_;       // by row, the first that asks for it
 };
 
 }  // namespace

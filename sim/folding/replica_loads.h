@@ -11,7 +11,9 @@
 //      protocol, the same work, latencies and priority step by step.
 //   2. Of the profiles, those count that no other covers (is nowhere less).
 //      Every replica of a row meets every such profile that has the row.
-//   3. How many replicas have to be kept so that all these profiles exist: none
+//   3. Where that does not hold of all rows: whether it holds without those of
+//      the calls that send least, and of each of these by itself.
+//   4. How many replicas have to be kept so that all these profiles exist: none
 //      but the simulated groups, those that share a node with them, or all.
 //
 // Cost: O(uses of all replicas). Where the fabric never blocks, ports cover the
@@ -21,6 +23,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/network/call_planner.h"
 #include "topology/machine/system.h"
@@ -31,10 +34,21 @@ namespace orrery {
 // Which replicas of a folded group its plans must carry.
 enum class KeptReplicas : uint8_t { kNone, kNeighbours, kAll };
 
+// A call that may not move bytes while any of the others does, which use the
+// same links.
+struct ApartCall {
+  CallId call;
+  std::vector<CallId> from;
+};
+
 struct FoldingVerdict {
   // Why some replica differs; unset: one may stand for all.
   std::optional<std::string> difference;
   KeptReplicas kept = KeptReplicas::kAll;
+  // One may stand for all as long as these stay apart, and why it may not
+  // otherwise.
+  std::vector<ApartCall> apart = {};
+  std::string unless_apart = {};
 };
 
 // Requires: `placed` is folded; `planner` does not arbitrate by port.

@@ -56,8 +56,15 @@ absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
   std::vector<CollectiveAlgorithm> applicable =
       Applicable(call.kind, placement.layout, schedules_.detail());
   std::erase_if(applicable, lacks_switches);
-  return network_.library().Offered(call.kind, applicable,
-                                    !placement.tree_switches.empty());
+  std::vector<CollectiveAlgorithm> offered = network_.library().Offered(
+      call.kind, applicable, !placement.tree_switches.empty());
+  // Rounds one after the other take at least as long on the wire, each at its
+  // own busiest link, and wait for a latency each: all at once is never slower.
+  if (std::find(offered.begin(), offered.end(), CollectiveAlgorithm::kDirect) !=
+      offered.end()) {
+    std::erase(offered, CollectiveAlgorithm::kPairwise);
+  }
+  return offered;
 }
 
 absl::Status CallPlanner::Consider(const CollectiveCall& call,

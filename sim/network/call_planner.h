@@ -67,6 +67,10 @@ class CallPlanner {
   // have the same traffic.
   absl::StatusOr<PlannedCall> Plan(const CollectiveCall& call);
 
+  // Drops the schedules of all calls so far if they take much memory, and with
+  // them PlannedCall::routed. Plans do not depend on it.
+  void ForgetIfMany() { schedules_.ForgetIfMany(); }
+
  private:
   struct Choice {
     CommunicationKind kind;  // of the schedule

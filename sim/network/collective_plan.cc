@@ -31,48 +31,89 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
                                const ProtocolPair& protocols, Bytes bytes,
                                const NetworkResources& resources)
     : routed_(&routed),
+      loads_(&loads),
       protocols_(protocols),
       bytes_(bytes),
       resources_(&resources) {
   const Schedule& schedule = routed.schedule();
   for (const auto& [begin, end] : StagesOf(schedule)) {
-    Stage& stage = stages_.emplace_back();
+    Stage& stage = stages_.emplace_back(Stage{begin, end});
     for (size_t phase = begin; phase < end; ++phase) {
-      const auto weight = [&](const TierShares& shares) {
-        double sum = 0;
-        if (shares.scale_up > 0) {
-          sum += shares.scale_up / protocols.of(Tier::kScaleUp).efficiency;
-        }
-        if (shares.scale_out > 0) {
-          sum += shares.scale_out / protocols.of(Tier::kScaleOut).efficiency;
-        }
-        return sum;
-      };
-      std::vector<ResourceUse> uses;
-      std::vector<FlowLoad> flows;
-      for (const ResourceLoad& load : loads.loads(phase)) {
-        uses.push_back({load.resource, weight(load.shares)});
-        flows.push_back({load.resource,
-                         load.shares.scale_up + load.shares.scale_out,
-                         load.shares.flows});
-      }
-      std::vector<PortUse> ports;
-      for (const PortLoad& load : loads.port_loads(phase)) {
-        ports.push_back({load.resource, load.port, weight(load.shares)});
-      }
       stage.latency = AddTimes(stage.latency, routed.Latency(phase, protocols));
-      stage.uses = Sum(stage.uses, uses);
-      stage.ports = Sum(stage.ports, ports);
-      stage.flows = Sum(stage.flows, flows);
     }
+    stage.wire = WireOf(stage);
   }
-  for (Stage& stage : stages_) {
-    stage.wire = WireOf(stage.uses);
-    segment_uses_ = Sum(segment_uses_, stage.uses);
-    segment_ports_ = Sum(segment_ports_, stage.ports);
-    segment_flows_ = Sum(segment_flows_, stage.flows);
+  if (schedule.segments > 1) {
+    std::vector<ResourceUse> all;
+    for (const Stage& stage : stages_) all = Sum(all, UsesOf(stage));
+    segment_wire_ = WireOf(all);
   }
-  segment_wire_ = WireOf(segment_uses_);
+}
+
+double CollectivePlan::Weight(const TierShares& shares) const {
+  double sum = 0;
+  if (shares.scale_up > 0) {
+    sum += shares.scale_up / protocols_.of(Tier::kScaleUp).efficiency;
+  }
+  if (shares.scale_out > 0) {
+    sum += shares.scale_out / protocols_.of(Tier::kScaleOut).efficiency;
+  }
+  return sum;
+}
+
+std::vector<ResourceUse> CollectivePlan::UsesOf(const Stage& stage) const {
+  std::vector<ResourceUse> sum;
+  for (size_t phase = stage.begin; phase < stage.end; ++phase) {
+    std::vector<ResourceUse> uses;
+    uses.reserve(loads_->loads(phase).size());
+    for (const ResourceLoad& load : loads_->loads(phase)) {
+      uses.push_back({load.resource, Weight(load.shares)});
+    }
+    sum = phase == stage.begin ? std::move(uses) : Sum(sum, uses);
+  }
+  return sum;
+}
+
+CollectivePlan::Weights CollectivePlan::WeightsOf(const Stage& stage) const {
+  Weights result = {.uses = UsesOf(stage), .ports = {}, .flows = {}};
+  for (size_t phase = stage.begin; phase < stage.end; ++phase) {
+    std::vector<FlowLoad> flows;
+    flows.reserve(loads_->loads(phase).size());
+    for (const ResourceLoad& load : loads_->loads(phase)) {
+      flows.push_back({load.resource,
+                       load.shares.scale_up + load.shares.scale_out,
+                       load.shares.flows});
+    }
+    result.flows =
+        phase == stage.begin ? std::move(flows) : Sum(result.flows, flows);
+    std::vector<PortUse> ports;
+    for (const PortLoad& load : loads_->port_loads(phase)) {
+      ports.push_back({load.resource, load.port, Weight(load.shares)});
+    }
+    result.ports = Sum(result.ports, ports);
+  }
+  return result;
+}
+
+CollectivePlan::Weights CollectivePlan::AllWeights() const {
+  Weights all;
+  for (const Stage& stage : stages_) {
+    const Weights one = WeightsOf(stage);
+    all.uses = Sum(all.uses, one.uses);
+    all.ports = Sum(all.ports, one.ports);
+    all.flows = Sum(all.flows, one.flows);
+  }
+  return all;
+}
+
+double CollectivePlan::WireOf(const Stage& stage) const {
+  if (stage.end - stage.begin > 1) return WireOf(UsesOf(stage));
+  double longest = 0;
+  for (const ResourceLoad& load : loads_->loads(stage.begin)) {
+    longest = std::max(longest, Weight(load.shares) * work() /
+                                    resources_->capacities()[load.resource]);
+  }
+  return longest;
 }
 
 double CollectivePlan::WireOf(absl::Span<const ResourceUse> uses) const {
@@ -116,12 +157,13 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
   const int32_t segments = routed_->schedule().segments;
   PlanSteps plan;
   if (segments > 1) {
+    Weights weights = AllWeights();
     TransferStep all = {
         .latency = AddTimes(overhead.base, overhead.alongside),
         .work = work(),
-        .penalty = ShareOfAFlow(segment_uses_, segment_flows_) * (segments - 1),
-        .uses = Scaled(segment_uses_, segments - 1),
-        .ports = Scaled(segment_ports_, segments - 1)};
+        .penalty = ShareOfAFlow(weights.uses, weights.flows) * (segments - 1),
+        .uses = Scaled(std::move(weights.uses), segments - 1),
+        .ports = Scaled(std::move(weights.ports), segments - 1)};
     for (const Stage& stage : stages_) {
       all.latency = AddTimes(all.latency, stage.latency);
       all.latency = AddTimes(all.latency, FromSeconds(stage.wire));
@@ -131,14 +173,16 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
     const double wire = WireTime();
     for (const Stage& stage : stages_) {
       const double part = wire > 0 ? stage.wire / wire : 0;
+      Weights weights = WeightsOf(stage);
+      const double penalty = ShareOfAFlow(weights.uses, weights.flows);
       plan.steps.push_back(
           {.latency =
                AddTimes(stage.latency,
                         FromSeconds(ToSeconds(overhead.alongside) * part)),
            .work = work(),
-           .penalty = ShareOfAFlow(stage.uses, stage.flows),
-           .uses = stage.uses,
-           .ports = stage.ports});
+           .penalty = penalty,
+           .uses = std::move(weights.uses),
+           .ports = std::move(weights.ports)});
     }
     Duration& first = plan.steps[0].latency;
     first = AddTimes(first, overhead.base);

@@ -57,7 +57,8 @@ class CollectivePlan {
                  Bytes bytes, const NetworkResources& resources)
       : CollectivePlan(routed, routed.loads(), protocols, bytes, resources) {}
 
-  // The same with other loads on the links, those of others included.
+  // The same with other loads on the links, those of others included; they
+  // must outlive the result.
   CollectivePlan With(const PhaseLoads& loads) const {
     return CollectivePlan(*routed_, loads, protocols_, bytes_, *resources_);
   }
@@ -91,32 +92,41 @@ class CollectivePlan {
       flows += other.flows;
     }
   };
+  // Phases [begin, end).
   struct Stage {
+    size_t begin;
+    size_t end;
     Duration latency{};
-    // Bytes on resources per byte of the call, efficiency included, for one
-    // segment.
+    double wire = 0;  // seconds, one segment
+  };
+  // What a step is made of: bytes on resources per byte of the call, efficiency
+  // included, for one segment.
+  struct Weights {
     std::vector<ResourceUse> uses;
     std::vector<PortUse> ports;
     std::vector<FlowLoad> flows;
-    double wire = 0;  // seconds, one segment
   };
+  double Weight(const TierShares& shares) const;
+  // Of a stage, and of all of them together. They are found when asked for:
+  // most plans are compared by their times and never run.
+  std::vector<ResourceUse> UsesOf(const Stage& stage) const;
+  Weights WeightsOf(const Stage& stage) const;
+  Weights AllWeights() const;
   // Share of the call's bytes that one flow on the busiest resource carries: in
   // the mean, and of resources that are equally busy the largest.
   double ShareOfAFlow(absl::Span<const ResourceUse> uses,
                       absl::Span<const FlowLoad> flows) const;
   double WireOf(absl::Span<const ResourceUse> uses) const;
+  double WireOf(const Stage& stage) const;
   double work() const { return static_cast<double>(bytes_.value()); }
 
   const RoutedSchedule* routed_;
+  const PhaseLoads* loads_;
   ProtocolPair protocols_;
   Bytes bytes_;
   const NetworkResources* resources_;
   std::vector<Stage> stages_;
-  // Of all stages of a segment together.
-  std::vector<ResourceUse> segment_uses_;
-  std::vector<PortUse> segment_ports_;
-  std::vector<FlowLoad> segment_flows_;
-  double segment_wire_ = 0;
+  double segment_wire_ = 0;  // of all stages of a segment, if there are more
 };
 
 }  // namespace orrery

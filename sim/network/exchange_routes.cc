@@ -6,24 +6,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "base/status.h"
 #include "sim/network/grid_exchange.h"
+#include "sim/network/leaf_exchange.h"
 
 namespace orrery {
 namespace {
-
-// Chips whose ways out of their islands, and into them, come together.
-struct LeafGroup {
-  std::vector<VertexId> chips = {};
-  std::map<int64_t, int64_t> on_island = {};
-  VertexId out{};
-  VertexId in{};
-  Duration out_latency{};
-  Duration in_latency{};
-};
 
 class ExchangeFinder {
  public:
@@ -40,10 +30,9 @@ class ExchangeFinder {
     if (routing.fabric == Routing::kDimensionOrdered && AddOnGrid(chips)) {
       return absl::OkStatus();
     }
-    if (routing.fabric == Routing::kSpray) {
-      const std::optional<std::vector<LeafGroup>> leaves = LeavesOf(chips);
-      if (leaves) return AddLeaves(*leaves, chips);
-    }
+    const std::optional<std::vector<LeafGroup>> leaves =
+        LeavesOf(chips, router_);
+    if (leaves) return AddLeaves(*leaves, chips);
     return AddPairs(chips);
   }
 
@@ -228,65 +217,20 @@ class ExchangeFinder {
     });
   }
 
-  // A number for the island of a chip; its own where it is on none.
-  int64_t IslandOf(VertexId chip) const {
-    const std::optional<int32_t> island = graph_.island(chip);
-    return island ? int64_t{*island} : -1 - static_cast<int64_t>(Index(chip));
-  }
-
-  Duration LatencyOf(const SharedSegment& segment) const {
-    Duration latency{};
-    for (const LinkId id : segment.all()) latency += graph_.link(id).latency;
-    return latency;
-  }
-
-  // Nothing where a chip has a choice at once, or segments may meet.
-  std::optional<std::vector<LeafGroup>> LeavesOf(
-      const std::vector<VertexId>& chips) {
-    // Chip, NIC, leaf: what is further on could be on the way out and in.
-    constexpr int kMostLinks = 2;
-    std::vector<LeafGroup> leaves;
-    absl::flat_hash_map<std::pair<VertexId, VertexId>, size_t> known;
-    absl::flat_hash_map<VertexId, int64_t> nics;
-    for (const VertexId chip : chips) {
-      const SharedSegment out = router_.segments().Leaving(chip);
-      const SharedSegment in = router_.segments().Entering(chip);
-      for (const SharedSegment* s : {&out, &in}) {
-        if (s->count == 0 || s->count > kMostLinks ||
-            graph_.group(s->end) != graph_.group(chip)) {
-          return std::nullopt;
-        }
-        if (s->count < kMostLinks) continue;
-        const Link& last = graph_.link(s->links[1]);
-        const VertexId nic = s == &out ? last.from : last.to;
-        const auto [found, is_new] = nics.try_emplace(nic, IslandOf(chip));
-        if (!is_new && found->second != IslandOf(chip)) return std::nullopt;
-      }
-      const auto [found, is_new] =
-          known.try_emplace({out.end, in.end}, leaves.size());
-      if (is_new) {
-        leaves.push_back({.out = out.end, .in = in.end});
-      }
-      LeafGroup& leaf = leaves[found->second];
-      leaf.chips.push_back(chip);
-      ++leaf.on_island[IslandOf(chip)];
-      leaf.out_latency = std::max(leaf.out_latency, LatencyOf(out));
-      leaf.in_latency = std::max(leaf.in_latency, LatencyOf(in));
-    }
-    return leaves;
-  }
-
   absl::Status AddLeaves(const std::vector<LeafGroup>& leaves,
                          const std::vector<VertexId>& chips) {
     std::map<int64_t, std::vector<VertexId>> islands;
-    for (const VertexId chip : chips) islands[IslandOf(chip)].push_back(chip);
-    const auto count = static_cast<int64_t>(leaves.size());
-    RETURN_IF_ERROR(CheckPairs(count * count));
+    for (const VertexId chip : chips) {
+      islands[IslandNumber(graph_, chip)].push_back(chip);
+    }
+    RETURN_IF_ERROR(CheckCounted(static_cast<int64_t>(leaves.size()),
+                                 static_cast<int64_t>(chips.size())));
+    const Tier tier =
+        graph_.island(chips[0]) ? Tier::kScaleOut : Tier::kScaleUp;
     for (const auto& [island, members] : islands) {
       RETURN_IF_ERROR(AddInside(members));
       const auto others = static_cast<double>(chips.size() - members.size());
       if (others == 0) continue;
-      const Tier tier = island >= 0 ? Tier::kScaleOut : Tier::kScaleUp;
       for (const VertexId chip : members) {
         for (const LinkId id : router_.segments().Leaving(chip).all()) {
           AddLink(id, tier, others);
@@ -296,33 +240,25 @@ class ExchangeFinder {
         }
       }
     }
-    for (const LeafGroup& a : leaves) {
-      for (const LeafGroup& b : leaves) RETURN_IF_ERROR(AddBetween(a, b));
+    ASSIGN_OR_RETURN(const LeafExchange between,
+                     ExchangeBetween(leaves, router_));
+    for (const LinkId id : graph_.links()) {
+      const double load = between.loads[Index(id)];
+      if (load != 0) AddLink(id, tier, load);
     }
+    if (between.slowest) Note(tier, *between.slowest);
     return absl::OkStatus();
   }
-
-  // Pairs of different islands, from leaf to leaf.
-  absl::Status AddBetween(const LeafGroup& a, const LeafGroup& b) {
-    auto pairs = static_cast<int64_t>(a.chips.size()) *
-                 static_cast<int64_t>(b.chips.size());
-    for (const auto& [island, members] : a.on_island) {
-      const auto same = b.on_island.find(island);
-      if (same != b.on_island.end()) pairs -= members * same->second;
+  absl::Status CheckCounted(int64_t leaves, int64_t chips) {
+    if (router_.routing().fabric != Routing::kEcmp) {
+      return CheckPairs(leaves * leaves);
     }
-    if (pairs == 0) return absl::OkStatus();
-    const Tier tier =
-        graph_.island(a.chips[0]) ? Tier::kScaleOut : Tier::kScaleUp;
-    Duration latency = a.out_latency + b.in_latency;
-    if (a.out != b.in) {
-      ASSIGN_OR_RETURN(const Route middle, router_.Find(a.out, b.in));
-      for (const LinkShare& l : middle.links) {
-        AddLink(l.link, tier, l.share * static_cast<double>(pairs));
-      }
-      latency += middle.latency;
-    }
-    Note(tier, latency);
-    return absl::OkStatus();
+    if (chips * chips <= kMostHashedPairs) return absl::OkStatus();
+    return absl::InvalidArgumentError(fmt::format(
+        "an exchange takes {} routes of {} routing, more than the {} that are "
+        "hashed one by one",
+        chips * chips, RoutingName(router_.routing().fabric),
+        kMostHashedPairs));
   }
 
   const Graph& graph_;

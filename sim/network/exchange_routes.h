@@ -3,8 +3,9 @@
 // list of the pairs.
 //
 // What leaves a chip for other islands has one way to its leaf, and the ways
-// between two leaves are the same for all chips on them: sprayed traffic is
-// counted leaf by leaf, and inside an island of switches chip by chip. On a
+// between two leaves are the same for all chips on them: traffic is counted
+// leaf by leaf (leaf_exchange.h) where it is sprayed, takes minimal routes or
+// picks them by a hash, and inside an island of switches chip by chip. On a
 // grid with dimension order the traffic along a line is the product of those
 // who come from each of its places and those who go to each: it is counted line
 // by line. Everything else is routed pair by pair, and refused above

@@ -79,16 +79,6 @@ std::vector<LinkShare> SwitchLinks(const Participants& who, Router& router,
   return links;
 }
 
-std::vector<ResourceUse> UsesOf(const NetworkResources& resources,
-                                absl::Span<const LinkShare> links) {
-  std::vector<ResourceUse> uses;
-  uses.reserve(links.size());
-  for (const LinkShare& l : links) {
-    uses.push_back({resources.of(l.link), l.share});
-  }
-  return Canonical(std::move(uses));
-}
-
 Tier TierBetween(const Graph& graph, VertexId from, VertexId to) {
   return graph.island(from) == graph.island(to) ? Tier::kScaleUp
                                                 : Tier::kScaleOut;
@@ -144,8 +134,8 @@ Duration StepLatency(Tier tier, Duration links, const ProtocolPair& protocols) {
 
 absl::StatusOr<MessageRoutes> MessageRoutes::Find(
     const Schedule& schedule, const GroupPlacement& placement,
-    const NetworkResources& resources, Router& router,
-    Arbitration arbitration) {
+    const NetworkResources& resources, Router& router, Arbitration arbitration,
+    RoutingScratch& scratch) {
   const Graph& graph = router.graph();
   const Participants who(schedule, placement);
   if (schedule.switches > 0 && !who.in_fabric() &&
@@ -160,8 +150,8 @@ absl::StatusOr<MessageRoutes> MessageRoutes::Find(
   MessageRoutes result;
   result.by_port_ = arbitration == Arbitration::kPortFair;
   result.route_of_ = std::move(pairs.of_message);
-  for (const std::vector<LinkShare>& middle : found.middles) {
-    result.middles_.push_back(UsesOf(resources, middle));
+  for (const RouteSet::Middle& middle : found.middles) {
+    result.middles_.push_back(scratch.UsesOf(middle, resources));
   }
   result.routes_.reserve(pairs.pairs.size());
   for (const Pairs::Pair& pair : pairs.pairs) {
@@ -174,7 +164,8 @@ absl::StatusOr<MessageRoutes> MessageRoutes::Find(
                             : Tier::kScaleUp;
       result.routes_.push_back({tier, MeanLatency(graph, links), 0, 0,
                                 static_cast<int32_t>(result.middles_.size())});
-      result.middles_.push_back(UsesOf(resources, links));
+      result.middles_.push_back(
+          std::make_shared<std::vector<ResourceUse>>(UsesOf(resources, links)));
       if (result.by_port_) {
         result.ports_.push_back(PortsOf(graph, resources, links));
       }
@@ -203,7 +194,7 @@ std::vector<ResourceUse> MessageRoutes::uses(size_t message) const {
   const absl::Span<const ResourceUse> own = own_uses(route);
   std::vector<ResourceUse> uses(own.begin(), own.end());
   if (route.middle >= 0) {
-    const auto& middle = middles_[static_cast<size_t>(route.middle)];
+    const auto& middle = *middles_[static_cast<size_t>(route.middle)];
     if (uses.empty()) return middle;
     uses.insert(uses.end(), middle.begin(), middle.end());
   }

@@ -7,10 +7,12 @@
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
+#include <memory>
 #include <vector>
 
 #include "sim/network/library_costs.h"
 #include "sim/network/network_resources.h"
+#include "sim/network/routing_scratch.h"
 #include "sim/sharing/transfer_plan.h"
 #include "topology/collectives/collective.h"
 #include "topology/collectives/group_placement.h"
@@ -34,7 +36,8 @@ class MessageRoutes {
                                             const GroupPlacement& placement,
                                             const NetworkResources& resources,
                                             Router& router,
-                                            Arbitration arbitration);
+                                            Arbitration arbitration,
+                                            RoutingScratch& scratch);
 
   const Route& of(size_t message) const {
     return routes_[static_cast<size_t>(route_of_[message])];
@@ -45,9 +48,7 @@ class MessageRoutes {
         static_cast<size_t>(route.own_end - route.own_begin));
   }
   // Each in the order of resources.
-  absl::Span<const std::vector<ResourceUse>> middles() const {
-    return middles_;
-  }
+  absl::Span<const SharedUses> middles() const { return middles_; }
   // What a message puts on resources per byte, in the order of ids; the same by
   // port, empty if ports do not count.
   std::vector<ResourceUse> uses(size_t message) const;
@@ -60,7 +61,7 @@ class MessageRoutes {
   bool by_port_ = false;
   std::vector<Route> routes_;
   std::vector<ResourceUse> own_uses_;
-  std::vector<std::vector<ResourceUse>> middles_;
+  std::vector<SharedUses> middles_;
   std::vector<std::vector<PortUse>> ports_;  // by route, if they count
   std::vector<int32_t> route_of_;            // by message
 };

@@ -1,5 +1,9 @@
 #include "sim/network/network_transfers.h"
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/types/span.h>
+
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -38,6 +42,23 @@ CollectiveCall CallOf(const Call& call, const PlacedGroup& group,
     result.replicas.push_back(Chips(group.replicas[i]));
   }
   return result;
+}
+
+// Of every group the first with the same members, which stands for the same
+// others.
+IdVector<GroupId, GroupId> FirstAlike(
+    const IdVector<GroupId, PlacedGroup>& groups) {
+  IdVector<GroupId, GroupId> first;
+  absl::flat_hash_map<absl::Span<const int>, std::vector<GroupId>> known;
+  for (const GroupId id : groups.ids()) {
+    std::vector<GroupId>& same = known[groups[id].members];
+    const auto found = std::find_if(same.begin(), same.end(), [&](GroupId g) {
+      return groups[g].replicas == groups[id].replicas;
+    });
+    first.Add(found == same.end() ? id : *found);
+    if (found == same.end()) same.push_back(id);
+  }
+  return first;
 }
 
 // For people; only of what is left, since a machine has links by the thousand.
@@ -83,26 +104,36 @@ absl::StatusOr<Transfers> PlanTransfers(
   std::vector<PlanSteps> plans;
   std::vector<std::string> names;  // of each plan
   std::vector<PlanEfficiency> efficiencies;
-  // Calls of one group that ask for the same have one plan.
+  // Calls of the same chips that ask for the same have one plan: a channel of
+  // every virtual stage is a group, and all of them join the same two.
+  const IdVector<GroupId, GroupId> like = FirstAlike(groups);
   std::map<std::tuple<GroupId, CommunicationKind, CallShape, Bytes>, size_t>
       known;
   IdVector<CallId, size_t> plan_of;
+  std::vector<CallId> first_call;  // of each plan
   for (CallId id : program.calls().ids()) {
     const Call& call = program.calls()[id];
     const auto [found, is_new] = known.try_emplace(
-        {call.group, call.what.kind, call.what.shape, call.what.bytes},
-        plans.size());
-    if (is_new) {
-      ASSIGN_OR_RETURN(PlannedCall planned,
-                       planner.Plan(CallOf(call, groups[call.group], traffic)));
-      efficiencies.push_back(planned.efficiency);
-      plans.push_back(std::move(planned.plan));
-      names.push_back(
-          fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol));
-    }
+        {like[call.group], call.what.kind, call.what.shape, call.what.bytes},
+        first_call.size());
+    if (is_new) first_call.push_back(id);
     plan_of.Add(found->second);
-    transfers.algorithms.Add(names[found->second]);
   }
+  // Group by group, so that what was routed for one may be forgotten.
+  plans.resize(first_call.size());
+  names.resize(first_call.size());
+  efficiencies.resize(first_call.size());
+  for (const auto& [what, place] : known) {
+    const Call& call = program.calls()[first_call[place]];
+    ASSIGN_OR_RETURN(PlannedCall planned,
+                     planner.Plan(CallOf(call, groups[call.group], traffic)));
+    efficiencies[place] = planned.efficiency;
+    plans[place] = std::move(planned.plan);
+    names[place] =
+        fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol);
+    planner.ForgetIfMany();
+  }
+  for (const size_t plan : plan_of) transfers.algorithms.Add(names[plan]);
   const Arbitration arbitration = planner.options().arbitration;
   IdVector<ResourceId, std::vector<ResourceId>> merged;
   transfers.capacities =
@@ -111,10 +142,11 @@ absl::StatusOr<Transfers> PlanTransfers(
   transfers.arbitration = arbitration;
   DescribeResources(network, merged, transfers);
   std::vector<PlanId> ids;
-  for (const PlanSteps& plan : plans) {
+  for (PlanSteps& plan : plans) {
     ids.push_back(plan.orders.empty()
                       ? transfers.plans.AddChain(plan.steps)
                       : transfers.plans.AddGraph(plan.steps, plan.orders));
+    plan = {};
   }
   for (const PlanEfficiency& each : efficiencies) {
     transfers.efficiencies.Add(each);

@@ -1,7 +1,5 @@
 #include "sim/network/phase_loads.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
 #include <map>
 
@@ -25,52 +23,28 @@ void ForEachMessage(const Schedule& schedule, const Phase& phase, Visit visit) {
   }
 }
 
-// Sums by resource. A small schedule touches few resources of a large machine,
-// and looks them up; a large one has a place for each.
-class LoadSums {
- public:
-  LoadSums(size_t messages, size_t resources)
-      : sparse_(messages * kUsesPerMessage < resources) {
-    if (!sparse_) dense_.resize(resources);
-  }
-  TierShares& of(ResourceId id) {
-    return sparse_ ? few_[id] : dense_[Index(id)];
-  }
-
- private:
-  static constexpr size_t kUsesPerMessage = 16;
-  bool sparse_;
-  std::vector<TierShares> dense_;
-  absl::flat_hash_map<ResourceId, TierShares> few_;
-};
-
 }  // namespace
 
 PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
                        absl::Span<const ExchangeRoutes> exchanges,
-                       size_t resources) {
-  AddResources(schedule, routes, exchanges, resources);
+                       absl::Span<TierShares> sums) {
+  AddResources(schedule, routes, exchanges, sums);
   if (routes.by_port()) AddPorts(schedule, routes);
 }
 
 void PhaseLoads::AddResources(const Schedule& schedule,
                               const MessageRoutes& routes,
                               absl::Span<const ExchangeRoutes> exchanges,
-                              size_t resources) {
-  size_t touching = schedule.messages.size();
-  for (const ExchangeRoutes& exchange : exchanges) {
-    touching += exchange.loads.size();
-  }
-  LoadSums sums(touching, resources);
+                              absl::Span<TierShares> sums) {
   std::vector<ResourceId> touched;
   const auto add = [&](ResourceId id, Tier tier, double share, double flows) {
-    TierShares& shares = sums.of(id);
+    TierShares& shares = sums[Index(id)];
     if (shares.empty()) touched.push_back(id);
     shares.of(tier) += share;
     shares.flows += flows;
   };
   // A middle has the tier of the routes that use it.
-  const absl::Span<const std::vector<ResourceUse>> middles = routes.middles();
+  const absl::Span<const SharedUses> middles = routes.middles();
   struct Passing {
     double share = 0;
     double flows = 0;
@@ -96,7 +70,7 @@ void PhaseLoads::AddResources(const Schedule& schedule,
     std::sort(used.begin(), used.end());
     for (int32_t place : used) {
       const auto middle = static_cast<size_t>(place);
-      for (const ResourceUse& use : middles[middle]) {
+      for (const ResourceUse& use : *middles[middle]) {
         add(use.resource, through[middle].tier,
             through[middle].share * use.weight,
             through[middle].flows * use.weight);
@@ -121,7 +95,7 @@ void PhaseLoads::AddResources(const Schedule& schedule,
     std::vector<ResourceLoad>& loads = loads_.emplace_back();
     loads.reserve(touched.size());
     for (ResourceId id : touched) {
-      TierShares& shares = sums.of(id);
+      TierShares& shares = sums[Index(id)];
       loads.push_back({id, shares});
       shares = {};
     }

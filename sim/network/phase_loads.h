@@ -27,10 +27,11 @@ struct PortLoad {
 
 class PhaseLoads {
  public:
-  // `exchanges`: those of each round. `resources`: how many there are. Cost:
-  // O(messages + resources).
+  // `exchanges`: those of each round. `sums`: one per resource, all empty, and
+  // left so. Cost: O(uses of all messages, sorted).
   PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
-             absl::Span<const ExchangeRoutes> exchanges, size_t resources);
+             absl::Span<const ExchangeRoutes> exchanges,
+             absl::Span<TierShares> sums);
 
   // Requires: the same schedule, for another group.
   void Add(const PhaseLoads& other);
@@ -48,7 +49,7 @@ class PhaseLoads {
  private:
   void AddResources(const Schedule& schedule, const MessageRoutes& routes,
                     absl::Span<const ExchangeRoutes> exchanges,
-                    size_t resources);
+                    absl::Span<TierShares> sums);
   void AddPorts(const Schedule& schedule, const MessageRoutes& routes);
 
   std::vector<std::vector<ResourceLoad>> loads_;

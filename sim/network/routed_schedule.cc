@@ -9,10 +9,11 @@ namespace orrery {
 
 absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
     const Schedule& schedule, const GroupPlacement& placement,
-    const NetworkResources& resources, Router& router, const Options& options) {
+    const NetworkResources& resources, Router& router, const Options& options,
+    RoutingScratch& scratch) {
   ASSIGN_OR_RETURN(MessageRoutes routes,
                    MessageRoutes::Find(schedule, placement, resources, router,
-                                       options.arbitration));
+                                       options.arbitration, scratch));
   std::vector<std::vector<LatencyTerm>> latencies;
   std::vector<ExchangeRoutes> exchanges(schedule.rounds.size());
   for (size_t i = 0; i < schedule.rounds.size(); ++i) {
@@ -41,9 +42,10 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
       count(slowest.tier, slowest.latency, 1);
     }
   }
+  std::vector<TierShares>& sums = scratch.sums(resources.capacities().size());
   RoutedSchedule result(
       schedule, placement.chips,
-      PhaseLoads(schedule, routes, exchanges, resources.capacities().size()));
+      PhaseLoads(schedule, routes, exchanges, absl::MakeSpan(sums)));
   result.latencies_ = std::move(latencies);
   if (options.keep_routes) result.routes_ = std::move(routes);
   return result;

@@ -31,7 +31,8 @@ class RoutedSchedule {
                                              const GroupPlacement& placement,
                                              const NetworkResources& resources,
                                              Router& router,
-                                             const Options& options);
+                                             const Options& options,
+                                             RoutingScratch& scratch);
 
   const Schedule& schedule() const { return *schedule_; }
   // The chip of each rank of the schedule.

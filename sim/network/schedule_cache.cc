@@ -76,6 +76,15 @@ absl::StatusOr<const Schedule*> ScheduleCache::ScheduleOf(
   return &by_layout_.emplace(std::move(key), std::move(schedule)).first->second;
 }
 
+void ScheduleCache::ForgetIfMany() {
+  // 128 MB of them.
+  constexpr size_t kMany = 4 << 20;
+  if (kept_loads_ < kMany) return;
+  entries_.clear();
+  others_.clear();
+  kept_loads_ = 0;
+}
+
 const ScheduleCache::Entry& ScheduleCache::Find(
     const CollectiveCall& call, CollectiveAlgorithm algorithm,
     absl::Span<const VertexId> chips, const GroupPlacement& placement) {
@@ -94,11 +103,16 @@ const ScheduleCache::Entry& ScheduleCache::Find(
   entry->status = schedule.status();
   if (schedule.ok()) {
     entry->schedule = *schedule;
-    absl::StatusOr<RoutedSchedule> routed =
-        RoutedSchedule::Make(**schedule, placement, resources_, router_,
-                             {options_.arbitration, options_.by_message});
+    absl::StatusOr<RoutedSchedule> routed = RoutedSchedule::Make(
+        **schedule, placement, resources_, router_,
+        {options_.arbitration, options_.by_message}, scratch_);
     entry->status = routed.status();
-    if (routed.ok()) entry->routed = *std::move(routed);
+    if (routed.ok()) {
+      entry->routed = *std::move(routed);
+      for (size_t phase = 0; phase < (*schedule)->phases.size(); ++phase) {
+        kept_loads_ += entry->routed->loads().loads(phase).size();
+      }
+    }
   }
   cached = std::move(entry);
   return *cached;

@@ -3,8 +3,8 @@
 //
 // Calls of the same group by the same algorithm differ in bytes only: the
 // schedule and its routes are found the first time and kept; groups that lie
-// alike share the schedule. Entries stay where they are as long as the cache
-// lives. One per run, not shared between threads.
+// alike share the schedule. Entries stay where they are until all are
+// forgotten. One per run, not shared between threads.
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/status.h>
 #include <absl/types/span.h>
@@ -19,6 +19,7 @@
 #include "sim/network/collective_call.h"
 #include "sim/network/network_resources.h"
 #include "sim/network/routed_schedule.h"
+#include "sim/network/routing_scratch.h"
 #include "topology/collectives/collective.h"
 #include "topology/collectives/group_placement.h"
 #include "topology/routing/route.h"
@@ -55,6 +56,9 @@ class ScheduleCache {
                     absl::Span<const VertexId> chips,
                     const GroupPlacement& placement);
 
+  // Drops all entries if together they have many loads.
+  void ForgetIfMany();
+
  private:
   struct Key {
     CommunicationKind kind;
@@ -90,10 +94,12 @@ class ScheduleCache {
   const NetworkResources& resources_;
   Router& router_;
   Options options_;
+  RoutingScratch scratch_;
   std::optional<ExpertTraffic> traffic_;  // of all calls that move tokens
   // At fixed addresses: entries refer to them.
   std::map<LayoutKey, Schedule> by_layout_;
   std::deque<Schedule> others_;
+  size_t kept_loads_ = 0;
   absl::flat_hash_map<Key, std::unique_ptr<const Entry>> entries_;
 };
 

@@ -20,6 +20,7 @@ struct TransferLog {
     Time began;     // its latency passes ...
     Time moved;     // ... then its bytes move
     Time ended;
+    PlanId plan{};
   };
   // From then on, until its next one or its end.
   struct Rate {

@@ -6,18 +6,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/mix_bits.h"
 #include "base/status.h"
 #include "topology/routing/adaptive_split.h"
 #include "topology/routing/dimension_order.h"
+#include "topology/routing/route_hash.h"
 
 namespace orrery {
 namespace {
 
-uint64_t Mix(uint64_t x) { return MixBits(x + kSplitMixIncrement); }
-
 uint64_t HashOf(VertexId from, VertexId to, uint64_t flow, uint64_t place) {
-  return Mix(Mix(Mix(Mix(Index(from)) ^ Index(to)) ^ flow) ^ place);
+  return ChoiceHash(FlowHash(SourceHash(from), to, flow), place);
 }
 
 absl::Status CutOff(const Graph& graph, VertexId from, VertexId to) {
@@ -128,7 +126,7 @@ std::optional<VertexId> Router::Intermediate(VertexId from, VertexId to,
   if (elsewhere && islands_ <= 2) return std::nullopt;
   uint64_t hash = HashOf(from, to, flow, 0);
   while (true) {
-    hash = Mix(hash);
+    hash = MixRoute(hash);
     const VertexId by = chips[hash % chips.size()];
     if (by == from || by == to) continue;
     if (elsewhere && (graph_.island(by) == graph_.island(from) ||
@@ -267,7 +265,7 @@ std::vector<LinkShare> RouteSet::LinksOf(const Entry& route) const {
     links.push_back({own[static_cast<size_t>(i)], 1});
   }
   if (route.middle >= 0) {
-    const auto& middle = middles[static_cast<size_t>(route.middle)];
+    const auto& middle = *middles[static_cast<size_t>(route.middle)].links;
     links.insert(links.end(), middle.begin(), middle.end());
   }
   return links;
@@ -299,15 +297,41 @@ bool CanSplit(const Graph& graph, const Demand& d, const SharedSegment& out,
 
 }  // namespace
 
+const Router::KeptMiddle& Router::MiddleBetween(VertexId from, VertexId to) {
+  KeptMiddle& kept = middles_[{from, to}];
+  if (kept.links != nullptr) return kept;
+  const absl::Span<const LinkShare> all = paths_.Between(from, to);
+  if (all.empty()) return kept;
+  std::vector<LinkShare> links =
+      routing_.fabric == Routing::kMinimal
+          ? OnePath(all, from, to, /*hashed=*/false, 0)
+          : std::vector<LinkShare>(all.begin(), all.end());
+  kept.latency = MeanLatency(graph_, links);
+  kept_links_ += links.size();
+  kept.links = std::make_shared<std::vector<LinkShare>>(std::move(links));
+  return kept;
+}
+
 absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
+  // 64 MB of them; sets have those they use.
+  constexpr size_t kMostKeptLinks = 4 << 20;
+  if (kept_links_ > kMostKeptLinks) {
+    middles_.clear();
+    kept_links_ = 0;
+  }
   RouteSet set;
   set.routes.resize(demands.size());
+  // Between leaves these take the same way for all end points on them.
   std::vector<size_t> sprayed;
   std::vector<size_t> others;
   std::vector<Demand> other_demands;
   for (size_t i = 0; i < demands.size(); ++i) {
     const Demand& d = demands[i];
-    if (RoutingOf(d.from, d.to) == Routing::kSpray) {
+    const Routing routing = RoutingOf(d.from, d.to);
+    if (routing == Routing::kSpray ||
+        (routing == Routing::kMinimal &&
+         CanSplit(graph_, d, segments_.Leaving(d.from),
+                  segments_.Entering(d.to)))) {
       sprayed.push_back(i);
     } else {
       others.push_back(i);
@@ -318,13 +342,14 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
   for (size_t i = 0; i < others.size(); ++i) {
     set.routes[others[i]] = {0, 0, static_cast<int32_t>(set.middles.size()),
                              routes[i].latency};
-    set.middles.push_back(std::move(routes[i].links));
+    set.middles.push_back(
+        {std::make_shared<std::vector<LinkShare>>(std::move(routes[i].links))});
   }
   absl::flat_hash_map<std::pair<VertexId, VertexId>, int32_t> known;
   std::vector<Duration> latencies(set.middles.size());  // of each middle
-  const auto add_middle = [&](absl::Span<const LinkShare> links) {
-    set.middles.emplace_back(links.begin(), links.end());
-    latencies.push_back(MeanLatency(graph_, links));
+  const auto add_middle = [&](RouteSet::Middle middle, Duration latency) {
+    set.middles.push_back(std::move(middle));
+    latencies.push_back(latency);
     return static_cast<int32_t>(set.middles.size()) - 1;
   };
   for (const size_t place : sprayed) {
@@ -335,7 +360,9 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
     if (!CanSplit(graph_, d, out, in)) {
       const absl::Span<const LinkShare> all = paths_.Between(d.from, d.to);
       if (all.empty()) return CutOff(graph_, d.from, d.to);
-      route.middle = add_middle(all);
+      route.middle = add_middle(
+          {std::make_shared<std::vector<LinkShare>>(all.begin(), all.end())},
+          MeanLatency(graph_, all));
     } else {
       for (const SharedSegment* segment : {&out, &in}) {
         for (LinkId id : segment->all()) {
@@ -346,10 +373,10 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
       if (out.end != in.end) {
         const auto [found, is_new] = known.try_emplace({out.end, in.end}, -1);
         if (is_new) {
-          const absl::Span<const LinkShare> all =
-              paths_.Between(out.end, in.end);
-          if (all.empty()) return CutOff(graph_, d.from, d.to);
-          found->second = add_middle(all);
+          const KeptMiddle& middle = MiddleBetween(out.end, in.end);
+          if (middle.links == nullptr) return CutOff(graph_, d.from, d.to);
+          found->second =
+              add_middle({middle.links, /*kept=*/true}, middle.latency);
         }
         route.middle = found->second;
       }

@@ -27,11 +27,15 @@
 //
 // A pair that faults have cut off is an error that names it. A router keeps
 // scratch space and what it has found: one object, one thread.
+#include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "topology/graph/graph.h"
 #include "topology/machine/fabric.h"
@@ -80,9 +84,14 @@ struct RouteSet {
     int32_t middle;  // in `middles`, or -1
     Duration latency{};
   };
+  struct Middle {
+    std::shared_ptr<const std::vector<LinkShare>> links;
+    // By the router, for other sets as well.
+    bool kept = false;
+  };
   std::vector<Entry> routes;
   std::vector<LinkId> own;
-  std::vector<std::vector<LinkShare>> middles;
+  std::vector<Middle> middles;
 
   // All links of a route; no link twice.
   std::vector<LinkShare> LinksOf(const Entry& route) const;
@@ -106,8 +115,12 @@ class Router {
   absl::StatusOr<std::vector<Route>> FindAll(absl::Span<const Demand> demands);
 
   // The same, with common parts kept once. Cost of sprayed flows: a search per
-  // pair of leaves, not per pair of chips.
+  // pair of leaves, not per pair of chips, and only if no set before had it.
   absl::StatusOr<RouteSet> FindSet(absl::Span<const Demand> demands);
+
+  // The chip that a Valiant route goes by, or nothing if there is none.
+  std::optional<VertexId> Intermediate(VertexId from, VertexId to,
+                                       uint64_t flow) const;
 
   SharedSegments& segments() { return segments_; }
 
@@ -121,9 +134,6 @@ class Router {
   absl::StatusOr<Route> FindWith(Routing routing, VertexId from, VertexId to,
                                  uint64_t flow);
   absl::StatusOr<Route> Valiant(VertexId from, VertexId to, uint64_t flow);
-  // A chip to go by, or nothing if there is none.
-  std::optional<VertexId> Intermediate(VertexId from, VertexId to,
-                                       uint64_t flow) const;
   // Sprayed from one to the other by way of `by`; empty if there is no place to
   // turn before a chip that does not forward.
   absl::StatusOr<std::vector<LinkShare>> Detour(VertexId from, VertexId by,
@@ -136,6 +146,14 @@ class Router {
                                  VertexId to, bool hashed, uint64_t flow);
   Route Finish(std::vector<LinkShare> links) const;
 
+  // The sprayed part between two leaves, and its mean latency; null links if
+  // there is no way.
+  struct KeptMiddle {
+    std::shared_ptr<const std::vector<LinkShare>> links;
+    Duration latency{};
+  };
+  const KeptMiddle& MiddleBetween(VertexId from, VertexId to);
+
   const Graph& graph_;
   MachineRouting routing_;
   ShortestPaths paths_;
@@ -144,6 +162,8 @@ class Router {
   // Chips of each island, and how many islands have any.
   std::vector<std::vector<VertexId>> island_chips_;
   int islands_ = 0;
+  absl::flat_hash_map<std::pair<VertexId, VertexId>, KeptMiddle> middles_;
+  size_t kept_links_ = 0;
 };
 
 }  // namespace orrery

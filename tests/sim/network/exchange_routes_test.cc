@@ -33,6 +33,7 @@ void ExpectSumOfPairs(const pb::System& proto, const std::string& name) {
   ASSERT_OK_AND_ASSIGN(const System system, System::FromProto(proto));
   ASSERT_OK_AND_ASSIGN(const Network network, Network::Make(system));
   Router router(network.graph(), network.routing());
+  RoutingScratch scratch;
   const Protocol up{};
   const Protocol out{};
   const int n = system.chips();
@@ -52,7 +53,7 @@ void ExpectSumOfPairs(const pb::System& proto, const std::string& name) {
       ASSERT_OK_AND_ASSIGN(
           const RoutedSchedule listed,
           RoutedSchedule::Make(schedule, placement, network.resources(), router,
-                               {}));
+                               {}, scratch));
       ASSERT_OK_AND_ASSIGN(
           const ExchangeRoutes whole,
           FindExchange(chips, exchange, network.resources(), router));
@@ -88,7 +89,17 @@ TEST(ExchangeRoutes, AreTheSumOfThePairsOnEveryFabric) {
       {16, "switch { planes: 2 links_per_endpoint: 2 }"},
       {30, "fat_tree { tiers: 2 radix: 8 taper: 1 }"},
       {60, "fat_tree { tiers: 3 radix: 8 taper: 1 }"},
+      {30, "fat_tree { tiers: 2 radix: 8 taper: 1 } routing: MINIMAL"},
+      {60, "fat_tree { tiers: 3 radix: 8 taper: 1 } routing: MINIMAL"},
+      {60, "fat_tree { tiers: 3 radix: 8 taper: 2 } routing: MINIMAL"},
+      {60, "fat_tree { tiers: 3 radix: 8 taper: 3 }"},
       {24, "fat_tree { tiers: 2 radix: 12 taper: 2 } routing: ECMP"},
+      {60, "fat_tree { tiers: 3 radix: 8 taper: 1 } routing: ECMP"},
+      {50, "fat_tree { tiers: 3 radix: 12 taper: 2 } routing: ECMP"},
+      {16, "switch { planes: 3 links_per_endpoint: 3 } routing: MINIMAL"},
+      {36,
+       "dragonfly { hosts_per_router: 2 routers_per_group: 4 "
+       "globals_per_router: 2 } routing: MINIMAL"},
       {36,
        "dragonfly { hosts_per_router: 2 routers_per_group: 4 "
        "globals_per_router: 2 }"},
@@ -108,13 +119,20 @@ TEST(ExchangeRoutes, AreTheSumOfThePairsOnEveryFabric) {
   for (const auto& [islands, size] :
        std::vector<std::pair<int, int>>{{5, 4}, {40, 4}, {16, 1}, {3, 7}}) {
     pb::System system = IslandSystem(islands, size);
-    ExpectSumOfPairs(system, fmt::format("{} islands of {}", islands, size));
+    for (const auto routing :
+         {pb::Fabric::MINIMAL, pb::Fabric::ECMP, pb::Fabric::SPRAY}) {
+      system.mutable_scale_out()->mutable_fabric()->set_routing(routing);
+      ExpectSumOfPairs(system, fmt::format("{} islands of {}", islands, size));
+    }
     *system.mutable_scale_out()->mutable_fabric() =
         With(system.scale_out().fabric(), R"pb(
           fat_tree { tiers: 2 radix: 16 taper: 1 }
         )pb");
     system.mutable_scale_out()->set_nics_per_node(size > 1 ? size / 2 : 1);
-    if (size % 2 == 0) {
+    for (const auto routing :
+         {pb::Fabric::MINIMAL, pb::Fabric::ECMP, pb::Fabric::SPRAY}) {
+      if (size % 2 != 0) continue;
+      system.mutable_scale_out()->mutable_fabric()->set_routing(routing);
       ExpectSumOfPairs(
           system, fmt::format("{} islands of {}, shared NICs", islands, size));
     }

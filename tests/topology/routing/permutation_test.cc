@@ -38,7 +38,7 @@ double LongestOf(const Graph& graph, Router& router,
     if (route.middle >= 0) through[static_cast<size_t>(route.middle)] += 1;
   }
   for (size_t m = 0; m < through.size(); ++m) {
-    for (const LinkShare& l : found->middles[m]) {
+    for (const LinkShare& l : *found->middles[m].links) {
       loads[Index(l.link)] += l.share * through[m];
     }
   }

@@ -1,0 +1,318 @@
+#include "topology/routing/leaf_flows.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "topology/routing/route_hash.h"
+
+namespace orrery {
+namespace {
+
+// Links whose bandwidths differ by less are meant to be equal, as in
+// shortest_paths.cc.
+constexpr double kRounding = 1e-9;
+
+bool Differ(double a, double b) {
+  return std::abs(a - b) > kRounding * std::max(a, b);
+}
+
+// Whether a path may lead through a vertex: it has two others to join.
+bool Joins(const Graph& graph, VertexId v) {
+  VertexId first{};
+  bool any = false;
+  for (const Direction direction :
+       {Direction::kLeaving, Direction::kEntering}) {
+    for (const LinkId id : graph.links_at(v, direction)) {
+      const VertexId other = graph.far_end(id, direction);
+      if (!graph.forwards(other)) continue;
+      if (any && other != first) return true;
+      first = other;
+      any = true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool LeafFlows::Covers(const Graph& graph, absl::Span<const VertexId> leaves) {
+  return std::all_of(leaves.begin(), leaves.end(), [&](VertexId v) {
+    return !graph.island(v) && graph.group(v) < 0;
+  });
+}
+
+LeafFlows::LeafFlows(const Graph& graph, absl::Span<const VertexId> leaves)
+    : graph_(graph) {
+  constexpr int32_t kNone = -1;
+  IdVector<VertexId, int32_t> place(graph.vertex_count(), kNone);
+  const auto keep = [&](VertexId v) {
+    if (place[v] != kNone) return;
+    place[v] = static_cast<int32_t>(vertices_.size());
+    vertices_.push_back(v);
+  };
+  for (const VertexId v : leaves) keep(v);
+  for (const VertexId v : graph.vertices()) {
+    if (graph.forwards(v) && Joins(graph, v)) keep(v);
+  }
+  for (const VertexId v : leaves) leaves_.push_back(place[v]);
+  for (const Direction direction :
+       {Direction::kLeaving, Direction::kEntering}) {
+    const bool leaving = direction == Direction::kLeaving;
+    auto& begin = leaving ? leaving_begin_ : entering_begin_;
+    auto& list = leaving ? leaving_ : entering_;
+    for (const VertexId v : vertices_) {
+      begin.push_back(static_cast<int32_t>(list.size()));
+      for (const LinkId id : graph.links_at(v, direction)) {
+        const int32_t other = place[graph.far_end(id, direction)];
+        if (other != kNone) {
+          list.push_back({id, other, graph.link(id).latency});
+        }
+      }
+    }
+    begin.push_back(static_cast<int32_t>(list.size()));
+  }
+  const size_t count = vertices_.size();
+  paths_.resize(count);
+  latency_.resize(count);
+  even_.resize(count);
+  flow_.resize(count);
+  rest_.resize(count);
+}
+
+template <bool kForward>
+void LeafFlows::Search(int32_t origin) {
+  depth_.assign(vertices_.size(), -1);
+  order_.assign(1, origin);
+  depth_[static_cast<size_t>(origin)] = 0;
+  for (size_t next = 0; next < order_.size(); ++next) {
+    const int32_t at = order_[next];
+    for (const Edge& edge : edges(kForward, at)) {
+      int32_t& depth = depth_[static_cast<size_t>(edge.other)];
+      if (depth >= 0) continue;
+      depth = depth_[static_cast<size_t>(at)] + 1;
+      order_.push_back(edge.other);
+    }
+  }
+}
+
+void LeafFlows::CountPaths() {
+  constexpr int32_t kUneven = -1;
+  classes_.assign(1, {kUneven, 0});
+  const auto class_of = [&](int32_t before, double bandwidth) {
+    for (size_t i = 1; i < classes_.size(); ++i) {
+      if (classes_[i].before == before &&
+          !Differ(classes_[i].bandwidth, bandwidth)) {
+        return static_cast<int32_t>(i);
+      }
+    }
+    classes_.push_back({before, bandwidth});
+    return static_cast<int32_t>(classes_.size()) - 1;
+  };
+  const auto origin = static_cast<size_t>(order_.front());
+  paths_[origin] = 1;
+  latency_[origin] = 0;
+  even_[origin] = 0;
+  for (size_t next = 1; next < order_.size(); ++next) {
+    const int32_t v = order_[next];
+    double paths = 0;
+    double latency = 0;
+    int32_t before = kUneven;
+    double bandwidth = 0;
+    bool even = true;
+    for (const Edge& edge : edges(false, v)) {
+      const auto u = static_cast<size_t>(edge.other);
+      if (!Reached(edge.other) || !Nearer(v, edge)) continue;
+      const double own = graph_.link(edge.link).bandwidth.value();
+      if (paths == 0) {
+        before = even_[u];
+        bandwidth = own;
+      }
+      even = even && even_[u] == before && before != kUneven &&
+             !Differ(bandwidth, own);
+      paths += paths_[u];
+      latency += paths_[u] * (latency_[u] + ToSeconds(edge.latency));
+    }
+    const auto at = static_cast<size_t>(v);
+    paths_[at] = paths;
+    latency_[at] = latency / paths;
+    even_[at] = even ? class_of(before, bandwidth) : kUneven;
+  }
+}
+
+bool LeafFlows::Spray(size_t from, absl::Span<const double> amounts,
+                      absl::Span<double> loads,
+                      absl::Span<Duration> latencies) {
+  Search<true>(leaves_[from]);
+  CountPaths();
+  for (size_t b = 0; b < leaves_.size(); ++b) {
+    if (b == from || amounts[b] == 0) continue;
+    if (!Reached(leaves_[b])) return false;
+    if (even_[static_cast<size_t>(leaves_[b])] < 0) return false;
+  }
+  for (size_t b = 0; b < leaves_.size(); ++b) {
+    const auto leaf = static_cast<size_t>(leaves_[b]);
+    if (b != from) flow_[leaf] = amounts[b];
+    if (Reached(leaves_[b])) latencies[b] = FromSeconds(latency_[leaf]);
+  }
+  // Farthest first: what reaches a vertex is known before it is passed on.
+  for (size_t i = order_.size(); i-- > 1;) {
+    const int32_t v = order_[i];
+    const auto at = static_cast<size_t>(v);
+    const double flow = flow_[at];
+    if (flow == 0) continue;
+    flow_[at] = 0;
+    for (const Edge& edge : edges(false, v)) {
+      if (!Reached(edge.other) || !Nearer(v, edge)) continue;
+      const auto u = static_cast<size_t>(edge.other);
+      const double share = flow * paths_[u] / paths_[at];
+      loads[Index(edge.link)] += share;
+      flow_[u] += share;
+    }
+  }
+  flow_[static_cast<size_t>(leaves_[from])] = 0;
+  return true;
+}
+
+bool LeafFlows::Minimal(size_t to, absl::Span<const double> amounts,
+                        absl::Span<double> loads,
+                        absl::Span<Duration> latencies) {
+  Search<false>(leaves_[to]);
+  for (size_t a = 0; a < leaves_.size(); ++a) {
+    if (a != to && amounts[a] != 0 && !Reached(leaves_[a])) return false;
+  }
+  for (size_t a = 0; a < leaves_.size(); ++a) {
+    if (a != to) flow_[static_cast<size_t>(leaves_[a])] = amounts[a];
+  }
+  const auto next_of = [&](int32_t v) {
+    const absl::Span<const Edge> leaving = edges(true, v);
+    return std::find_if(leaving.begin(), leaving.end(), [&](const Edge& edge) {
+      return Reached(edge.other) && Nearer(v, edge);
+    });
+  };
+  rest_[static_cast<size_t>(leaves_[to])] = Duration(0);
+  for (size_t i = 1; i < order_.size(); ++i) {
+    const Edge& next = *next_of(order_[i]);
+    rest_[static_cast<size_t>(order_[i])] =
+        AddTimes(rest_[static_cast<size_t>(next.other)], next.latency);
+  }
+  for (size_t i = order_.size(); i-- > 1;) {
+    const auto at = static_cast<size_t>(order_[i]);
+    if (flow_[at] == 0) continue;
+    const Edge& next = *next_of(order_[i]);
+    loads[Index(next.link)] += flow_[at];
+    flow_[static_cast<size_t>(next.other)] += flow_[at];
+    flow_[at] = 0;
+  }
+  flow_[static_cast<size_t>(leaves_[to])] = 0;
+  for (size_t a = 0; a < leaves_.size(); ++a) {
+    if (Reached(leaves_[a])) {
+      latencies[a] = rest_[static_cast<size_t>(leaves_[a])];
+    }
+  }
+  return true;
+}
+
+void LeafFlows::FindHops(size_t to) {
+  Search<false>(leaves_[to]);
+  hops_.assign(vertices_.size(), {});
+  choices_.clear();
+  for (const int32_t v : order_) {
+    Hop& hop = hops_[static_cast<size_t>(v)];
+    hop.begin = static_cast<uint32_t>(choices_.size());
+    Duration& rest = rest_[static_cast<size_t>(v)];
+    rest = Duration(0);
+    hop.even = true;
+    if (v != leaves_[to]) {
+      for (const Edge& edge : edges(true, v)) {
+        if (!Reached(edge.other) || !Nearer(v, edge)) continue;
+        const auto next = static_cast<size_t>(edge.other);
+        const Duration time = AddTimes(rest_[next], edge.latency);
+        if (choices_.size() == hop.begin) rest = time;
+        hop.even = hop.even && hops_[next].even && time == rest;
+        choices_.push_back(edge);
+      }
+    }
+    hop.count = static_cast<uint32_t>(choices_.size()) - hop.begin;
+    hop.settled =
+        hop.count == 0 ||
+        (hop.count == 1 &&
+         hops_[static_cast<size_t>(choices_[hop.begin].other)].settled);
+  }
+  taken_.assign(choices_.size(), 0);
+  arrived_.assign(vertices_.size(), 0);
+}
+
+// Of one unit to each sink of another island; the slowest of them, if timed.
+template <bool kTimed>
+Duration LeafFlows::Count(const EndPoint& source,
+                          absl::Span<const EndPoint> sinks) {
+  Duration slowest{};
+  const uint64_t from = SourceHash(source.chip);
+  for (const EndPoint& sink : sinks) {
+    if (source.island == sink.island) continue;
+    const uint64_t hash = FlowHash(from, sink.chip, /*flow=*/0);
+    Duration latency = source.latency + sink.latency;
+    auto at = static_cast<size_t>(leaves_[source.leaf]);
+    for (Hop hop = hops_[at]; !hop.settled; hop = hops_[at]) {
+      uint32_t pick = hop.begin;
+      if (hop.count > 1) {
+        const uint64_t choice = ChoiceHash(hash, Index(vertices_[at]));
+        // A division takes longer than the rest.
+        pick += static_cast<uint32_t>((hop.count & (hop.count - 1)) == 0
+                                          ? choice & (hop.count - 1)
+                                          : choice % hop.count);
+      }
+      ++taken_[pick];
+      const Edge& next = choices_[pick];
+      if constexpr (kTimed) latency += next.latency;
+      at = static_cast<size_t>(next.other);
+    }
+    ++arrived_[at];
+    if constexpr (kTimed) slowest = std::max(slowest, latency + rest_[at]);
+  }
+  return slowest;
+}
+
+bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
+                       absl::Span<const EndPoint> sinks,
+                       absl::Span<double> loads, Duration& slowest) {
+  FindHops(to);
+  for (const EndPoint& source : sources) {
+    if (!Reached(leaves_[source.leaf])) return false;
+  }
+  Duration farthest{};
+  for (const EndPoint& sink : sinks) {
+    farthest = std::max(farthest, sink.latency);
+  }
+  for (const EndPoint& source : sources) {
+    const auto leaf = static_cast<size_t>(leaves_[source.leaf]);
+    if (!hops_[leaf].even) {
+      slowest = std::max(slowest, Count<true>(source, sinks));
+      continue;
+    }
+    Count<false>(source, sinks);
+    const Duration before = source.latency + rest_[leaf];
+    if (before + farthest <= slowest) continue;
+    for (const EndPoint& sink : sinks) {
+      if (source.island == sink.island) continue;
+      slowest = std::max(slowest, before + sink.latency);
+    }
+  }
+  for (size_t i = 0; i < taken_.size(); ++i) {
+    if (taken_[i] > 0) {
+      loads[Index(choices_[i].link)] += static_cast<double>(taken_[i]);
+    }
+  }
+  for (size_t i = order_.size(); i-- > 1;) {
+    const auto v = static_cast<size_t>(order_[i]);
+    if (arrived_[v] == 0) continue;
+    const Edge& next = choices_[hops_[v].begin];
+    loads[Index(next.link)] += static_cast<double>(arrived_[v]);
+    arrived_[static_cast<size_t>(next.other)] += arrived_[v];
+  }
+  return true;
+}
+
+}  // namespace orrery
