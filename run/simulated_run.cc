@@ -123,7 +123,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
     if (size) RETURN_IF_ERROR(CheckRunSize(*size, options.memory));
   }
   ASSIGN_OR_RETURN(PlacedProgram placed, lower(fold));
-  RunSize size = SizeOf(placed.program, options.record);
+  RunSize size = SizeOf(placed.program, options.records_all());
   RETURN_IF_ERROR(CheckRunSize(size, options.memory));
   report("planning transfers", 0);
   CallPlanner planner(network, {.fidelity = options.fidelity,
@@ -148,7 +148,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
         if (whole) RETURN_IF_ERROR(CheckRunSize(*whole, options.memory));
       }
       ASSIGN_OR_RETURN(placed, lower(/*fold=*/false));
-      size = SizeOf(placed.program, options.record);
+      size = SizeOf(placed.program, options.records_all());
       RETURN_IF_ERROR(CheckRunSize(size, options.memory));
     }
   }
@@ -161,8 +161,20 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   report("simulating", 0);
   const RankId busiest = BusiestRank(placed);
   BreakdownSink breakdown(placed.program, busiest);
-  RecordingSink recording(options.memory);
+  std::optional<RecordingWindow> window;
   TransferLog log;
+  if (options.part_recorded) {
+    window = {
+        .from = options.part_recorded->from,
+        .to = options.part_recorded->to,
+        .whole = IdVector<RankId, bool>(placed.program.ranks().size(), false)};
+    for (const RankId rank : options.part_recorded->whole(placed.program)) {
+      window->whole[rank] = true;
+    }
+    log.from = window->from;
+    log.to = window->to;
+  }
+  RecordingSink recording(options.memory, std::move(window));
   absl::StatusOr<RunResult> result;
   EngineOptions engine = {.max_state = options.memory - size.total()};
   if (options.progress) {

@@ -46,6 +46,14 @@ enum class InferencePart : uint8_t {
   kRequest,
 };
 
+// A part of a run to be recorded: see RecordingWindow.
+struct RecordedPart {
+  Time from{};
+  Time to = Time::max();
+  // Of the program that is run, the ranks that are recorded as a whole.
+  std::function<std::vector<RankId>(const Program&)> whole = {};
+};
+
 struct RunOptions {
   InferencePart part = InferencePart::kDecodeStep;
   Fidelity fidelity = Fidelity::kFluid;
@@ -60,6 +68,9 @@ struct RunOptions {
   bool detail = true;
   // Keep every span, and what was granted to every transfer.
   bool record = false;
+  // Of it only this part, if given: what it takes grows with the part.
+  std::optional<RecordedPart> part_recorded = std::nullopt;
+  bool records_all() const { return record && !part_recorded; }
   // What the run may take of this computer's memory: a larger one is refused
   // with the numbers, before it is built where that can be known.
   Bytes memory = Bytes(std::numeric_limits<int64_t>::max());

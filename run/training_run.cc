@@ -20,7 +20,7 @@ RunSize RoughSize(const Model& model, const TrainingPlan& plan, bool fold,
   const int pieces = plan.overlap_tensor() ? plan.degrees().tensor : 1;
   RunSize size = {.role_tasks = kMostTasksOfLayer * pieces * model.layers() *
                                 plan.micro_batches(),
-                  .recorded = options.record};
+                  .recorded = options.records_all()};
   size.rank_tasks =
       size.role_tasks *
       (fold ? 1 : plan.degrees().ranks() / plan.degrees().pipeline);
@@ -77,12 +77,12 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
       return std::nullopt;
     }
     return ForecastSize(
-        plan, options.record,
+        plan, options.records_all(),
         [&](const TrainingPlan& sibling) -> absl::StatusOr<RunSize> {
           ASSIGN_OR_RETURN(const PlacedProgram placed,
                            LowerTraining(on.model, sibling, timed,
                                          {.pass = pass, .fold = fold}));
-          return SizeOf(placed.program, options.record);
+          return SizeOf(placed.program, options.records_all());
         });
   };
   ASSIGN_OR_RETURN(SimulatedRun run,

@@ -46,8 +46,9 @@ absl::Status WritePerfetto(const TraceRequest& request,
                            const RequestTimeline* requests) {
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
-  const std::vector<PathStep> path = CriticalPath(spans);
-  if (!request.ranks) AddPathRanks(path, options);
+  const std::vector<PathStep> path = CriticalPath(spans, options.to);
+  // Of a window the others are not recorded as a whole.
+  if (!request.ranks && spans.is_whole()) AddPathRanks(path, options);
   const GroupSizes sizes = GroupSizesOf(run);
   const Chip& chip = scenario.system.chip();
   const TrainingPlan* plan = scenario.training();
@@ -60,6 +61,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
       .ops = run.ops,
       .group_sizes = sizes,
       .groups = &run.placed.groups,
+      .end = run.result.end,
       .alone = &run.alone,
       .ranks_per_node = scenario.system.chips_per_node(),
       .ranks_are_chips = plan == nullptr || plan->layout().rank_map.empty(),
@@ -139,6 +141,20 @@ std::string ShellWord(const std::string& text) {
 void RecordForTrace(RunOptions& options) {
   options.record = true;
   options.detail = true;
+}
+
+void RecordForTrace(const TraceRequest& request, RunOptions& options) {
+  RecordForTrace(options);
+  if (request.from == Time{} && request.to == Time::max()) return;
+  options.part_recorded = {.from = request.from,
+                           .to = request.to,
+                           .whole = [request](const Program& program) {
+                             // Who asked for ranks that are not simulated is
+                             // told when they are drawn.
+                             const auto shown = OptionsFor(request, program);
+                             return shown.ok() ? shown->ranks
+                                               : std::vector<RankId>();
+                           }};
 }
 
 absl::Status WriteTrace(const TraceRequest& request,

@@ -16,6 +16,9 @@ std::string ShellWord(const std::string& path);
 
 // How a run must be made so that its timeline can be written.
 void RecordForTrace(RunOptions& options);
+// The same, where nothing but that timeline is made of it: of a window no more
+// is recorded than is drawn.
+void RecordForTrace(const TraceRequest& request, RunOptions& options);
 
 // Says on stderr what was written, and warns of a file too large to look at
 // before writing it. `requests`, if given, are shown beside the ranks.

@@ -25,8 +25,11 @@ struct PathStep {
 };
 
 // In the order of time. Of several paths the one that ends on the lowest rank,
-// stream and task. Empty if nothing ran.
-std::vector<PathStep> CriticalPath(const SpanIndex& spans);
+// stream and task. Empty if nothing ran. Of a part of a run that was recorded,
+// the path to the last of the tasks that start before `until`, as far back as
+// it is known.
+std::vector<PathStep> CriticalPath(const SpanIndex& spans,
+                                   Time until = Time::max());
 
 Duration PathLength(const std::vector<PathStep>& path);
 

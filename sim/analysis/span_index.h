@@ -2,8 +2,8 @@
 // SpanIndex: the recorded spans of a run by rank and task, and who made each
 // task start.
 //
-// Requires: `spans` holds every task of every rank of the program, once, and
-// outlives the index.
+// Requires: `spans` holds every task of every rank of the program, once, or a
+// part of them (RecordingWindow), and outlives the index.
 #include <absl/types/span.h>
 
 #include <cstdint>
@@ -19,25 +19,43 @@ class SpanIndex {
  public:
   SpanIndex(const Program& program, absl::Span<const TaskSpan> spans);
 
+  // Requires: it was recorded.
   const TaskSpan& of(RankId rank, TaskId task) const {
-    return spans_[static_cast<size_t>(
-        places_[begin_[Index(rank)] + Index(task)])];
+    return is_whole() ? spans_[static_cast<size_t>(
+                            places_[begin_[Index(rank)] + Index(task)])]
+                      : *FindPart(rank, task);
   }
+  // Null if it was not recorded.
+  const TaskSpan* find(RankId rank, TaskId task) const {
+    return is_whole() ? &of(rank, task) : FindPart(rank, task);
+  }
+  bool is_whole() const { return whole_; }
   absl::Span<const TaskSpan> spans() const { return spans_; }
 
   // The span whose end or arrival let this one start; null if it started at the
-  // beginning. A partner's span is that of the same call on the rank that came
-  // last; any other ended exactly when this one could start.
+  // beginning, or if that one was not recorded. A partner's span is that of the
+  // same call on the rank that came last; any other ended exactly when this one
+  // could start.
   const TaskSpan* ReleaserOf(const TaskSpan& span) const;
 
-  // The same call on another member of its group. Requires: communication.
-  const TaskSpan& OnPartner(const TaskSpan& span, RankId partner) const;
+  // The same call on another member of its group; null if it was not recorded.
+  // Requires: communication.
+  const TaskSpan* OnPartner(const TaskSpan& span, RankId partner) const;
 
  private:
   const Program& program_;
   absl::Span<const TaskSpan> spans_;
   std::vector<size_t> begin_;    // of each rank's tasks, in places_
   std::vector<int64_t> places_;  // in spans_
+  // Of a part: by rank and task.
+  struct Part {
+    RankId rank;
+    TaskId task;
+    int64_t place;
+  };
+  const TaskSpan* FindPart(RankId rank, TaskId task) const;
+  std::vector<Part> parts_;
+  bool whole_ = true;
 };
 
 }  // namespace orrery

@@ -16,7 +16,8 @@ class Follower {
       case RankWait::Kind::kExposed:
       case RankWait::Kind::kHost:
         Add(wait, wait.from, wait.to,
-            wait.link ? &spans_.of(wait.link->rank, wait.link->task) : nullptr);
+            wait.link ? spans_.find(wait.link->rank, wait.link->task)
+                      : nullptr);
         return;
       case RankWait::Kind::kBubble:
       case RankWait::Kind::kStraggler:

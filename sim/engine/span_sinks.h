@@ -7,9 +7,11 @@
 // then spares it the others.
 #include <absl/status/status.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/units.h"
 #include "traces/format/span.h"
 #include "workload/program/program.h"
@@ -20,21 +22,39 @@ struct NullSink {
   void Add(const TaskSpan&) {}
 };
 
-// Every span, in the order in which they ended.
+// A part of a run that is recorded: all of some ranks, and of the others what
+// runs or waits in the window.
+struct RecordingWindow {
+  Time from{};
+  Time to = Time::max();
+  IdVector<RankId, bool> whole;
+};
+
+// Every span, in the order in which they ended; or those of a window.
 class RecordingSink {
  public:
-  explicit RecordingSink(Bytes limit = Bytes(int64_t{8} << 30))
-      : limit_(limit) {}
-  // Refuses a program whose spans would exceed the limit.
+  explicit RecordingSink(Bytes limit = Bytes(int64_t{8} << 30),
+                         std::optional<RecordingWindow> window = std::nullopt)
+      : limit_(limit), window_(std::move(window)) {}
+  // Refuses a program whose spans would exceed the limit. How many those of a
+  // window are is not known before.
   absl::Status Expect(const Program& program);
-  void Add(const TaskSpan& span) { spans_.push_back(span); }
+  void Add(const TaskSpan& span) {
+    if (!window_ || Wants(span)) spans_.push_back(span);
+  }
 
   const std::vector<TaskSpan>& spans() const { return spans_; }
   // The same for whoever keeps them; none are left here.
   std::vector<TaskSpan> Take() { return std::move(spans_); }
 
  private:
+  bool Wants(const TaskSpan& span) const {
+    return window_->whole[span.rank] ||
+           (span.headed < window_->to && span.ended > window_->from);
+  }
+
   Bytes limit_;
+  std::optional<RecordingWindow> window_;
   std::vector<TaskSpan> spans_;
 };
 

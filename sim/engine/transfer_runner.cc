@@ -109,7 +109,7 @@ void TransferRunner<Queue>::EndStep(uint32_t id, Time now) {
   const Running running = running_[id];
   if (log_ != nullptr) {
     spans_[id].ended = now;
-    log_->spans.push_back(spans_[id]);
+    log_->Add(spans_[id]);
   }
   if (plans_.is_chain(running.plan)) {
     if (running.place + 1 < plans_.step_count(running.plan)) {
@@ -156,8 +156,8 @@ void TransferRunner<Queue>::SettleChanged(Time now) {
         moved.at);
     if (log_ == nullptr) continue;
     const Running& running = running_[Index(moved.activity)];
-    log_->rates.push_back({running.group, running.place, now,
-                           sharing_.rate(moved.activity), running.plan});
+    log_->Add(TransferLog::Rate{running.group, running.place, now,
+                                sharing_.rate(moved.activity), running.plan});
   }
 }
 

@@ -1,6 +1,10 @@
 #pragma once
 // TransferLog: what happened to every step of every plan, for those who draw
-// it.
+// it; of a part of the run, if only that is wanted.
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/simulation_ids.h"
@@ -29,6 +33,43 @@ struct TransferLog {
 
   std::vector<Span> spans;  // in the order in which they end
   std::vector<Rate> rates;  // in the order of time
+
+  // What happens before `from` and does not last until then is left out, and
+  // what begins after `to`.
+  Time from{};
+  Time to = Time::max();
+
+  void Add(const Rate& rate) {
+    if (rate.at >= to) return;
+    if (rate.at < from) {
+      before_.insert_or_assign({rate.group, rate.place}, rate);
+      return;
+    }
+    KeepBefore();
+    rates.push_back(rate);
+  }
+  void Add(const Span& span) {
+    if (span.ended < from) {
+      before_.erase({span.group, span.place});
+      return;
+    }
+    KeepBefore();
+    if (span.began < to) spans.push_back(span);
+  }
+
+ private:
+  void KeepBefore() {
+    if (before_.empty()) return;
+    for (const auto& [step, rate] : before_) rates.push_back(rate);
+    before_.clear();
+    std::sort(rates.begin(), rates.end(), [](const Rate& a, const Rate& b) {
+      return std::tie(a.at, a.group, a.place) <
+             std::tie(b.at, b.group, b.place);
+    });
+  }
+
+  // The rates of steps under way, until the window begins.
+  std::map<std::pair<GroupId, int32_t>, Rate> before_;
 };
 
 }  // namespace orrery

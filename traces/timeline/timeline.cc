@@ -25,19 +25,20 @@ class ArrowTable {
     entries_.emplace_back(place, arrow);
   }
   void Sort() { std::sort(entries_.begin(), entries_.end()); }
-  // In the order of the calls; `buffer` holds the result.
+  // In the order of the calls; `buffer` holds the result. Requires: places are
+  // asked for in ascending order.
   absl::Span<const ArrowId> Of(int64_t place, std::vector<ArrowId>& buffer) {
     buffer.clear();
-    auto at = std::lower_bound(entries_.begin(), entries_.end(),
-                               Entry(place, ArrowId{}));
-    for (; at != entries_.end() && at->first == place; ++at) {
-      buffer.push_back(at->second);
+    while (next_ < entries_.size() && entries_[next_].first < place) ++next_;
+    for (; next_ < entries_.size() && entries_[next_].first == place; ++next_) {
+      buffer.push_back(entries_[next_].second);
     }
     return buffer;
   }
 
  private:
   std::vector<Entry> entries_;
+  size_t next_ = 0;
 };
 
 // All arrows between shown spans, found before anything is written because an
@@ -81,11 +82,11 @@ class TimelineArrows {
     const Role& role = source.program.role_of(span.rank);
     const GroupId group = source.program.group_of(
         span.rank, static_cast<SlotId>(role.task(span.task).slot));
-    const TaskSpan& send = source.spans.OnPartner(
+    const TaskSpan* send = source.spans.OnPartner(
         span, source.program.members(group).front().rank);
-    if (!selection.Shows(send)) return;
+    if (send == nullptr || !selection.Shows(*send)) return;
     const ArrowId arrow = writer.NewArrow();
-    leaving_at_start_.Add(PlaceOf(send), arrow);
+    leaving_at_start_.Add(PlaceOf(*send), arrow);
     arriving_.Add(PlaceOf(span), arrow);
   }
 
@@ -100,7 +101,10 @@ class TimelineArrows {
         return source.spans.ReleaserOf(span);
       case Release::By::kPartner:
         if (span.kind != SpanKind::kCollective) return nullptr;
-        return source.spans.ReleaserOf(*source.spans.ReleaserOf(span));
+        if (const TaskSpan* last = source.spans.ReleaserOf(span)) {
+          return source.spans.ReleaserOf(*last);
+        }
+        return nullptr;
     }
     return nullptr;
   }
@@ -131,7 +135,7 @@ Time EndOf(const SpanIndex& spans) {
 Timeline::Timeline(const TimelineSource& source, const TimelineOptions& options)
     : source_(source),
       options_(options),
-      end_(EndOf(source.spans)),
+      end_(source.end ? *source.end : EndOf(source.spans)),
       selection_(source.program, options, end_),
       passes_(source.program, source.spans.spans(),
               RanksWithPasses(source, options)),

@@ -70,9 +70,17 @@ TimelineArguments::TimelineArguments(const TimelineSource& source,
       cause_(writer.Key("cause")),
       to_start_(writer.Key("to start")) {}
 
+const Mark& TimelineArguments::MarkOf(const TaskSpan& span) {
+  if (marked_ != &span) {
+    marked_ = &span;
+    mark_ = &program_.role_of(span.rank).mark(span.task);
+  }
+  return *mark_;
+}
+
 EventName TimelineArguments::Name(const TaskSpan& span) {
   const Role& role = program_.role_of(span.rank);
-  const WorkPhase phase = role.mark(span.task).phase;
+  const WorkPhase phase = MarkOf(span).phase;
   const bool kernel = span.kind == SpanKind::kKernel;
   const bool product =
       kernel && IsProduct(role.kernel(role.task(span.task)).facts, source_.ops);
@@ -118,7 +126,7 @@ void TimelineArguments::AddMark(RankId rank, const Mark& mark) {
 }
 
 void TimelineArguments::AddPlace(const TaskSpan& span) {
-  AddMark(span.rank, program_.role_of(span.rank).mark(span.task));
+  AddMark(span.rank, MarkOf(span));
 }
 
 std::string TimelineArguments::EncodeKernel(const KernelWork& kernel,
@@ -173,6 +181,13 @@ absl::string_view TimelineArguments::Kernel(const TaskSpan& span) {
   return encoded_;
 }
 
+bool TimelineArguments::IsRing(const TaskSpan& span) const {
+  const Role& role = program_.role_of(span.rank);
+  return span.kind == SpanKind::kCollective &&
+         role.communication(role.task(span.task)).kind ==
+             CommunicationKind::kPointToPoint;
+}
+
 std::string TimelineArguments::EncodeCall(const TaskSpan& span,
                                           const Task& task) {
   const auto& what = program_.role_of(span.rank).communication(task);
@@ -188,15 +203,26 @@ std::string TimelineArguments::EncodeCall(const TaskSpan& span,
   AddNamed("Process Group Name", program_.Describe(group));
   AddNamed("Group size", int64_t{source_.group_sizes[group]});
   if (what.kind == CommunicationKind::kPointToPoint) {
-    const auto members = program_.members(group);
-    int64_t from = program_.ranks()[members.front().rank].number;
-    int64_t to = program_.ranks()[members.back().rank].number;
-    if (source_.groups != nullptr &&
-        (*source_.groups)[group].members.size() > 1) {
-      // Folded, the ranks at both ends may be one that is simulated.
-      from = (*source_.groups)[group].members.front();
-      to = (*source_.groups)[group].members.back();
+    std::vector<int> members;
+    if (source_.groups != nullptr) members = (*source_.groups)[group].members;
+    // Folded, the ranks at both ends may be one that is simulated.
+    if (members.size() < 2) {
+      members.clear();
+      for (const GroupMember& member : program_.members(group)) {
+        members.push_back(program_.ranks()[member.rank].number);
+      }
     }
+    // A channel has two ends; in a ring everybody sends to the next.
+    size_t own = 0;
+    if (IsRing(span)) {
+      const auto found = std::find(members.begin(), members.end(),
+                                   program_.ranks()[span.rank].number);
+      if (found != members.end()) {
+        own = static_cast<size_t>(found - members.begin());
+      }
+    }
+    const int64_t from = members[own];
+    const int64_t to = members[(own + 1) % members.size()];
     AddNamed("Src Rank", from);
     AddNamed("Dst Rank", to);
   }
@@ -215,6 +241,10 @@ absl::string_view TimelineArguments::Communication(const TaskSpan& span) {
   if (source_.alone != nullptr) {
     const Duration congestion = CongestionOf(program_, span, *source_.alone);
     if (congestion > Duration(0)) Add(congestion_, congestion.count());
+  }
+  if (IsRing(span)) {
+    encoded_ = EncodeCall(span, task);
+    return encoded_;
   }
   const auto [encoded, is_new] =
       calls_.try_emplace(program_.call_of(span.rank, task));

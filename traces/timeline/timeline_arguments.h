@@ -29,6 +29,8 @@ class TimelineArguments {
   // Both outlive this.
   TimelineArguments(const TimelineSource& source, PerfettoWriter& writer);
 
+  // Where a task belongs, looked up once for all that ask in a row.
+  const Mark& MarkOf(const TaskSpan& span);
   // What a task's slice is called.
   EventName Name(const TaskSpan& span);
   // Details with the span's arguments; valid until the next call.
@@ -47,6 +49,8 @@ class TimelineArguments {
   void AddPlace(const TaskSpan& span);
   absl::string_view Kernel(const TaskSpan& span);
   absl::string_view Communication(const TaskSpan& span);
+  // Every member sends to the next: what it says depends on who asks.
+  bool IsRing(const TaskSpan& span) const;
   // What they have in common.
   std::string EncodeKernel(const KernelWork& kernel, Duration time);
   std::string EncodeCall(const TaskSpan& span, const Task& task);
@@ -63,6 +67,8 @@ class TimelineArguments {
   std::vector<EventArgument> arguments_;
   std::vector<EventArgument> common_;
   std::string encoded_;  // of what is not kept
+  const TaskSpan* marked_ = nullptr;
+  const Mark* mark_ = nullptr;
   absl::flat_hash_map<std::pair<const KernelWork*, int64_t>, std::string>
       kernels_;
   absl::flat_hash_map<CallId, std::string> calls_;

@@ -136,17 +136,22 @@ void WriteBusyCounter(const TimelineSource& source,
     return Time(Duration(
         static_cast<int64_t>(static_cast<__int128>(length) * part / kParts)));
   };
-  const auto part_of = [&](Time at) {
-    return static_cast<int64_t>(
-        static_cast<__int128>(at.time_since_epoch().count()) * kParts / length);
-  };
+  // Kernels of a stream come in the order of time.
+  int64_t first = 0;
+  Time first_end = edge(1);
   for (int32_t t = 0; t < source.program.role_of(rank).task_count(); ++t) {
     const TaskSpan& span = source.spans.of(rank, static_cast<TaskId>(t));
     if (span.kind != SpanKind::kKernel || span.stream != kComputeStream) {
       continue;
     }
-    for (int64_t p = part_of(span.started); p < kParts && edge(p) < span.ended;
-         ++p) {
+    while (first + 1 < kParts && first_end <= span.started) {
+      first_end = edge(++first + 1);
+    }
+    if (span.ended <= first_end) {
+      busy[static_cast<size_t>(first)] += span.running();
+      continue;
+    }
+    for (int64_t p = first; p < kParts && edge(p) < span.ended; ++p) {
       busy[static_cast<size_t>(p)] +=
           std::min(span.ended, edge(p + 1)) - std::max(span.started, edge(p));
     }

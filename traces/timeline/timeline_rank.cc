@@ -151,7 +151,7 @@ void RankTracks::Apply(const ComputeNesting::Change& change) {
 
 void RankTracks::Nest(const TaskSpan& span) {
   const TimelinePass& pass = passes_.pass_of(span);
-  const Mark& mark = source_.program.role_of(rank_).mark(span.task);
+  const Mark& mark = arguments_.MarkOf(span);
   const ComputeNesting::Change change = nesting_.Enter(pass, mark);
   Apply(change);
   const TrackId track = *streams_[kComputeStream];

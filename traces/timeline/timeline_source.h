@@ -31,6 +31,8 @@ struct TimelineSource {
   const GroupSizes& group_sizes;
   // Groups as they are on the machine, by chips; null: as they are simulated.
   const IdVector<GroupId, PlacedGroup>* groups = nullptr;
+  // Of the run; the last end of a span that was recorded, if it is not given.
+  std::optional<Time> end = std::nullopt;
   // How long calls take with the network to themselves; null: unknown.
   const CallTimes* alone = nullptr;
   // Ranks (numbers, not ids) that share a node; 0: unknown.

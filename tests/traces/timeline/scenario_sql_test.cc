@@ -242,6 +242,7 @@ TEST_P(ScenarioSql, GroupsAreAsLargeAsOnTheMachine) {
          fmt::to_string(run().placed.groups[group].members.size())});
   }
   EXPECT_EQ(Answer("groups"), SqlTable(expected.begin(), expected.end()));
+  EXPECT_THAT(Answer("to itself"), ElementsAre(ElementsAre("0")));
   const auto& degrees = traced().scenario.training()->degrees();
   for (const auto& row : Answer("groups")) {
     if (row[0] == "comm expert") {

@@ -96,6 +96,11 @@ inline const std::map<std::string, std::string>& Statements() {
        "select t.name from track t join track p on p.id = t.parent_id "
        "where p.name glob 'rank 0 *' order by "
        "extract_arg(t.source_arg_set_id, 'sibling_order_rank')"},
+      // Messages from a rank to itself, which folding must not show.
+      {"to itself",
+       "select count(*) from slice where category = 'communication' and "
+       "extract_arg(arg_set_id, 'debug.Src Rank') = extract_arg(arg_set_id, "
+       "'debug.Dst Rank')"},
       {"shapes",
        "select count(*) from slice where category = 'kernel' and "
        "coalesce(extract_arg(arg_set_id, 'debug.dtype'), "

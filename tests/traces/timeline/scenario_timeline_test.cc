@@ -116,6 +116,90 @@ TEST(TraceFlags, LessIsWrittenWhenLessIsAskedFor) {
   std::filesystem::remove(file);
 }
 
+// By default the rank on which the critical path spends most of its time is
+// shown, though it is not the first of its stage.
+TEST(TraceFlags, ThePathsRanksAreShown) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const std::string file = TestFile("path.pftrace");
+  EXPECT_EQ(
+      RunOrrery({"simulate", "crossing_groups", "--trace", file}).exit_code, 0);
+  const TraceAnswers answers = Ask(
+      file,
+      {"select count(*) from track where name glob 'rank ' || (select "
+       "extract_arg(arg_set_id, 'debug.rank') from slice where category = "
+       "'critical path' group by 1 order by sum(dur) desc limit 1) || ' (*'",
+       // Everything below the nodes is named for people.
+       "select count(*) from track where name glob '*stage 0[0-9]*' or name "
+       "glob '*NIC NIC*' or name glob '*chip [0-9]* to switch*'"});
+  EXPECT_THAT(answers.problems, IsEmpty());
+  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("1")));
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("0")));
+  std::filesystem::remove(file);
+}
+
+// DualPipe runs a forward and a backward pass beside each other, layer by
+// layer: each is one slice all the same, and the whole step a picture one can
+// look at.
+TEST(TraceFlags, PassesThatRunBesideEachOtherAreWhole) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const std::string file = TestFile("dual.pftrace");
+  EXPECT_EQ(RunOrrery({"simulate", "deepseek_v3_2k", "--trace", file,
+                       "--trace-detail", "step"})
+                .exit_code,
+            0);
+  const TraceAnswers answers = Ask(
+      file,
+      {"select count(*) < 20000 from slice",
+       // A pass of a micro-batch on a rank is there once.
+       "select max(n) from (select count(*) as n from slice where category = "
+       "'pass' and name glob '* mb *' group by extract_arg(arg_set_id, "
+       "'debug.rank'), name)",
+       // Some do run beside each other.
+       "select count(*) > 0 from slice a join slice b on a.category = "
+       "'pipeline' and b.category = 'pipeline' and a.id < b.id and b.ts < a.ts "
+       "+ a.dur and a.ts < b.ts + b.dur and extract_arg(a.arg_set_id, "
+       "'debug.rank') = 0 and extract_arg(b.arg_set_id, 'debug.rank') = 0"});
+  EXPECT_THAT(answers.problems, IsEmpty());
+  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("1")));
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("1")));
+  EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("1")));
+  std::filesystem::remove(file);
+}
+
+// A window is recorded alone, and shows what it shows of a run that was
+// recorded as a whole: the same tasks, waits, passes and values of counters.
+TEST(TraceFlags, AWindowAloneShowsTheSame) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const std::string file = TestFile("window.pftrace");
+  const auto ask = [&](const std::string& command) {
+    std::vector<std::string> words = {
+        command, "crossing_groups", "--trace",      file, "--trace-ranks",
+        "0,64",  "--trace-window",  "1100ms:1150ms"};
+    if (command == "explain") words.push_back("--no-sensitivities");
+    EXPECT_EQ(RunOrrery(words).exit_code, 0);
+    TraceAnswers answers = Ask(
+        file, {"select category, count(*), sum(dur), sum(extract_arg("
+               "arg_set_id, 'debug.dur_ps')) from slice where category not "
+               "in ('critical path', 'wait') group by 1 order by 1",
+               "select extract_arg(arg_set_id, 'debug.cause'), sum(dur) "
+               "from slice where category = 'wait' group by 1 order by 1",
+               "select t.name, count(*), sum(c.value) from counter c join "
+               "track t on t.id = c.track_id group by t.id order by t.id",
+               "select start_ts, end_ts from trace_bounds",
+               // Another path where no more is known, but one through it all.
+               "select sum(dur) from slice where category = "
+               "'critical path'"});
+    EXPECT_THAT(answers.problems, IsEmpty());
+    std::filesystem::remove(file);
+    return answers.tables;
+  };
+  // `explain` records everything.
+  const auto whole = ask("explain");
+  EXPECT_EQ(ask("simulate"), whole);
+  EXPECT_THAT(whole[3], ElementsAre(ElementsAre("1100000000", "1150000000")));
+  EXPECT_THAT(whole[4], ElementsAre(ElementsAre("50000000")));
+}
+
 TEST(TraceFlags, KinetoWritesAFilePerRank) {
   const std::string folder = TestFile("kineto");
   EXPECT_EQ(RunOrrery({"simulate", "quickstart", "--trace", folder,
