@@ -3,6 +3,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/strip.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -121,6 +122,14 @@ absl::Status MergeFramework(const Catalog& catalog, pb::Scenario* scenario) {
   return absl::OkStatus();
 }
 
+bool Knows(const pb::Kernels& kernels, const std::string& attention) {
+  return std::any_of(kernels.flash_attention().begin(),
+                     kernels.flash_attention().end(),
+                     [&](const pb::FlashAttention& known) {
+                       return known.name() == attention;
+                     });
+}
+
 // Merges what is said of the kernels of a system over the preset it names, or
 // over the chip's default with what the framework has of its own.
 absl::Status MergeKernels(const Catalog& catalog, absl::string_view field,
@@ -141,7 +150,12 @@ absl::Status MergeKernels(const Catalog& catalog, absl::string_view field,
   if (catalog.HasAny(system.chip().default_kernels())) {
     base.set_preset(system.chip().default_kernels());
   }
-  if (framework.has_kernels()) MergeOver(framework.kernels(), &base);
+  if (framework.has_kernels()) {
+    const std::string own = base.attention();
+    MergeOver(framework.kernels(), &base);
+    // What software would rather run may not exist for the chip.
+    if (!Knows(base, base.attention())) base.set_attention(own);
+  }
   MergeOver(*kernels, &base);
   *kernels = std::move(base);
   return absl::OkStatus();

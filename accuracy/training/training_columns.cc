@@ -185,6 +185,18 @@ absl::Status ReadRecompute(const MeasurementRow& row, TrainingColumns* to) {
     }
     return modules(std::move(chosen));
   }
+  // "full on 5 of 32 layers": of each stage, as the recipes count.
+  constexpr absl::string_view kSome = "full on ";
+  if (absl::StartsWith(text, kSome)) {
+    const std::string count =
+        text.substr(kSome.size(), text.find(" of ") - kSome.size());
+    if (!absl::SimpleAtoi(count, &to->recompute_layers.emplace()) ||
+        *to->recompute_layers < 1) {
+      return row.Wrong("recompute", "full on a number of layers");
+    }
+    to->recompute = Training::RECOMPUTE_FULL;
+    return absl::OkStatus();
+  }
   if (absl::StartsWith(text, "recipe default") ||
       absl::StartsWith(text, "none/selective")) {
     return absl::OkStatus();

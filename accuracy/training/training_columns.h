@@ -45,6 +45,8 @@ struct TrainingColumns {
   // Ranks that share one copy of the state; unset: all.
   std::optional<int> sharding_group;
   pb::Training::Recompute recompute = pb::Training::RECOMPUTE_NONE;
+  // Layers of each stage that are recomputed; unset: all.
+  std::optional<int> recompute_layers;
   std::vector<pb::Training::Module> modules;
   DType precision = DType::kFp16;
   // Gradients as they are reduced, where the row's precision says so.

@@ -230,6 +230,9 @@ class RowReader {
     for (const auto module : c.modules) {
       more += fmt::format(" recompute_module: {}", EnumName(module));
     }
+    if (c.recompute_layers) {
+      more += fmt::format(" recompute_layers: {}", *c.recompute_layers);
+    }
     if (c.sharding_group) {
       more += fmt::format(" sharding_group: {}", *c.sharding_group);
     }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/training/left_out.h"
+#include "accuracy/training/periodic_step.h"
 #include "accuracy/training/training_row.h"
 #include "base/parallel.h"
 #include "base/status.h"
@@ -64,12 +66,16 @@ struct Prediction {
 };
 
 absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario) {
+  ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
+  RETURN_IF_ERROR(EstimateScenario(scenario, DimensionSet::All()).status());
   ASSIGN_OR_RETURN(
-      const SimulatedRun run,
-      RunScenario(scenario, {.fold_nearly = true, .detail = false}));
-  const Bytes needed = MemoryNeeded(scenario, run.memory);
-  return Prediction{.step_s = ToSeconds(run.result.end),
-                    .tensors = run.memory.peak.total,
+      const PeriodicStep step,
+      RunPeriodically(
+          {scenario.model, scenario.system, scenario.kernels, network},
+          *scenario.training(), {.fold_nearly = true, .detail = false}));
+  const Bytes needed = MemoryNeeded(scenario, step.memory);
+  return Prediction{.step_s = ToSeconds(step.time),
+                    .tensors = step.memory.peak.total,
                     .held = needed - scenario.kernels.reserved_memory(),
                     .needed = needed};
 }
@@ -87,6 +93,9 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
                                      const TrainingRules& rules,
                                      const TrainingSuiteOptions& options) {
   ASSIGN_OR_RETURN(TrainingRow read, ReadTrainingRow(row, rules));
+  if (options.leave_out) {
+    ASSIGN_OR_RETURN(read.scenario, WithoutFits(read.scenario, SourceOf(row)));
+  }
   ASSIGN_OR_RETURN(const Prediction prediction, options.closed_form
                                                     ? OnPaper(read.scenario)
                                                     : Simulated(read.scenario));

@@ -21,6 +21,9 @@ struct TrainingSuiteOptions {
   // Steps and memory by the closed form instead of a simulation: a hundred
   // times as fast, and a little further off.
   bool closed_form = false;
+  // Without the constants that were fitted on the row's own source
+  // (left_out.h).
+  bool leave_out = false;
 };
 
 // Each row is run as a scenario, or refused (see training_row.h). Rows run in

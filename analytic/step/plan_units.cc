@@ -21,6 +21,7 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
                      const ExchangeSpans& spans)
     : model_(model),
       plan_(plan),
+      keeping_(plan.WithoutRecompute()),
       waited_(waited),
       prices_(prices),
       spans_(spans),
@@ -39,7 +40,7 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
                          ParametersOf(model, degrees, {.embedding = true})));
     }
     for (int i = 0; i < stage.layers; ++i) {
-      ids_.push_back(Layer(stage.first_layer + i));
+      ids_.push_back(Layer(stage.first_layer + i, plan.RecomputesLayer(i)));
     }
     if (!stage.head) continue;
     const Stage head{.head = true, .embedding_copy = stage.embedding_copy};
@@ -50,9 +51,11 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
   begin_.push_back(ids_.size());
 }
 
-int PlanUnits::Add(const LayerOps& ops, const RankParameters& parameters) {
-  const Bytes kept = KeptBytes(ops, plan_);
-  units_.push_back({.time = EstimateUnit(ops, plan_, waited_, prices_, spans_),
+int PlanUnits::Add(const LayerOps& ops, const RankParameters& parameters,
+                   bool recomputes) {
+  const TrainingPlan& plan = recomputes ? plan_ : keeping_;
+  const Bytes kept = KeptBytes(ops, plan);
+  units_.push_back({.time = EstimateUnit(ops, plan, waited_, prices_, spans_),
                     .kept = kept,
                     .recomputed = orrery::KeptBytes(ops, kNoModule) - kept,
                     .parameters = parameters,
@@ -70,15 +73,19 @@ int PlanUnits::Repeat(int unit) {
   return static_cast<int>(units_.size()) - 1;
 }
 
-int PlanUnits::Layer(int layer) {
+int PlanUnits::Layer(int layer, bool recomputes) {
   const bool moe = model_.IsMoe(layer);
   const std::optional<int> window = model_.Window(layer);
   for (const LayerKind& kind : kinds_) {
-    if (kind.moe == moe && kind.window == window) return kind.unit;
+    if (kind.moe == moe && kind.window == window &&
+        kind.recomputes == recomputes) {
+      return kind.unit;
+    }
   }
-  const int unit = Add(BuildLayer(model_, layer, shape_),
-                       LayerParametersOf(model_, plan_.degrees(), layer));
-  kinds_.push_back({moe, window, unit});
+  const int unit =
+      Add(BuildLayer(model_, layer, shape_),
+          LayerParametersOf(model_, plan_.degrees(), layer), recomputes);
+  kinds_.push_back({moe, window, recomputes, unit});
   return unit;
 }
 
@@ -88,7 +95,7 @@ void PlanUnits::AddPredictionModules(int head) {
   const int input = Add(BuildPredictionInput(model_, shape_), {});
   for (int i = 0; i < model_.mtp_modules(); ++i) {
     ids_.push_back(input);
-    ids_.push_back(Repeat(Layer(model_.layers() + i)));
+    ids_.push_back(Repeat(Layer(model_.layers() + i, /*recomputes=*/true)));
     ids_.push_back(Repeat(head));
   }
 }

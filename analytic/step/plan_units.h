@@ -53,17 +53,20 @@ class PlanUnits {
   struct LayerKind {
     bool moe;
     std::optional<int> window;
+    bool recomputes;
     int unit;
   };
 
-  int Add(const LayerOps& ops, const RankParameters& parameters);
+  int Add(const LayerOps& ops, const RankParameters& parameters,
+          bool recomputes = true);
   // The same work again; its parameters were counted elsewhere.
   int Repeat(int unit);
-  int Layer(int layer);
+  int Layer(int layer, bool recomputes);
   void AddPredictionModules(int head);
 
   const Model& model_;
   const TrainingPlan& plan_;
+  TrainingPlan keeping_;  // for layers that are not recomputed
   DimensionSet waited_;
   PriceList& prices_;
   const ExchangeSpans& spans_;

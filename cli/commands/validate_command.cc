@@ -12,6 +12,7 @@
 #include "accuracy/kernels/kernel_suite.h"
 #include "accuracy/table/accuracy_report.h"
 #include "accuracy/table/accuracy_table.h"
+#include "accuracy/training/left_out.h"
 #include "accuracy/training/training_suite.h"
 #include "accuracy/training/training_trust.h"
 #include "base/check.h"
@@ -85,6 +86,22 @@ absl::StatusOr<ExitCode> LeaveOut(const std::optional<std::string>& file) {
   return Print(text);
 }
 
+// Every source of the training table with constants fitted without it.
+absl::StatusOr<ExitCode> LeaveStepsOut(const TrainingSuiteOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<LeftOutSource> sources,
+                   LeaveTrainingSourcesOut(options));
+  std::string text =
+      fmt::format("{:<26}{:>6}{:>10}{:>16}  {}\n", "source", "rows", "mean",
+                  "fitted without", "constants fitted on it");
+  for (const LeftOutSource& source : sources) {
+    text += fmt::format(
+        "{:<26}{:>6}{:>8.1f} %{:>14.1f} %  {}\n", source.source, source.rows,
+        100 * source.mean, 100 * source.without,
+        source.fitted.empty() ? "none" : absl::StrJoin(source.fitted, ", "));
+  }
+  return Print(text);
+}
+
 // Every row of every suite.
 std::string RowsCsv(const pb::AccuracyReport& report) {
   std::vector<const google::protobuf::Message*> rows;
@@ -104,9 +121,13 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   std::optional<std::string> file;
   if (arguments.positional().size() > 1) file = arguments.positional()[1];
   if (arguments.Has("leave-out")) {
+    if (suites == std::vector<Suite>{Suite::kTraining} && !file) {
+      return LeaveStepsOut({.closed_form = arguments.Has("closed-form")});
+    }
     if (suites != std::vector<Suite>{Suite::kKernels} || !library.empty()) {
       return absl::InvalidArgumentError(
-          "--leave-out is for 'orrery validate kernels' without --library");
+          "--leave-out is for 'orrery validate kernels' without --library, and "
+          "for 'orrery validate training' without a file");
     }
     return LeaveOut(file);
   }
@@ -185,8 +206,8 @@ Command ValidateCommand() {
                  .help = "print every row, not only the summary"},
                 {.name = "leave-out",
                  .value = "",
-                 .help = "print how kernels of each source fare with "
-                         "constants fitted without it"},
+                 .help = "kernels, training: print how each source fares "
+                         "with constants fitted without it"},
                 {.name = "closed-form",
                  .value = "",
                  .help = "training: by the closed form, without simulating"},

@@ -67,9 +67,12 @@ struct Parts {
   double overhead;
 };
 
-double PairFlops(const FusedAttention& a) {
-  return a.backward ? 6.0 * a.head_dimension + 4.0 * a.value_dimension
-                    : 2.0 * (a.head_dimension + a.value_dimension);
+// Of one query and one key, with heads padded to whole units of so many
+// elements.
+double PairFlops(const FusedAttention& a, int head_unit) {
+  const double head = CeilTo(a.head_dimension, head_unit);
+  const double value = CeilTo(a.value_dimension, head_unit);
+  return a.backward ? 6 * head + 4 * value : 2 * (head + value);
 }
 
 double Exposed(const FusedAttention& a, const FlashConstants& flash) {
@@ -93,8 +96,9 @@ Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
   const double vector =
       chip.units * (2 * flash.softmax_operations / chip.vector_rate +
                     flash.hardware_exponentials / chip.exponential_rate);
-  Parts parts{PairFlops(a) / (peak * efficiency), vector, 0};
-  const double busy = PairFlops(a) / peak / Core(a, parts, flash);
+  const double flops = PairFlops(a, flash.head_unit);
+  Parts parts{flops / (peak * efficiency), vector, 0};
+  const double busy = flops / peak / Core(a, parts, flash);
   const double clock = chip.power.Clock(a.operand, busy, kAttentionMemory);
   const double result = static_cast<double>(flash.rows) * a.value_dimension *
                         BytesPerElement(a.operand);

@@ -5,6 +5,12 @@
 namespace orrery {
 
 inline constexpr const char* kFieldScenarios[] = {
+    // Heads that do not fill a matrix unit.
+    R"(name: "narrow"
+       model { preset: "llama3_8b" layers: 2 }
+       system { preset: "tpu_v6e_pod" nodes: 2 }
+       training { global_batch: 64 micro_batch: 1 sequence: 2048
+         parallel { } sharding: ZERO_3 precision: BF16 })",
     // Dense, all dimensions but experts; a fat tree.
     R"(name: "dense"
        model { preset: "gpt_22b" layers: 4 }

@@ -31,18 +31,20 @@ KernelPrecision ReadPrecision(const FieldReader& fields) {
 }
 
 FlashConstants ReadFlash(const FieldReader& fields) {
-  return {.name = fields.Text("name"),
-          .rows = fields.Count("rows", 1, kMaxTile),
-          .columns = fields.Count("columns", 1, kMaxTile),
-          .min_rows = fields.Count("min_rows", 1, kMaxTile),
-          .efficiency = fields.Efficiency("efficiency"),
-          .backward_efficiency = fields.Efficiency("backward_efficiency"),
-          .softmax_operations = fields.Real("softmax_operations", 0, 100),
-          .softmax_exposed = fields.Share("softmax_exposed"),
-          .backward_exposed = fields.Real("backward_exposed", 0, 10),
-          .combine = fields.NonNegative<Duration>("combine"),
-          .hardware_exponentials =
-              fields.OptionalReal("hardware_exponentials", 0, 1).value_or(1)};
+  return {
+      .name = fields.Text("name"),
+      .rows = fields.Count("rows", 1, kMaxTile),
+      .columns = fields.Count("columns", 1, kMaxTile),
+      .min_rows = fields.Count("min_rows", 1, kMaxTile),
+      .efficiency = fields.Efficiency("efficiency"),
+      .backward_efficiency = fields.Efficiency("backward_efficiency"),
+      .softmax_operations = fields.Real("softmax_operations", 0, 100),
+      .softmax_exposed = fields.Share("softmax_exposed"),
+      .backward_exposed = fields.Real("backward_exposed", 0, 10),
+      .combine = fields.NonNegative<Duration>("combine"),
+      .hardware_exponentials =
+          fields.OptionalReal("hardware_exponentials", 0, 1).value_or(1),
+      .head_unit = fields.OptionalCount("head_unit", 1, kMaxTile).value_or(1)};
 }
 
 // The known implementations of attention, and the one that is named.

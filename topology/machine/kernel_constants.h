@@ -57,6 +57,7 @@ struct FlashConstants {
   double backward_exposed;
   Duration combine;
   double hardware_exponentials;
+  int head_unit;
 };
 
 struct KernelConstants {

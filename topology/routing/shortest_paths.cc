@@ -105,6 +105,48 @@ bool ShortestPaths::Search(VertexId from, VertexId to, const Domain& domain) {
   }
 }
 
+// Where the level that ends at `last` begins.
+size_t ShortestPaths::LevelBegin(const Side& side, size_t last) const {
+  const int32_t depth = side.depth[Index(side.order[last])];
+  while (last > 0 && side.depth[Index(side.order[last - 1])] == depth) --last;
+  return last;
+}
+
+// The links to `at` from the level before it, which is [begin, end) of the
+// order; in the order of their ids. A switch of thousands of ports is reached
+// over few of them, so the shorter of the two lists is looked through.
+absl::Span<const LinkId> ShortestPaths::LinksBack(const Side& side,
+                                                  bool is_forward, VertexId at,
+                                                  size_t begin, size_t end) {
+  const Direction back =
+      is_forward ? Direction::kEntering : Direction::kLeaving;
+  const Direction ahead =
+      is_forward ? Direction::kLeaving : Direction::kEntering;
+  const absl::Span<const LinkId> links = graph_.links_at(at, back);
+  back_.clear();
+  size_t ahead_links = 0;
+  for (size_t i = begin; i < end && ahead_links < links.size(); ++i) {
+    ahead_links += 1 + graph_.links_at(side.order[i], ahead).size();
+  }
+  if (ahead_links < links.size()) {
+    for (size_t i = begin; i < end; ++i) {
+      for (LinkId id : graph_.links_at(side.order[i], ahead)) {
+        if (graph_.far_end(id, ahead) == at) back_.push_back(id);
+      }
+    }
+    std::sort(back_.begin(), back_.end());
+    return back_;
+  }
+  const int32_t depth = side.depth[Index(at)];
+  for (LinkId id : links) {
+    const size_t before = Index(graph_.far_end(id, back));
+    if (side.stamp[before] == search_ && side.depth[before] + 1 == depth) {
+      back_.push_back(id);
+    }
+  }
+  return back_;
+}
+
 // Sends one unit through the meeting vertices in proportion to the number of
 // paths through each, and follows it to both ends.
 void ShortestPaths::Collect() {
@@ -120,22 +162,26 @@ void ShortestPaths::Collect() {
     }
     const size_t begin = result_.size();
     // Deepest first: what reaches a vertex is known before it is passed on.
-    for (size_t i = side.order.size(); i-- > 0;) {
+    // [level, end) is the level of `at` in the order, [before, level) the one
+    // before it.
+    size_t end = side.order.size(), level = end, before = end;
+    for (size_t i = end; i-- > 0;) {
+      if (i < level) {
+        end = level;
+        level = LevelBegin(side, i);
+        before = level > 0 ? LevelBegin(side, level - 1) : 0;
+      }
       const VertexId at = side.order[i];
       const double flow = flow_[Index(at)];
       flow_[Index(at)] = 0;
       if (flow == 0 || side.depth[Index(at)] == 0) continue;
-      for (LinkId id : is_forward ? graph_.entering(at) : graph_.leaving(at)) {
-        const VertexId before =
+      for (LinkId id : LinksBack(side, is_forward, at, before, level)) {
+        const VertexId from =
             is_forward ? graph_.link(id).from : graph_.link(id).to;
-        if (!Reached(side, before) ||
-            side.depth[Index(before)] + 1 != side.depth[Index(at)]) {
-          continue;
-        }
-        if (side.depth[Index(before)] > 0 && !graph_.forwards(before)) continue;
+        if (side.depth[Index(from)] > 0 && !graph_.forwards(from)) continue;
         const double share =
-            flow * side.paths[Index(before)] / side.paths[Index(at)];
-        flow_[Index(before)] += share;
+            flow * side.paths[Index(from)] / side.paths[Index(at)];
+        flow_[Index(from)] += share;
         result_.push_back({id, share});
       }
     }

@@ -61,6 +61,9 @@ class ShortestPaths {
   }
   bool Search(VertexId from, VertexId to, const Domain& domain);
   void Collect();
+  size_t LevelBegin(const Side& side, size_t last) const;
+  absl::Span<const LinkId> LinksBack(const Side& side, bool is_forward,
+                                     VertexId at, size_t begin, size_t end);
   // Shares by bandwidth, if links side by side differ in it.
   void WeighByBandwidth(VertexId from, VertexId to);
 
@@ -72,6 +75,7 @@ class ShortestPaths {
   Side backward_;
   std::vector<VertexId> meeting_;
   std::vector<double> flow_;
+  std::vector<LinkId> back_;
   std::vector<LinkShare> result_;
   size_t forward_links_ = 0;  // of `result_`, found by the forward search
 };

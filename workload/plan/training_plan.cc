@@ -256,6 +256,14 @@ class TrainingPlanReader {
     missing(Module::kMoe, model_.moe().has_value(), "experts");
     missing(Module::kLatentUp, model_.attention().is_latent(),
             "latent attention");
+    if (proto_.has_recompute_layers()) {
+      plan_.recompute_layers_ =
+          fields_.Count("recompute_layers", 1, model_.layers());
+      if (plan_.recompute_ == Recompute::kNone) {
+        fields_.Refuse("recompute_layers",
+                       "needs recompute: what of these layers is recomputed");
+      }
+    }
     const bool listed = proto_.recompute_module_size() > 0;
     if (listed != (plan_.recompute_ == Recompute::kPerModule)) {
       fields_.Refuse("recompute_module",

@@ -8,6 +8,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "base/units.h"
@@ -61,6 +62,16 @@ class TrainingPlan {
   // Sharded weights are gathered for every pass, not once per step.
   bool reshards_after_forward() const { return reshard_after_forward_; }
   Recompute recompute() const { return recompute_; }
+  // Whether the layer at this place of its stage, from 0, computes again what
+  // is recomputed.
+  bool RecomputesLayer(int place) const { return place < recompute_layers_; }
+  // The same plan with everything kept.
+  TrainingPlan WithoutRecompute() const {
+    TrainingPlan plan = *this;
+    plan.recompute_ = Recompute::kNone;
+    plan.recomputed_modules_ = {};
+    return plan;
+  }
   // Modules that are recomputed; none under full recomputation, which is not a
   // matter of modules.
   ModuleSet recomputed_modules() const { return recomputed_modules_; }
@@ -117,6 +128,7 @@ class TrainingPlan {
   int virtual_stages_ = 1;
   Sharding sharding_ = Sharding::kNone;
   Recompute recompute_ = Recompute::kNone;
+  int recompute_layers_ = std::numeric_limits<int>::max();
   ModuleSet recomputed_modules_;
   AttentionKernel attention_kernel_ = AttentionKernel::kFlash;
   ContextMethod context_method_ = ContextMethod::kRing;

@@ -6,7 +6,9 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "accuracy/training/left_out.h"
 #include "accuracy/training/training_suite.h"
 #include "accuracy/training/training_trust.h"
 #include "tests/status_matchers.h"
@@ -19,22 +21,22 @@ namespace {
 // gets better.
 const std::map<std::string, double>& Gates() {
   static const auto* gates =
-      new std::map<std::string, double>{{"dense models", 0.115},
-                                        {"mixtures of experts", 0.295},
+      new std::map<std::string, double>{{"dense models", 0.095},
+                                        {"mixtures of experts", 0.255},
                                         {"bigscience_176b", 0.140},
-                                        {"hf_sweep", 0.495},
-                                        {"korthikanti22", 0.030},
-                                        {"llm_foundry", 0.080},
+                                        {"hf_sweep", 0.455},
+                                        {"korthikanti22", 0.025},
+                                        {"llm_foundry", 0.065},
                                         {"maxtext_v4", 0.105},
-                                        {"maxtext_v5e", 0.085},
-                                        {"maxtext_v5p", 0.120},
-                                        {"mbridge_25.09", 0.250},
-                                        {"mbridge_25.11", 0.220},
-                                        {"megatron_llama_example", 0.080},
-                                        {"megatron_readme_gpt3", 0.145},
-                                        {"megatron_sc21", 0.035},
-                                        {"nemo_2407", 0.165},
-                                        {"tpu_trillium", 0.190}};
+                                        {"maxtext_v5e", 0.070},
+                                        {"maxtext_v5p", 0.110},
+                                        {"mbridge_25.09", 0.190},
+                                        {"mbridge_25.11", 0.140},
+                                        {"megatron_llama_example", 0.075},
+                                        {"megatron_readme_gpt3", 0.135},
+                                        {"megatron_sc21", 0.030},
+                                        {"nemo_2407", 0.100},
+                                        {"tpu_trillium", 0.140}};
   return *gates;
 }
 
@@ -65,9 +67,8 @@ TEST(TrainingGate, RowsAreReadButForThoseThatLackSomething) {
     }
   }
   EXPECT_EQ(refused["bigscience_176b"], 9);  // layers or heads not published
-  EXPECT_EQ(refused["mbridge_25.09"], 2);    // partial recomputation; EP 64
-                                             // on stages of 32 ranks
-  EXPECT_EQ(refused["mbridge_25.11"], 1);    // partial recomputation
+  EXPECT_EQ(refused["mbridge_25.09"], 1);    // EP 64 on stages of 32 ranks
+  EXPECT_EQ(refused.count("mbridge_25.11"), 0U);
 }
 
 TEST(TrainingGate, MostRunsFitOrNotAsPredicted) {
@@ -77,6 +78,24 @@ TEST(TrainingGate, MostRunsFitOrNotAsPredicted) {
     if (!group.fit || !group.key.part.empty()) continue;
     EXPECT_GE(group.fit->right(), kFitsRight);
     EXPECT_GE(*group.rank_correlation, kOrder);
+  }
+}
+
+// Only constants of nanotron were fitted on steps, on the sweep: without them
+// its host is never behind and its allocator wastes nothing.
+TEST(TrainingLeaveOut, UnsetsWhatWasFittedOnTheSourceAndNothingElse) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<LeftOutSource> sources,
+                       LeaveTrainingSourcesOut({.closed_form = true}));
+  for (const LeftOutSource& source : sources) {
+    if (source.source == "hf_sweep") {
+      EXPECT_THAT(
+          source.fitted,
+          testing::ElementsAre("dispatch", "fragmentation", "group_memory"));
+      EXPECT_GT(source.without, source.mean);
+    } else {
+      EXPECT_TRUE(source.fitted.empty()) << source.source;
+      EXPECT_EQ(source.without, source.mean) << source.source;
+    }
   }
 }
 

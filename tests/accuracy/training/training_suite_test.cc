@@ -65,6 +65,33 @@ TEST(TrainingRow, SaysWhatItRan) {
   EXPECT_EQ(s.model().attention().kv_heads(), 32);
 }
 
+// The attention a framework would rather run, where there is one for the chip.
+TEST(TrainingRow, RunsTheAttentionOfItsFramework) {
+  const auto attention = [](const Fields& changes) {
+    const auto row = Read(changes);
+    CHECK(row.ok()) << row.status().ToString();
+    return row->scenario.proto.kernels().attention();
+  };
+  const Fields core = {{"framework", "Megatron-Core"}};
+  EXPECT_EQ(attention(core), "fa2");
+  Fields hopper = core;
+  hopper["hardware"] = "H100-80GB-SXM";
+  EXPECT_EQ(attention(hopper), "cudnn");
+  hopper["framework"] = "nanotron";
+  EXPECT_EQ(attention(hopper), "fa2");
+}
+
+TEST(TrainingRow, RecomputesSomeLayers) {
+  ASSERT_OK_AND_ASSIGN(
+      const TrainingRow row,
+      Read({{"recompute", "full on 5 of 8 layers (a recipe)"}}));
+  EXPECT_EQ(row.scenario.proto.training().recompute(),
+            pb::Training::RECOMPUTE_FULL);
+  EXPECT_EQ(row.scenario.proto.training().recompute_layers(), 5);
+  EXPECT_THAT(Read({{"recompute", "full on some layers"}}).status().message(),
+              HasSubstr("'recompute' must be full on a number of layers"));
+}
+
 TEST(TrainingRow, HonoursWhatIsSet) {
   ASSERT_OK_AND_ASSIGN(const TrainingRow row,
                        Read({{"kv_heads", "8"},

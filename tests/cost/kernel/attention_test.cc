@@ -31,6 +31,20 @@ TEST(ScoreBlocks, OfACausalSquareAreATriangleOfWholeTiles) {
             1024 * 1024);
 }
 
+// A unit of 256 x 256 takes as long for heads of 128 as for heads of 256, which
+// are twice the work: the rest of the kernel is small beside it.
+TEST(TimeAttention, HeadsThatFillHalfAUnitTakeAsLongAsWholeOnes) {
+  FusedAttention half = Square(8192, Mask::kFull);
+  half.query_heads = half.kv_heads = 16;
+  FusedAttention whole = half;
+  whole.head_dimension = whole.value_dimension = 256;
+  const KernelChip chip = TimerOf(PresetChip("tpu_v6e")).chip();
+  constexpr double kMemory = 0.02;
+  EXPECT_NEAR(
+      TimeAttention(whole, chip).seconds / TimeAttention(half, chip).seconds, 1,
+      kMemory);
+}
+
 // Tile by tile, with the last row of each.
 double SlowTotal(const FusedAttention& a, int64_t rows, int64_t columns) {
   double total = 0;

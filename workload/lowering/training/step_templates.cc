@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "workload/model/parameters.h"
@@ -15,9 +16,8 @@ class TemplateMaker {
                 OpTimer timer, const PassOptions& options, TaskTable& table)
       : model_(model),
         plan_(plan),
+        keeping_(plan.WithoutRecompute()),
         shape_(ShapeOf(plan, expert_place)),
-        again_{.full = plan.recompute() == Recompute::kFull,
-               .modules = plan.recomputed_modules()},
         timer_(timer),
         options_(options),
         table_(table) {}
@@ -37,7 +37,8 @@ class TemplateMaker {
       }
       for (int i = 0; i < stage.layers; ++i) {
         const int layer = stage.first_layer + i;
-        units.push_back({LayerUnit(step, layer), layer});
+        units.push_back(
+            {LayerUnit(step, layer, plan_.RecomputesLayer(i)), layer});
       }
       if (stage.head) AddHead(step, stage, units);
     }
@@ -72,31 +73,40 @@ class TemplateMaker {
     }
   }
 
-  int LayerUnit(StepTemplates& step, int layer) {
-    const auto kind = std::pair(model_.IsMoe(layer), model_.Window(layer));
+  int LayerUnit(StepTemplates& step, int layer, bool recomputes) {
+    const auto kind =
+        std::tuple(model_.IsMoe(layer), model_.Window(layer), recomputes);
     const auto [it, added] = layers_.try_emplace(kind, 0);
     if (added) {
       it->second = Add(step, BuildLayer(model_, layer, shape_),
-                       LayerParametersOf(model_, plan_.degrees(), layer));
+                       LayerParametersOf(model_, plan_.degrees(), layer),
+                       recomputes ? plan_ : keeping_);
     }
     return it->second;
   }
 
   int Add(StepTemplates& step, const LayerOps& ops,
           const RankParameters& parameters) {
+    return Add(step, ops, parameters, plan_);
+  }
+
+  int Add(StepTemplates& step, const LayerOps& ops,
+          const RankParameters& parameters, const TrainingPlan& plan) {
+    const Recomputation again{.full = plan.recompute() == Recompute::kFull,
+                              .modules = plan.recomputed_modules()};
     UnitTemplate unit;
     unit.forward = ForwardPass(ops, timer_, options_, table_);
     if (SplitsBackward(plan_.schedule())) {
       unit.input_gradient =
-          InputGradientPass(ops, again_, timer_, options_, table_);
+          InputGradientPass(ops, again, timer_, options_, table_);
       unit.weight_gradient = WeightGradientPass(ops, timer_, options_, table_);
     }
-    unit.backward = BackwardPass(ops, again_, timer_, options_, table_);
+    unit.backward = BackwardPass(ops, again, timer_, options_, table_);
     unit.forward_launches = CountLaunches(ops.forward);
     unit.input_gradient_launches = CountLaunches(ops.input_gradient) +
-                                   CountLaunches(RecomputedSteps(ops, plan_));
+                                   CountLaunches(RecomputedSteps(ops, plan));
     unit.weight_gradient_launches = CountLaunches(ops.weight_gradient);
-    unit.kept = KeptBytes(ops, plan_);
+    unit.kept = KeptBytes(ops, plan);
     unit.recomputed = orrery::KeptBytes(ops, kNoModule) - unit.kept;
     unit.parameters = parameters;
     step.units.push_back(std::move(unit));
@@ -105,12 +115,12 @@ class TemplateMaker {
 
   const Model& model_;
   const TrainingPlan& plan_;
+  TrainingPlan keeping_;  // for layers that are not recomputed
   LayerShape shape_;
-  Recomputation again_;
   OpTimer timer_;
   PassOptions options_;
   TaskTable& table_;
-  std::map<std::pair<bool, std::optional<int>>, int> layers_;
+  std::map<std::tuple<bool, std::optional<int>, bool>, int> layers_;
 };
 
 }  // namespace

@@ -66,6 +66,17 @@ TEST(Lower, FullRecomputationRepeatsTheForwardPass) {
   EXPECT_EQ(Makespan("global_batch: 64 recompute: RECOMPUTE_FULL"),
             Ps(8 * 24 * 4000));
 }
+// Of the 6 layers of a stage the first 2 run again: each stage's 18000 become
+// 20000, and (m + p - 1) of them are the step. Pieces of 3 layers have 2 each:
+// a rank's 18000 become 22000.
+TEST(Lower, SomeLayersOfAStageRunAgain) {
+  const std::string common =
+      "parallel { pipeline: 4 } global_batch: 16 recompute: RECOMPUTE_FULL "
+      "recompute_layers: 2 ";
+  EXPECT_EQ(Makespan(common), Ps(11 * 20000));
+  EXPECT_EQ(Makespan(common + "schedule: INTERLEAVED_1F1B virtual_stages: 2"),
+            Ps(8 * 22000 + 3 * 11000));
+}
 TEST(Lower, SelectiveRecomputationLeavesTheMlpAlone) {
   EXPECT_EQ(Makespan("global_batch: 64 recompute: RECOMPUTE_SELECTIVE"),
             Ps(8 * 24 * 3000));

@@ -1,0 +1,53 @@
+#include "accuracy/training/periodic_step.h"
+
+#include <cmath>
+#include <utility>
+
+#include "base/status.h"
+
+namespace orrery {
+namespace {
+
+// Rounds until a pipeline repeats itself: one to fill it, one in which what the
+// first did still shows, and one to empty it.
+constexpr int kFilled = 3;
+// A step that has fewer rounds more than those simulated is run as it is.
+constexpr int kWorthwhile = 4;
+
+absl::StatusOr<PeriodicStep> RunOne(const TrainingGround& on,
+                                    const TrainingPlan& plan,
+                                    const RunOptions& options) {
+  ASSIGN_OR_RETURN(SimulatedRun run, RunTraining(on, plan, options));
+  return PeriodicStep{.time = run.result.end.time_since_epoch(),
+                      .memory = std::move(run.memory),
+                      .simulated = plan.micro_batches()};
+}
+
+}  // namespace
+
+absl::StatusOr<PeriodicStep> RunPeriodically(const TrainingGround& on,
+                                             const TrainingPlan& plan,
+                                             const RunOptions& options) {
+  const int round = plan.degrees().pipeline;
+  const int all = plan.micro_batches();
+  // Whole rounds fewer than the plan has.
+  const int first = kFilled * round + all % round;
+  if (all <= first + (2 + kWorthwhile) * round)
+    return RunOne(on, plan, options);
+  PeriodicStep steps[3];
+  for (int i = 0; i < 3; ++i) {
+    ASSIGN_OR_RETURN(
+        steps[i],
+        RunOne(on, plan.WithMicroBatches(first + i * round), options));
+  }
+  const double before = ToSeconds(steps[1].time - steps[0].time);
+  const double last = ToSeconds(steps[2].time - steps[1].time);
+  const bool steady = std::abs(last - before) <= kAgreement * last &&
+                      steps[1].memory.peak.total == steps[2].memory.peak.total;
+  if (!steady) return RunOne(on, plan, options);
+  steps[2].time +=
+      (steps[2].time - steps[1].time) * ((all - steps[2].simulated) / round);
+  return std::move(steps[2]);
+}
+
+}  // namespace orrery
