@@ -2,8 +2,10 @@
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_replace.h>
 #include <absl/strings/strip.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace orrery {
@@ -62,6 +64,13 @@ absl::StatusOr<std::vector<Record>> Records(absl::string_view text) {
 }
 
 }  // namespace
+
+std::string CsvField(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::replace(text.begin(), text.end(), '\r', ' ');
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
 
 absl::StatusOr<CsvTable> CsvTable::Parse(absl::string_view text) {
   // Spreadsheets put a byte order mark first.

@@ -18,6 +18,10 @@
 
 namespace orrery {
 
+// A field of a record, quoted where it has to be; line breaks become spaces, so
+// that a record is a line.
+std::string CsvField(std::string text);
+
 class CsvTable {
  public:
   class Row {

@@ -45,6 +45,31 @@ void FillDegrees(int64_t chips, pb::Parallel* parallel) {
   }
 }
 
+void FillTorus(int64_t end_points, pb::Fabric* fabric) {
+  if (!fabric->has_torus() || fabric->torus().shape_size() > 0) return;
+  const int dimensions = fabric->torus().dimensions();
+  if (dimensions < 1 || dimensions > 3 || end_points < 1 ||
+      end_points > std::numeric_limits<int32_t>::max()) {
+    return;
+  }
+  for (const int32_t side : EvenShape(end_points, dimensions)) {
+    fabric->mutable_torus()->add_shape(side);
+  }
+}
+
+void FillFabric(pb::System* system) {
+  if (!system->scale_up().has_fabric()) return;
+  pb::ScaleUp* scale_up = system->mutable_scale_up();
+  FillTorus(scale_up->spans_nodes() ? Chips(*system) : system->chips_per_node(),
+            scale_up->mutable_fabric());
+}
+
+// Chips as a field holds them; what does not fit is for validation to refuse.
+int32_t Fits(int64_t chips) {
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(chips, 0, std::numeric_limits<int32_t>::max()));
+}
+
 void FillInference(int64_t chips, bool experts, pb::Inference* inference) {
   // Without sequence parallelism experts are split as the rest is.
   const auto split_experts = [&](pb::Parallel* parallel) {
@@ -63,6 +88,15 @@ void FillInference(int64_t chips, bool experts, pb::Inference* inference) {
     FillDegrees(chips, inference->mutable_parallel());
   } else {
     auto* pools = inference->mutable_disaggregated();
+    if (pools->has_prefill_system()) {
+      FillFabric(pools->mutable_prefill_system());
+      FILL(pools, prefill_chips, Fits(Chips(pools->prefill_system())));
+      FILL(pools, decode_chips, Fits(chips));
+    } else if (pools->has_prefill_chips()) {
+      FILL(pools, decode_chips, Fits(chips - pools->prefill_chips()));
+    } else if (pools->has_decode_chips()) {
+      FILL(pools, prefill_chips, Fits(chips - pools->decode_chips()));
+    }
     FillDegrees(pools->prefill_chips(), pools->mutable_prefill_parallel());
     FillDegrees(pools->decode_chips(), pools->mutable_decode_parallel());
   }
@@ -71,18 +105,6 @@ void FillInference(int64_t chips, bool experts, pb::Inference* inference) {
   }
   FILL(inference, micro_batches, 1);
   FILL(inference, overlap_halves, false);
-}
-
-void FillTorus(int64_t end_points, pb::Fabric* fabric) {
-  if (!fabric->has_torus() || fabric->torus().shape_size() > 0) return;
-  const int dimensions = fabric->torus().dimensions();
-  if (dimensions < 1 || dimensions > 3 || end_points < 1 ||
-      end_points > std::numeric_limits<int32_t>::max()) {
-    return;
-  }
-  for (const int32_t side : EvenShape(end_points, dimensions)) {
-    fabric->mutable_torus()->add_shape(side);
-  }
 }
 
 // A field that is unset becomes what the framework does, else `value`.
@@ -208,14 +230,7 @@ void FillDefaults(pb::Scenario* scenario) {
     network->set_arbitration(pb::Network::FLOW_FAIR);
   }
   const int64_t chips = Chips(scenario->system());
-  if (scenario->system().has_scale_up()) {
-    pb::ScaleUp* scale_up = scenario->mutable_system()->mutable_scale_up();
-    if (scale_up->has_fabric()) {
-      FillTorus(
-          scale_up->spans_nodes() ? chips : scenario->system().chips_per_node(),
-          scale_up->mutable_fabric());
-    }
-  }
+  if (scenario->has_system()) FillFabric(scenario->mutable_system());
   if (scenario->has_training()) {
     FillTrainingDefaults(*scenario, scenario->mutable_training());
     FillVariation(scenario->mutable_variation());

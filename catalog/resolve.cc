@@ -70,11 +70,12 @@ absl::Status MergeChipPresets(const Catalog& catalog, absl::string_view field,
   return CompleteLike(catalog, chip);
 }
 
-absl::Status MergeSystemPresets(const Catalog& catalog, pb::System* system) {
+absl::Status MergeSystemPresets(const Catalog& catalog, const std::string& path,
+                                pb::System* system) {
   RETURN_IF_ERROR(
-      MergePreset(system, "system.preset", &Catalog::System, catalog));
+      MergePreset(system, path + ".preset", &Catalog::System, catalog));
   if (!system->has_chip()) return absl::OkStatus();
-  return MergeChipPresets(catalog, "system.chip.preset",
+  return MergeChipPresets(catalog, path + ".chip.preset",
                           system->mutable_chip());
 }
 
@@ -120,33 +121,45 @@ absl::Status MergeFramework(const Catalog& catalog, pb::Scenario* scenario) {
   return absl::OkStatus();
 }
 
-// Merges what the scenario says of kernels over the preset it names, or over
-// the chip's default with what the framework has of its own.
-absl::Status MergeKernels(const Catalog& catalog, pb::Scenario* scenario) {
-  pb::Kernels* kernels = scenario->mutable_kernels();
+// Merges what is said of the kernels of a system over the preset it names, or
+// over the chip's default with what the framework has of its own.
+absl::Status MergeKernels(const Catalog& catalog, absl::string_view field,
+                          const pb::System& system,
+                          const pb::Framework& framework,
+                          pb::Kernels* kernels) {
   if (kernels->has_preset()) {
     const bool says_so = kernels->has_matrix_efficiency();
-    RETURN_IF_ERROR(
-        MergePreset(kernels, "kernels.preset", &Catalog::Kernels, catalog));
-    if (!says_so) ApplyChipEfficiency(scenario->system().chip(), kernels);
+    RETURN_IF_ERROR(MergePreset(kernels, field, &Catalog::Kernels, catalog));
+    if (!says_so) ApplyChipEfficiency(system.chip(), kernels);
     return absl::OkStatus();
   }
   // A machine without a chip is for validation to explain.
-  if (kernels->has_name() || !scenario->system().has_chip()) {
-    return absl::OkStatus();
-  }
+  if (kernels->has_name() || !system.has_chip()) return absl::OkStatus();
   ASSIGN_OR_RETURN(pb::Kernels base,
-                   ResolveKernels(catalog, scenario->system().chip(), ""));
+                   ResolveKernels(catalog, system.chip(), ""));
   // A file's path would be relative to a file that is not named any more.
-  if (catalog.HasAny(scenario->system().chip().default_kernels())) {
-    base.set_preset(scenario->system().chip().default_kernels());
+  if (catalog.HasAny(system.chip().default_kernels())) {
+    base.set_preset(system.chip().default_kernels());
   }
-  if (scenario->framework().has_kernels()) {
-    MergeOver(scenario->framework().kernels(), &base);
-  }
+  if (framework.has_kernels()) MergeOver(framework.kernels(), &base);
   MergeOver(*kernels, &base);
   *kernels = std::move(base);
   return absl::OkStatus();
+}
+
+// The machines, each with the kernels of its chips; a pool may have its own.
+absl::Status MergeMachines(const Catalog& catalog, pb::Scenario* scenario) {
+  RETURN_IF_ERROR(
+      MergeSystemPresets(catalog, "system", scenario->mutable_system()));
+  if (!scenario->inference().disaggregated().has_prefill_system()) {
+    return absl::OkStatus();
+  }
+  auto* pools = scenario->mutable_inference()->mutable_disaggregated();
+  const std::string path = "inference.disaggregated.prefill_";
+  RETURN_IF_ERROR(MergeSystemPresets(catalog, path + "system",
+                                     pools->mutable_prefill_system()));
+  return MergeKernels(catalog, path + "kernels.preset", pools->prefill_system(),
+                      {}, pools->mutable_prefill_kernels());
 }
 
 // The engine that an inference scenario names, or the default one.
@@ -166,15 +179,23 @@ bool NamesPreset(const Override& each) {
          absl::EndsWith(each.path, ".default_kernels");
 }
 
+void ReplaceSystem(pb::System* system) {
+  std::optional<int> nodes;
+  if (system->has_nodes()) nodes = system->nodes();
+  system->Clear();
+  if (nodes) system->set_nodes(*nodes);
+}
+
 // The part keeps nothing of what it was, but for the size of the machine.
 absl::Status ReplacePart(const Override& preset, pb::Scenario* scenario) {
   if (preset.path == "model.preset") {
     scenario->clear_model();
   } else if (preset.path == "system.preset") {
-    std::optional<int> nodes;
-    if (scenario->system().has_nodes()) nodes = scenario->system().nodes();
-    scenario->clear_system();
-    if (nodes) scenario->mutable_system()->set_nodes(*nodes);
+    ReplaceSystem(scenario->mutable_system());
+  } else if (preset.path == "inference.disaggregated.prefill_system.preset") {
+    ReplaceSystem(scenario->mutable_inference()
+                      ->mutable_disaggregated()
+                      ->mutable_prefill_system());
   } else if (preset.path == "system.chip.preset") {
     scenario->mutable_system()->clear_chip();
   } else if (preset.path == "kernels.preset") {
@@ -256,11 +277,12 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   RETURN_IF_ERROR(CheckParts(scenario, origin));
   absl::Status merged = MergePreset(scenario.mutable_model(), "model.preset",
                                     &Catalog::Model, catalog);
-  if (merged.ok()) {
-    merged = MergeSystemPresets(catalog, scenario.mutable_system());
-  }
+  if (merged.ok()) merged = MergeMachines(catalog, &scenario);
   if (merged.ok()) merged = MergeFramework(catalog, &scenario);
-  if (merged.ok()) merged = MergeKernels(catalog, &scenario);
+  if (merged.ok()) {
+    merged = MergeKernels(catalog, "kernels.preset", scenario.system(),
+                          scenario.framework(), scenario.mutable_kernels());
+  }
   if (merged.ok()) merged = MergeEngine(catalog, &scenario);
   if (!merged.ok()) return Annotate(merged, origin);
   for (const Override& each : overrides) {
@@ -330,7 +352,8 @@ absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
   ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
   pb::Scenario scenario;
   scenario.mutable_system()->set_preset(std::string(name));
-  RETURN_IF_ERROR(MergeSystemPresets(catalog, scenario.mutable_system()));
+  RETURN_IF_ERROR(
+      MergeSystemPresets(catalog, "system", scenario.mutable_system()));
   for (const Override& each : overrides) {
     RETURN_IF_ERROR(ApplyOverride(each, &scenario));
   }

@@ -1,13 +1,16 @@
 #include "run/inference_report.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "analytic/inference/inference_estimate.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "run/inference_cost.h"
 #include "run/kv_transfer.h"
 #include "run/phase_ground.h"
 #include "run/run_scenario.h"
+#include "run/scenario_cost.h"
 #include "workload/plan/inference_memory.h"
 
 namespace orrery {
@@ -43,18 +46,22 @@ void FillEstimates(const InferencePlan& plan, const RequestEstimate& request,
   }
 }
 
-// Both pools busy all the time.
+// Both pools busy all the time, and the network between them.
 void FillPools(const InferencePlan& plan, const KvTransfer& transfer,
                double prefill_s, double decode_s, pb::Report::Pools& pools) {
   const double prompts = plan.prefill_batch() / prefill_s;
+  const double moved = plan.prefill_batch() / ToSeconds(transfer.time);
   pools.set_prefill_requests_per_s(prompts);
+  pools.set_transfer_requests_per_s(moved);
   pools.set_transfer_bytes(transfer.bytes.value());
   pools.set_transfer_s(ToSeconds(transfer.time));
   pools.set_exposed_transfer_s(ToSeconds(transfer.exposed));
   if (decode_s <= 0) return;
   const double decoded = plan.batch() / decode_s;
   pools.set_decode_requests_per_s(decoded);
-  pools.set_limiting(prompts < decoded ? "prefill" : "decode");
+  pools.set_limiting(moved < std::min(prompts, decoded) ? "transfer"
+                     : prompts < decoded                ? "prefill"
+                                                        : "decode");
   const auto chips = [](const ParallelLayout& layout) {
     return static_cast<double>(layout.degrees.ranks());
   };
@@ -100,14 +107,19 @@ void FillInferenceMemory(const ResolvedScenario& scenario, pb::Report& report) {
   memory.set_kv_cache_bytes(held.cache.value());
   memory.set_buffers_bytes(held.buffers.value());
   if (plan.disaggregated()) {
+    const Bytes room =
+        scenario.prefill ? MemoryCapacity(scenario.prefill->system) : device;
+    const Bytes kept = scenario.prefill
+                           ? scenario.prefill->kernels.reserved_memory()
+                           : reserved;
     for (const InferenceMemory& stage :
-         MemoryByStage(scenario.model, plan, PassPurpose::kPrefill, reserved)) {
-      if (stage.total() <= device) continue;
+         MemoryByStage(scenario.model, plan, PassPurpose::kPrefill, kept)) {
+      if (stage.total() <= room) continue;
       memory.set_fits(false);
       report.add_warnings(
           fmt::format("a chip of the prefill pool needs {:.1f} GiB of {:.1f}",
                       static_cast<double>(stage.total().value()) / (1 << 30),
-                      static_cast<double>(device.value()) / (1 << 30)));
+                      static_cast<double>(room.value()) / (1 << 30)));
       break;
     }
   }
@@ -157,6 +169,12 @@ absl::StatusOr<pb::Report> ReportInference(const ResolvedScenario& scenario,
   FillEstimates(plan, request, transfer_s, result);
   FillInferenceMemory(scenario, report);
   FillInferenceRates(plan, report);
+  FillInferenceCost(
+      scenario,
+      {.prefill = run.prefill_work,
+       .decode = run.decode_steps > 0 ? std::optional(WorkOf(run.step))
+                                      : std::nullopt},
+      report);
   return report;
 }
 
@@ -189,6 +207,7 @@ absl::StatusOr<pb::Report> EstimateInference(const ResolvedScenario& scenario) {
   FillInferenceMemory(scenario, report);
   FillInferenceRates(plan, report);
   AddWarnings(scenario, report);
+  FillInferenceCost(scenario, {}, report);
   return report;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "cost/kernel/kernel_work.h"
+#include "run/scenario_cost.h"
 #include "run/step_integral.h"
 #include "workload/lowering/inference/lower_inference.h"
 
@@ -62,11 +63,13 @@ absl::StatusOr<SimulatedRun> InferenceSimulator::Run(
   return run;
 }
 
-absl::StatusOr<Duration> InferenceSimulator::StepTime(
-    const InferencePass& pass, const RunOptions& options) {
+absl::StatusOr<Duration> InferenceSimulator::StepTime(const InferencePass& pass,
+                                                      const RunOptions& options,
+                                                      StepWork* work) {
   const auto time = [&](const std::vector<InferencePass>& passes)
       -> absl::StatusOr<Duration> {
     ASSIGN_OR_RETURN(const SimulatedRun run, Run(passes, options));
+    if (work != nullptr) *work = WorkOf(run);
     return run.result.end - Time{};
   };
   if (plan_->layout(pass.purpose).degrees.pipeline == 1 ||
@@ -110,19 +113,26 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
                    InferenceSimulator::Create(decode, plan));
   Duration prefill_time = plan.engine().request_overhead;
   // Prompts that come one after the other do the same.
-  std::vector<std::pair<InferencePass, Duration>> known;
+  struct Known {
+    InferencePass pass;
+    StepWork work;
+  };
+  std::vector<Known> known;
+  StepWork prefill_work;
   for (const InferencePass& pass : PrefillPasses(plan)) {
     auto seen = std::find_if(known.begin(), known.end(), [&](const auto& each) {
-      return each.first == pass;
+      return each.pass == pass;
     });
     if (seen == known.end()) {
-      ASSIGN_OR_RETURN(const Duration time, prompts.StepTime(pass, how));
-      seen = known.insert(known.end(), {pass, time});
+      StepWork work;
+      RETURN_IF_ERROR(prompts.StepTime(pass, how, &work).status());
+      seen = known.insert(known.end(), {pass, work});
     }
-    if (ToSeconds(prefill_time) + ToSeconds(seen->second) > kLongest) {
+    if (ToSeconds(prefill_time) + ToSeconds(seen->work.time) > kLongest) {
       return TooLong();
     }
-    prefill_time += seen->second;
+    prefill_time += seen->work.time;
+    prefill_work += seen->work;
   }
   const int64_t count = DecodeSteps(plan);
   // The middle step first, with everything that is asked of it.
@@ -130,6 +140,7 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
                    (count > 0 ? steps : prompts)
                        .Run(PassesOf(plan, InferencePart::kDecodeStep), how));
   InferenceRun run{.step = std::move(middle)};
+  run.prefill_work = prefill_work;
   run.prefill = prefill_time;
   run.time_to_first_token = prefill_time;
   run.decode_steps = count;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cost/kernel/kernel_timer.h"
+#include "cost/ownership/step_energy.h"
 #include "run/simulated_run.h"
 #include "run/training_run.h"
 #include "workload/plan/inference_pass.h"
@@ -38,8 +39,10 @@ class InferenceSimulator {
   // A step in a row of them. With a pipeline its parts are on their way
   // through the stages all the time: the longer of one part's way and of what a
   // round of all parts adds.
+  // `work`, if given, gets what the chips of a step without pipeline did.
   absl::StatusOr<Duration> StepTime(const InferencePass& pass,
-                                    const RunOptions& options);
+                                    const RunOptions& options,
+                                    StepWork* work = nullptr);
 
  private:
   InferenceSimulator(const TrainingGround& on, const InferencePlan& plan,
@@ -68,6 +71,8 @@ struct InferenceRun {
   double integration_error = 0;
   // The step in the middle of the output; the prefill if there is none.
   SimulatedRun step;
+  // What the chips did in the prefill, all passes.
+  StepWork prefill_work = {};
 };
 
 struct InferenceOptions {

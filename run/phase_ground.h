@@ -6,9 +6,9 @@
 //   RunInference(grounds.of(PassPurpose::kPrefill),
 //                grounds.of(PassPurpose::kDecode), plan, {});
 //
-// One machine for both, or with separate pools the nodes of each: pools do not
-// meet on the network but for the cache that moves from one to the other
-// (kv_transfer.h).
+// One machine for both; or with separate pools the nodes of each, of one
+// machine or of two. Pools do not meet on the network but for the cache that
+// moves from one to the other (kv_transfer.h).
 #include <absl/status/statusor.h>
 
 #include <memory>
@@ -28,7 +28,10 @@ class PhaseGrounds {
   TrainingGround of(PassPurpose phase) const {
     const Place& place =
         phase == PassPurpose::kDecode && decode_ ? *decode_ : *prefill_;
-    return {scenario_->model, place.system, scenario_->kernels, place.network};
+    const bool apart = phase != PassPurpose::kDecode && scenario_->prefill;
+    return {scenario_->model, place.system,
+            apart ? scenario_->prefill->kernels : scenario_->kernels,
+            place.network};
   }
 
  private:
@@ -37,7 +40,7 @@ class PhaseGrounds {
     Network network;
   };
   static absl::StatusOr<std::unique_ptr<Place>> MakePlace(
-      const ResolvedScenario& scenario, int64_t chips);
+      const pb::System& system, const pb::Inference& inference, int64_t chips);
 
   explicit PhaseGrounds(const ResolvedScenario& scenario)
       : scenario_(&scenario) {}

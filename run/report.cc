@@ -114,30 +114,44 @@ void AddEstimates(const std::string& part,
                                  absl::StrJoin(guessed, ", ")));
 }
 
-// Constants of kernels and collectives that are guesses, or another chip's.
-std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
-  std::vector<std::string> warnings;
-  const Kernels& kernels = scenario.kernels;
-  if (!kernels.MadeFor(scenario.system.chip())) {
+// Constants of chip and kernels that are guesses, or another chip's.
+void AddMachine(const System& system, const Kernels& kernels,
+                const pb::System& proto, const pb::Kernels& kernels_proto,
+                std::vector<std::string>& warnings) {
+  if (!kernels.MadeFor(system.chip())) {
     warnings.push_back(fmt::format(
         "kernels {} were {} {}, not {}: times are extrapolated", kernels.name(),
         kernels.constants().taken_over ? "made for" : "measured on",
-        absl::StrJoin(kernels.made_for(), ", "),
-        scenario.system.chip().name()));
+        absl::StrJoin(kernels.made_for(), ", "), system.chip().name()));
   }
   // Of a preset's chip the silicon is known; this one is partly another's.
-  if (scenario.proto.system().chip().has_like()) {
-    AddEstimates("chip " + scenario.system.chip().name(),
-                 scenario.proto.system().chip().source(), warnings);
+  if (proto.chip().has_like()) {
+    AddEstimates("chip " + system.chip().name(), proto.chip().source(),
+                 warnings);
   }
-  AddEstimates("kernels " + kernels.name(), scenario.proto.kernels().source(),
-               warnings);
+  AddEstimates("kernels " + kernels.name(), kernels_proto.source(), warnings);
+}
+
+// The same of all machines, of engine and collectives.
+std::vector<std::string> EstimatedConstants(const ResolvedScenario& scenario) {
+  std::vector<std::string> warnings;
+  AddMachine(scenario.system, scenario.kernels, scenario.proto.system(),
+             scenario.proto.kernels(), warnings);
+  const auto& pools = scenario.proto.inference().disaggregated();
+  if (scenario.prefill) {
+    AddMachine(scenario.prefill->system, scenario.prefill->kernels,
+               pools.prefill_system(), pools.prefill_kernels(), warnings);
+  }
   if (scenario.inference() != nullptr) {
     AddEstimates("engine " + scenario.inference()->engine().name,
                  scenario.proto.inference().engine().source(), warnings);
   }
   AddEstimates("collectives of " + scenario.system.name(),
                scenario.proto.system().collectives().source(), warnings);
+  if (scenario.prefill) {
+    AddEstimates("collectives of " + scenario.prefill->system.name(),
+                 pools.prefill_system().collectives().source(), warnings);
+  }
   return warnings;
 }
 
@@ -257,8 +271,11 @@ pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
     report.add_warnings("ranks were simulated as one, but " + run.nearly);
   }
   AddWarnings(scenario, report);
-  const StepWork work = WorkOf(run);
-  FillCost(scenario, &work, report);
+  // What tokens of requests cost is more than one step (inference_cost.h).
+  if (scenario.inference() == nullptr) {
+    const StepWork work = WorkOf(run);
+    FillCost(scenario, &work, report);
+  }
   return report;
 }
 

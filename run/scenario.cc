@@ -8,20 +8,57 @@
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/chip_like.h"
+#include "catalog/defaults.h"
 #include "topology/traffic/collective_algorithm.h"
 
 namespace orrery {
+namespace {
 
-absl::StatusOr<System> SystemOf(const pb::Scenario& proto,
+absl::StatusOr<std::optional<PoolMachine>> PrefillMachine(
+    const pb::Inference& proto) {
+  const auto& pools = proto.disaggregated();
+  if (!pools.has_prefill_system()) return std::nullopt;
+  absl::StatusOr<System> system = SystemOf(pools.prefill_system(), proto);
+  absl::StatusOr<Kernels> kernels = Kernels::FromProto(pools.prefill_kernels());
+  Violations violations;
+  constexpr char kPath[] = "inference.disaggregated.prefill_system";
+  if (!system.ok()) violations.Add(Annotate(system.status(), kPath));
+  if (!kernels.ok()) violations.Add(Annotate(kernels.status(), kPath));
+  if (system.ok() && kernels.ok()) {
+    violations.Add(kernels->CheckRoomOn(system->chip()));
+  }
+  RETURN_IF_ERROR(violations.ToStatus());
+  return PoolMachine{*std::move(system), *std::move(kernels)};
+}
+
+}  // namespace
+
+absl::StatusOr<System> SystemOf(const pb::System& proto,
+                                const pb::Inference& inference,
                                 std::optional<int> nodes) {
-  pb::System system = proto.system();
-  if (nodes) system.set_nodes(*nodes);
+  pb::System system = proto;
+  if (nodes && *nodes != proto.nodes()) {
+    system.set_nodes(*nodes);
+    // A slice of a torus is a torus of its own.
+    pb::ScaleUp* scale_up = system.mutable_scale_up();
+    if (scale_up->spans_nodes() && scale_up->fabric().has_torus()) {
+      pb::Torus* torus = scale_up->mutable_fabric()->mutable_torus();
+      const int dimensions =
+          torus->has_dimensions() ? torus->dimensions() : torus->shape_size();
+      torus->clear_shape();
+      for (const int32_t side :
+           EvenShape(int64_t{*nodes} * system.chips_per_node(), dimensions)) {
+        torus->add_shape(side);
+      }
+    }
+    if (!proto.has_scale_up()) system.clear_scale_up();
+  }
   // The engine's own all-reduce, where the machine's preset knows its cost.
   pb::CollectiveCalibration* library = system.mutable_collectives();
   const bool known = absl::c_any_of(library->protocol(), [](const auto& p) {
     return p.use() == pb::CollectiveCalibration::ONE_SHOT;
   });
-  if (known && proto.inference().engine().custom_all_reduce()) {
+  if (known && inference.engine().custom_all_reduce()) {
     // A library that lists none has all of them.
     if (library->algorithm_size() == 0) {
       for (int i = 0; i < static_cast<int>(kLastCollectiveAlgorithm); ++i) {
@@ -36,7 +73,7 @@ absl::StatusOr<System> SystemOf(const pb::Scenario& proto,
 
 absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   absl::StatusOr<Model> model = Model::FromProto(proto.model());
-  absl::StatusOr<System> system = SystemOf(proto);
+  absl::StatusOr<System> system = SystemOf(proto.system(), proto.inference());
   absl::StatusOr<Kernels> kernels = Kernels::FromProto(proto.kernels());
   Violations violations;
   violations.Add(model.status());
@@ -65,9 +102,15 @@ absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
                                              framework, variation));
     return with(std::move(plan));
   }
-  ASSIGN_OR_RETURN(InferencePlan plan, InferencePlan::FromProto(
-                                           proto.inference(), *model, *system));
-  return with(std::move(plan));
+  ASSIGN_OR_RETURN(std::optional<PoolMachine> prefill,
+                   PrefillMachine(proto.inference()));
+  ASSIGN_OR_RETURN(
+      InferencePlan plan,
+      InferencePlan::FromProto(proto.inference(), *model, *system,
+                               prefill ? &prefill->system : nullptr));
+  ResolvedScenario scenario = with(std::move(plan));
+  scenario.prefill = std::move(prefill);
+  return scenario;
 }
 
 }  // namespace orrery

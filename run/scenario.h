@@ -15,12 +15,20 @@
 
 namespace orrery {
 
+// A machine with the kernels of its chips.
+struct PoolMachine {
+  System system;
+  Kernels kernels;
+};
+
 struct ResolvedScenario {
   pb::Scenario proto;  // every default visible
   Model model;
   System system;
   Kernels kernels;
   std::variant<TrainingPlan, InferencePlan> plan;
+  // Where prompts are processed, if not on `system`.
+  std::optional<PoolMachine> prefill = std::nullopt;
 
   // Nothing if it is a plan of another kind.
   const TrainingPlan* training() const {
@@ -35,9 +43,10 @@ struct ResolvedScenario {
   }
 };
 
-// The machine of a resolved message, with so many nodes instead of its own; an
-// engine may add an all-reduce to what its library has.
-absl::StatusOr<System> SystemOf(const pb::Scenario& proto,
+// A machine of a resolved message, with so many nodes instead of its own; the
+// engine of `inference` may add an all-reduce to what its library has.
+absl::StatusOr<System> SystemOf(const pb::System& system,
+                                const pb::Inference& inference,
                                 std::optional<int> nodes = std::nullopt);
 
 // A resolved message as values. The error lists everything that is wrong.

@@ -29,9 +29,6 @@ struct Output {
   double chips = 0;
   double tokens_per_step = 0;
   double run_steps = 0;  // 0: not known
-  // Of one chip; 0: no inference.
-  double input_tokens_per_s = 0;
-  double output_tokens_per_s = 0;
 };
 
 Output OutputOf(const ResolvedScenario& scenario, const pb::Report& report) {
@@ -43,16 +40,11 @@ Output OutputOf(const ResolvedScenario& scenario, const pb::Report& report) {
     if (plan->run_tokens()) {
       output.run_steps = *plan->run_tokens() / output.tokens_per_step;
     }
-    return output;
+  } else if (scenario.inference()->disaggregated()) {
+    // The step is one of the decode pool.
+    output.chips =
+        static_cast<double>(scenario.inference()->decode().degrees.ranks());
   }
-  const InferencePlan& plan = std::get<InferencePlan>(scenario.plan);
-  const auto& result = report.inference();
-  if (result.prefill_s() > 0) {
-    output.input_tokens_per_s = static_cast<double>(plan.batch()) *
-                                plan.prompt() / result.prefill_s() /
-                                output.chips;
-  }
-  output.output_tokens_per_s = result.decode_tokens_per_s_per_chip();
   return output;
 }
 
@@ -72,17 +64,13 @@ void FillItems(const MachineCost& machine, pb::Report::CostResult& cost) {
 
 void FillMoney(const MachineCost& machine, const Output& output, Watts drawn,
                const std::string& prices, pb::Report::CostResult& cost) {
-  // Per draw: chip-hour, its parts, capital, and a million tokens three ways.
+  // Per draw: chip-hour, its parts, capital, a step, a run, a million tokens.
   const std::vector<Interval> all = Intervals([&](const PriceDraw& draw) {
     const ChipHourCost hour = machine.ChipHour(draw, drawn);
     const double rate = hour.total().value();
     const double per_second = rate * output.chips / 3600;
     const double step = per_second * output.step_s;
     const double goodput = machine.Goodput(draw);
-    const double used = machine.Utilisation(draw);
-    const auto million = [&](double tokens_per_s) {
-      return tokens_per_s > 0 ? rate / 3600 / tokens_per_s * 1e6 / used : 0;
-    };
     return std::vector<double>{
         rate,
         hour.capital.value(),
@@ -94,9 +82,7 @@ void FillMoney(const MachineCost& machine, const Output& output, Watts drawn,
         step * output.run_steps / goodput,
         output.tokens_per_step > 0
             ? step / output.tokens_per_step * 1e6 / goodput
-            : 0,
-        million(output.input_tokens_per_s),
-        million(output.output_tokens_per_s)};
+            : 0};
   });
   cost.set_terms(machine.rented() ? "rented" : "owned");
   cost.set_prices(prices);
@@ -127,13 +113,6 @@ void FillMoney(const MachineCost& machine, const Output& output, Watts drawn,
   if (output.tokens_per_step > 0) {
     cost.set_dollars_per_million_tokens(all[8].nominal);
     Set(all[8], cost.mutable_million_tokens());
-  }
-  if (output.input_tokens_per_s > 0) {
-    Set(all[9], cost.mutable_million_input_tokens());
-  }
-  if (output.output_tokens_per_s > 0) {
-    cost.set_dollars_per_million_tokens(all[10].nominal);
-    Set(all[10], cost.mutable_million_output_tokens());
   }
 }
 
@@ -193,14 +172,19 @@ StepWork WorkOf(const SimulatedRun& run) {
 }
 
 absl::StatusOr<MachineCost> PriceMachine(const ResolvedScenario& scenario) {
+  return PriceMachine(scenario, scenario.system);
+}
+
+absl::StatusOr<MachineCost> PriceMachine(const ResolvedScenario& scenario,
+                                         const System& system) {
   const pb::CostOptions& options = scenario.proto.cost();
   ASSIGN_OR_RETURN(const PriceTable prices, LoadPrices(Catalog(), options));
-  ASSIGN_OR_RETURN(const Graph graph, BuildGraph(scenario.system));
+  ASSIGN_OR_RETURN(const Graph graph, BuildGraph(system));
   std::optional<DollarsPerHour> rent;
   if (options.has_rent()) {
     ASSIGN_OR_RETURN(rent, ParseDollarsPerHour(options.rent()));
   }
-  return MachineCost::Create(scenario.system, graph, prices, rent);
+  return MachineCost::Create(system, graph, prices, rent);
 }
 
 void FillCost(const ResolvedScenario& scenario, const StepWork* work,

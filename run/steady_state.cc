@@ -1,6 +1,8 @@
 #include "run/steady_state.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "base/format.h"
 #include "base/status.h"
@@ -13,10 +15,30 @@ namespace orrery {
 namespace {
 
 absl::StatusOr<ResolvedScenario> WithBatch(const ResolvedScenario& scenario,
-                                           int64_t batch) {
+                                           int64_t batch, int64_t beside) {
   pb::Scenario proto = scenario.proto;
-  proto.mutable_inference()->set_batch(static_cast<int32_t>(batch));
+  pb::Inference& inference = *proto.mutable_inference();
+  inference.set_batch(static_cast<int32_t>(batch));
+  if (beside > 0) {
+    inference.set_decode_beside(static_cast<int32_t>(beside));
+  } else {
+    inference.clear_decode_beside();
+  }
   return MakeScenario(std::move(proto));
+}
+
+absl::StatusOr<double> StepSeconds(const ResolvedScenario& scenario,
+                                   const std::vector<InferencePass>& passes) {
+  ASSIGN_OR_RETURN(const PhaseGrounds grounds, PhaseGrounds::Make(scenario));
+  ASSIGN_OR_RETURN(InferenceSimulator steps,
+                   InferenceSimulator::Create(grounds.of(passes[0].purpose),
+                                              *scenario.inference()));
+  double sum = 0;
+  for (const InferencePass& pass : passes) {
+    ASSIGN_OR_RETURN(const Duration time, steps.StepTime(pass, {}));
+    sum += ToSeconds(time);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -34,38 +56,47 @@ absl::StatusOr<SteadyState> RunSteadyState(const ResolvedScenario& scenario) {
   SteadyState state;
   state.batch = capacity.largest_batch;
   ASSIGN_OR_RETURN(const ResolvedScenario full,
-                   WithBatch(scenario, state.batch));
-  ASSIGN_OR_RETURN(const PhaseGrounds grounds, PhaseGrounds::Make(full));
-  const InferencePlan& decode = *full.inference();
+                   WithBatch(scenario, state.batch, 0));
   ASSIGN_OR_RETURN(
-      InferenceSimulator steps,
-      InferenceSimulator::Create(grounds.of(PassPurpose::kDecode), decode));
-  ASSIGN_OR_RETURN(
-      const Duration step,
-      steps.StepTime(DecodePass(decode, plan.prompt() + plan.output() / 2),
-                     {}));
-  state.step_s = ToSeconds(step);
+      state.step_s,
+      StepSeconds(full, {DecodePass(*full.inference(),
+                                    plan.prompt() + plan.output() / 2)}));
 
-  const int data = plan.prefill().degrees.data;
-  const int64_t together = std::min<int64_t>(
-      state.batch / data,
-      std::max(1, plan.engine().max_step_tokens / plan.prompt()));
-  ASSIGN_OR_RETURN(const ResolvedScenario prompts,
-                   WithBatch(scenario, together * data));
-  const InferencePlan& prefill = *prompts.inference();
-  ASSIGN_OR_RETURN(
-      InferenceSimulator passes,
-      InferenceSimulator::Create(grounds.of(PassPurpose::kPrefill), prefill));
-  double prefill_s = 0;
-  for (const InferencePass& pass : PrefillPasses(prefill)) {
-    ASSIGN_OR_RETURN(const Duration time, passes.StepTime(pass, {}));
-    prefill_s += ToSeconds(time);
+  const EngineProfile& engine = plan.engine();
+  const int64_t data = plan.prefill().degrees.data;
+  const int64_t sequences = state.batch / data;
+  // Sequences that decode beside the prompts of a step. If prompts take every
+  // step there are fewer of them, and more room for prompts.
+  int64_t beside = engine.mixed_steps ? sequences : 0;
+  const auto prompts_of = [&](int64_t decoding) {
+    return std::clamp<int64_t>(
+        (engine.max_step_tokens - decoding) / plan.prompt(), 1, sequences);
+  };
+  int64_t together = prompts_of(beside);
+  if (engine.mixed_steps && sequences > together * plan.output()) {
+    beside = std::min(sequences, together * plan.output());
+    together = prompts_of(beside);
   }
-  state.prompt_s = prefill_s / static_cast<double>(together * data);
+  state.prompts = together * data;
+  ASSIGN_OR_RETURN(const ResolvedScenario prompts,
+                   WithBatch(scenario, state.prompts, beside * data));
+  // A long prompt takes several steps, all of them with others beside.
+  const std::vector<InferencePass> passes = PrefillPasses(*prompts.inference());
+  ASSIGN_OR_RETURN(state.mixed_s, StepSeconds(prompts, passes));
   const auto batch = static_cast<double>(state.batch);
-  // While a full batch decodes all its output, a batch of prompts comes in.
-  const double cycle = state.step_s * plan.output() + state.prompt_s * batch;
-  state.output_tokens_per_s = batch * plan.output() / cycle;
+  const double output = plan.output();
+  // In the time in which a batch of requests comes and goes.
+  const double rounds = batch / static_cast<double>(state.prompts);
+  double cycle = 0;
+  if (engine.mixed_steps) {
+    // Steps with prompts decode too.
+    const double mixed = rounds * static_cast<double>(passes.size());
+    cycle =
+        rounds * state.mixed_s + std::max(0.0, output - mixed) * state.step_s;
+  } else {
+    cycle = rounds * state.mixed_s + output * state.step_s;
+  }
+  state.output_tokens_per_s = batch * output / cycle;
   return state;
 }
 

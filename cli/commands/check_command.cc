@@ -1,14 +1,13 @@
 // orrery check: closed form and simulation side by side, term by term.
 #include <cmath>
 
-#include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
-#include "cli/print/json.h"
+#include "cli/page/answer.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "run/difference.h"
@@ -111,9 +110,9 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
                    MeasureDifference(scenario, options, report.step_time_s(),
                                      report.estimate().step_time_s()));
   progress.Wipe();
-  const auto json = arguments.Get("json");
-  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
-  if (json != "-") RETURN_IF_ERROR(Print(CheckText(report)).status());
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteReport(arguments, scenario.proto, report));
+  if (print) RETURN_IF_ERROR(Print(CheckText(report)).status());
   const double unexplained = report.difference().unexplained_s();
   if (std::abs(unexplained) <= kMostUnexplained * report.step_time_s()) {
     return ExitCode::kDone;
@@ -128,7 +127,7 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
 }  // namespace
 
 Command CheckCommand() {
-  std::vector<Flag> flags = RunFlags();
+  std::vector<Flag> flags = AnswerFlags(RunFlags());
   flags.push_back(PhaseFlag());
   flags.push_back({.name = "serial",
                    .value = "",

@@ -9,6 +9,8 @@ namespace orrery {
 Command CalibrateCommand();
 Command CheckCommand();
 Command CollectiveCommand();
+Command CompareCommand();
+Command CompletionCommand();
 Command CostCommand();
 Command DeriveCommand();
 Command EstimateCommand();
@@ -16,6 +18,8 @@ Command ExplainCommand();
 Command ImportCommand();
 Command KernelCommand();
 Command ListCommand();
+Command ManCommand();
+Command NewCommand();
 Command RooflineCommand();
 Command ShowCommand();
 Command SimulateCommand();
@@ -27,12 +31,14 @@ Command ViewCommand();
 
 // In the order in which --help lists them.
 inline std::vector<Command> AllCommands() {
-  return {SimulateCommand(), EstimateCommand(),   CheckCommand(),
-          ExplainCommand(),  CostCommand(),       TuneCommand(),
-          SweepCommand(),    ShowCommand(),       ListCommand(),
-          ImportCommand(),   CollectiveCommand(), KernelCommand(),
-          RooflineCommand(), TopologyCommand(),   DeriveCommand(),
-          ValidateCommand(), CalibrateCommand(),  ViewCommand()};
+  return {SimulateCommand(),   EstimateCommand(), CheckCommand(),
+          ExplainCommand(),    CompareCommand(),  CostCommand(),
+          TuneCommand(),       SweepCommand(),    NewCommand(),
+          ShowCommand(),       ListCommand(),     ImportCommand(),
+          CollectiveCommand(), KernelCommand(),   RooflineCommand(),
+          TopologyCommand(),   DeriveCommand(),   ValidateCommand(),
+          CalibrateCommand(),  ViewCommand(),     CompletionCommand(),
+          ManCommand()};
 }
 
 }  // namespace orrery

@@ -6,10 +6,12 @@
 #include "cli/commands/commands.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
+#include "cli/page/answer.h"
 #include "cli/print/cost_text.h"
-#include "cli/print/json.h"
+#include "cli/print/csv.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
+#include "run/inference_report.h"
 #include "run/package_report.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
@@ -42,11 +44,25 @@ absl::StatusOr<ExitCode> CostOfPackage(const std::string& name,
   ASSIGN_OR_RETURN(const SiliconLibrary library, LoadSilicon(catalog, options));
   ASSIGN_OR_RETURN(const pb::PackageResult result,
                    ReportPackage(package, library));
-  if (const auto json = arguments.Get("json")) {
-    RETURN_IF_ERROR(WriteFile(*json, ToJson(result)));
-    if (*json == "-") return ExitCode::kDone;
+  if (arguments.Has("html")) {
+    return absl::InvalidArgumentError(
+        "--html: a package has no page; use --json or --csv");
   }
-  return Print(PackageText(result));
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteAnswer(
+                       arguments, result, [&] { return FieldsCsv(result); },
+                       [] { return pb::Page(); }));
+  return print ? Print(PackageText(result)) : ExitCode::kDone;
+}
+
+absl::StatusOr<pb::Report> ReportOf(const ResolvedScenario& scenario,
+                                    const RunOptions& options) {
+  if (scenario.inference() != nullptr) {
+    return ReportInference(scenario, {.run = options});
+  }
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
+  return MakeReport(scenario, run, estimate, options, {});
 }
 
 absl::StatusOr<ExitCode> Cost(const Arguments& arguments) {
@@ -68,9 +84,7 @@ absl::StatusOr<ExitCode> Cost(const Arguments& arguments) {
   ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
   Progress progress(arguments);
   options.progress = progress.Listener();
-  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
-  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
-  const pb::Report report = MakeReport(scenario, run, estimate, options, {});
+  ASSIGN_OR_RETURN(const pb::Report report, ReportOf(scenario, options));
   progress.Wipe();
   if (!report.has_cost()) {
     for (const std::string& warning : report.warnings()) {
@@ -79,17 +93,15 @@ absl::StatusOr<ExitCode> Cost(const Arguments& arguments) {
       }
     }
   }
-  if (const auto json = arguments.Get("json")) {
-    RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
-    if (*json == "-") return ExitCode::kDone;
-  }
-  return Print(CostText(report));
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteReport(arguments, scenario.proto, report));
+  return print ? Print(CostText(report)) : ExitCode::kDone;
 }
 
 }  // namespace
 
 Command CostCommand() {
-  std::vector<Flag> flags = RunFlags();
+  std::vector<Flag> flags = AnswerFlags(RunFlags());
   flags.push_back({.name = "package",
                    .value = "NAME",
                    .help = "what a package costs to make: a preset or a file"});

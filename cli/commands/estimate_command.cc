@@ -1,13 +1,12 @@
 // orrery estimate: closed forms only.
-#include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
+#include "cli/page/answer.h"
 #include "cli/print/inference_text.h"
-#include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/report_text.h"
 #include "run/inference_report.h"
@@ -40,11 +39,11 @@ std::string EstimateText(const pb::Report& report) {
 
 absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
-  const auto json = arguments.Get("json");
   if (scenario.inference() != nullptr) {
     ASSIGN_OR_RETURN(const pb::Report report, EstimateInference(scenario));
-    if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
-    if (json != "-") RETURN_IF_ERROR(Print(InferenceText(report)).status());
+    ASSIGN_OR_RETURN(const bool print,
+                     WriteReport(arguments, scenario.proto, report));
+    if (print) RETURN_IF_ERROR(Print(InferenceText(report)).status());
     return report.memory().fits() ? ExitCode::kDone : ExitCode::kNo;
   }
   ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
@@ -54,8 +53,9 @@ absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   FillEstimate(estimate, *report.mutable_estimate());
   AddWarnings(scenario, report);
   FillCost(scenario, nullptr, report);
-  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
-  if (json != "-") RETURN_IF_ERROR(Print(EstimateText(report)).status());
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteReport(arguments, scenario.proto, report));
+  if (print) RETURN_IF_ERROR(Print(EstimateText(report)).status());
   return estimate.peak <= MemoryCapacity(scenario.system) ? ExitCode::kDone
                                                           : ExitCode::kNo;
 }
@@ -76,7 +76,9 @@ Command EstimateCommand() {
           .flags = {SetFlag(),
                     {.name = "json",
                      .value = "FILE",
-                     .help = "write the report as JSON (- is stdout)"}},
+                     .help = "write the report as JSON (- is stdout)"},
+                    CsvFlag(),
+                    HtmlFlag()},
           .run = Estimate};
 }
 

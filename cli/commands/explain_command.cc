@@ -1,5 +1,4 @@
 // orrery explain: why a step takes as long as it does, and what would help.
-#include "base/file.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
@@ -8,11 +7,13 @@
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
 #include "cli/flags/trace_request.h"
+#include "cli/page/answer.h"
+#include "cli/print/csv.h"
 #include "cli/print/explanation_text.h"
-#include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "run/explanation.h"
+#include "run/picture.h"
 #include "run/run_scenario.h"
 #include "run/search/plan_advice.h"
 #include "run/sensitivities.h"
@@ -48,14 +49,23 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
   const pb::Explanation explanation =
       Explain(scenario, run, sensitivities, advice);
   progress.Wipe();
-  const auto json = arguments.Get("json");
-  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(explanation)));
-  if (json == "-") return ExitCode::kDone;
-  return Print(ExplanationText(explanation));
+  const auto page = [&] {
+    pb::Page made;
+    *made.mutable_explanation() = explanation;
+    *made.mutable_picture() =
+        PictureOf(run, scenario.kernels.reserved_memory());
+    AddSources(scenario.proto, &made);
+    return made;
+  };
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteAnswer(
+                       arguments, explanation,
+                       [&] { return FieldsCsv(explanation); }, page));
+  return print ? Print(ExplanationText(explanation)) : ExitCode::kDone;
 }
 
 std::vector<Flag> ExplainFlags() {
-  std::vector<Flag> flags = TracedRunFlags();
+  std::vector<Flag> flags = AnswerFlags(TracedRunFlags());
   flags.push_back(PhaseFlag());
   flags.push_back({.name = "no-sensitivities",
                    .value = "",

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "accuracy/training/training_trust.h"
-#include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
@@ -14,16 +13,17 @@
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
 #include "cli/flags/trace_request.h"
+#include "cli/page/answer.h"
 #include "cli/print/inference_text.h"
-#include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/report_text.h"
 #include "run/fit_advice.h"
 #include "run/inference_report.h"
+#include "run/picture.h"
 #include "run/report.h"
+#include "run/request_timeline.h"
 #include "run/run_scenario.h"
-#include "run/scenario_cost.h"
 
 namespace orrery {
 namespace {
@@ -67,18 +67,18 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
       std::chrono::steady_clock::now() - begin;
   report.mutable_engine()->set_wall_s(wall.count());
   report.mutable_engine()->set_peak_rss_bytes(PeakRss());
-  FillCost(scenario, nullptr, report);
   if (trace) {
     RunOptions traced = run_options;
     traced.part = InferencePart::kRequest;
-    RecordForTrace(*trace, traced);
+    RecordForTrace(traced);
     ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
-    RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
+    const RequestTimeline requests = RequestsOf(scenario, run);
+    RETURN_IF_ERROR(WriteTrace(*trace, scenario, run, &requests));
   }
   progress.Wipe();
-  const auto json = arguments.Get("json");
-  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
-  if (json != "-") RETURN_IF_ERROR(Print(InferenceText(report)).status());
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteReport(arguments, scenario.proto, report));
+  if (print) RETURN_IF_ERROR(Print(InferenceText(report)).status());
   return report.memory().fits() ? ExitCode::kDone : ExitCode::kNo;
 }
 
@@ -94,7 +94,13 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
                    ReadTraceRequest(arguments));
-  if (trace) RecordForTrace(*trace, options);
+  const bool draw = arguments.Has("html");
+  // A page is drawn of the whole step.
+  if (draw) {
+    RecordForTrace(options);
+  } else if (trace) {
+    RecordForTrace(*trace, options);
+  }
   Progress progress(arguments);
   options.progress = progress.Listener();
   const auto begin = std::chrono::steady_clock::now();
@@ -118,11 +124,13 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
     }
   }
   progress.Wipe();
-  const auto json = arguments.Get("json");
-  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
-  if (json != "-") RETURN_IF_ERROR(Print(ReportText(report)).status());
+  const pb::Picture picture =
+      draw ? PictureOf(run, scenario.kernels.reserved_memory()) : pb::Picture();
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteReport(arguments, scenario.proto, report, &picture));
+  if (print) RETURN_IF_ERROR(Print(ReportText(report)).status());
   if (fits) return ExitCode::kDone;
-  if (json != "-") {
+  if (print) {
     RETURN_IF_ERROR(
         Print(OverflowText(report.memory()) + AdviceText(report)).status());
   }
@@ -130,7 +138,7 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
 }
 
 std::vector<Flag> SimulateFlags() {
-  std::vector<Flag> flags = TracedRunFlags();
+  std::vector<Flag> flags = AnswerFlags(TracedRunFlags());
   flags.push_back({.name = "every-token",
                    .value = "",
                    .help = "inference: every decode step by itself"});

@@ -17,6 +17,8 @@
 #include "cli/flags/number_flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
+#include "cli/page/answer.h"
+#include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/sweep_text.h"
@@ -53,42 +55,81 @@ absl::StatusOr<std::string> Title(const Catalog& catalog,
   return fmt::format("# orrery sweep {:016x} {}", hash, SweepHeader(study));
 }
 
-// Where rows go: the summary, the journal and the table of all.
-class RowSink {
+// Every row in a file, one after the other: CSV or JSON.
+class RowFile {
  public:
-  RowSink(SweepSummary* summary, LineLog* journal, FileWriter* csv)
-      : summary_(*summary), journal_(journal), csv_(csv) {}
+  // The error says why there can be no file. `path` may be nothing.
+  static absl::StatusOr<RowFile> Create(const std::optional<std::string>& path,
+                                        const std::string& before,
+                                        std::string (*write)(const SweepRow&),
+                                        absl::string_view between) {
+    RowFile file(write, between);
+    if (path) {
+      ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(*path));
+      file.writer_.emplace(std::move(writer));
+      RETURN_IF_ERROR(file.writer_->Append(before));
+    }
+    return file;
+  }
 
   absl::Status Add(absl::Span<const SweepRow> rows) {
-    std::vector<std::string> records;
+    if (!writer_) return absl::OkStatus();
+    std::string text;
     for (const SweepRow& row : rows) {
-      summary_.Add(row);
-      if (journal_ || csv_) records.push_back(SweepRecord(row));
+      absl::StrAppend(&text, first_ ? "" : between_, write_(row));
+      first_ = false;
     }
+    return writer_->Append(text);
+  }
+  absl::Status Finish(absl::string_view after) {
+    if (!writer_) return absl::OkStatus();
+    RETURN_IF_ERROR(writer_->Append(after));
+    return writer_->Commit();
+  }
+
+ private:
+  RowFile(std::string (*write)(const SweepRow&), absl::string_view between)
+      : write_(write), between_(between) {}
+
+  std::optional<FileWriter> writer_;
+  std::string (*write_)(const SweepRow&);
+  absl::string_view between_;
+  bool first_ = true;
+};
+
+// Where rows go: the summary, the journal and the tables of all.
+class RowSink {
+ public:
+  RowSink(SweepSummary* summary, LineLog* journal, RowFile* csv, RowFile* json)
+      : summary_(*summary), journal_(journal), csv_(*csv), json_(*json) {}
+
+  absl::Status Add(absl::Span<const SweepRow> rows) {
     if (journal_) {
+      std::vector<std::string> records;
+      records.reserve(rows.size());
+      for (const SweepRow& row : rows) records.push_back(SweepRecord(row));
       RETURN_IF_ERROR(journal_->Append(records));
       RETURN_IF_ERROR(journal_->Sync());
     }
-    return AddToTable(records);
+    return Show(rows);
   }
-  absl::Status AddToTable(absl::Span<const std::string> records) {
-    if (csv_ == nullptr) return absl::OkStatus();
-    std::string text;
-    for (const std::string& record : records) {
-      absl::StrAppend(&text, record, "\n");
-    }
-    return csv_->Append(text);
+  // Of rows that are in the journal.
+  absl::Status Show(absl::Span<const SweepRow> rows) {
+    for (const SweepRow& row : rows) summary_.Add(row);
+    RETURN_IF_ERROR(csv_.Add(rows));
+    return json_.Add(rows);
   }
 
  private:
   SweepSummary& summary_;
   LineLog* journal_;
-  FileWriter* csv_;
+  RowFile& csv_;
+  RowFile& json_;
 };
 
 // Rows of an earlier run: the next point is the number of them.
 absl::StatusOr<int64_t> Resume(const Study& study, const LineLog& journal,
-                               SweepSummary* summary, RowSink* sink) {
+                               RowSink* sink) {
   int64_t next = 0;
   for (const std::string& line : journal.lines()) {
     ASSIGN_OR_RETURN(const SweepRow row, ParseSweepRecord(study, line));
@@ -97,9 +138,8 @@ absl::StatusOr<int64_t> Resume(const Study& study, const LineLog& journal,
           fmt::format("the journal has point {} where {} belongs; remove it",
                       row.point, next - 1));
     }
-    summary->Add(row);
+    RETURN_IF_ERROR(sink->Show({&row, 1}));
   }
-  RETURN_IF_ERROR(sink->AddToTable(journal.lines()));
   return next;
 }
 
@@ -116,19 +156,19 @@ absl::StatusOr<ExitCode> RunStudy(const Arguments& arguments) {
     ASSIGN_OR_RETURN(LineLog log, LineLog::Open(*path, title));
     journal.emplace(std::move(log));
   }
-  std::optional<FileWriter> csv;
-  if (const auto path = arguments.Get("csv")) {
-    ASSIGN_OR_RETURN(FileWriter file, FileWriter::Create(*path));
-    csv.emplace(std::move(file));
-    RETURN_IF_ERROR(csv->Append(SweepHeader(study) + "\n"));
-  }
+  ASSIGN_OR_RETURN(RowFile csv, RowFile::Create(arguments.Get("csv"),
+                                                SweepHeader(study) + "\n",
+                                                SweepRecord, "\n"));
+  ASSIGN_OR_RETURN(RowFile json,
+                   RowFile::Create(arguments.Get("json"), "{\"rows\": [\n",
+                                   SweepJson, ",\n"));
   const auto shown = static_cast<int>(
       std::min(std::max<int64_t>(best, study.simulate()), kMostShown));
   SweepSummary summary(study, shown);
-  RowSink sink(&summary, journal ? &*journal : nullptr, csv ? &*csv : nullptr);
+  RowSink sink(&summary, journal ? &*journal : nullptr, &csv, &json);
   int64_t next = 0;
   if (journal) {
-    ASSIGN_OR_RETURN(next, Resume(study, *journal, &summary, &sink));
+    ASSIGN_OR_RETURN(next, Resume(study, *journal, &sink));
     if (journal->torn() > 0) {
       fmt::print(stderr,
                  "orrery: the journal's last line was torn; its point "
@@ -157,8 +197,19 @@ absl::StatusOr<ExitCode> RunStudy(const Arguments& arguments) {
     });
   }
   progress.Wipe();
-  if (csv) RETURN_IF_ERROR(csv->Commit());
-  if (arguments.Get("csv") != "-") {
+  RETURN_IF_ERROR(csv.Finish("\n"));
+  const pb::SweepResult result = summary.ToProto(simulated);
+  RETURN_IF_ERROR(
+      json.Finish(absl::StrCat("\n],\n\"summary\": ", ToJson(result), "}\n")));
+  if (const auto html = arguments.Get("html")) {
+    RETURN_IF_ERROR(WritePage(arguments, *html, [&] {
+      pb::Page page;
+      *page.mutable_sweep() = result;
+      return page;
+    }));
+  }
+  if (arguments.Get("csv") != "-" && arguments.Get("json") != "-" &&
+      arguments.Get("html") != "-") {
     RETURN_IF_ERROR(Print(SweepText(study, summary, simulated)).status());
   }
   return summary.answered() > 0 ? ExitCode::kDone : ExitCode::kNo;
@@ -185,6 +236,10 @@ Command SweepCommand() {
                      .value = "FILE",
                      .help = "every point as a row (- is stdout, without "
                              "tables)"},
+                    {.name = "json",
+                     .value = "FILE",
+                     .help = "the same as JSON, with the best and the front"},
+                    HtmlFlag(),
                     {.name = "journal",
                      .value = "FILE",
                      .help = "keep what is done there, and go on from it"},

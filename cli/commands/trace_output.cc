@@ -15,6 +15,7 @@
 #include "run/report.h"
 #include "sim/analysis/critical_path.h"
 #include "sim/analysis/span_index.h"
+#include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
 #include "traces/timeline/timeline_kineto.h"
 
@@ -41,7 +42,8 @@ void AddPathRanks(const std::vector<PathStep>& path, TimelineOptions& options) {
 
 absl::Status WritePerfetto(const TraceRequest& request,
                            const ResolvedScenario& scenario,
-                           const SimulatedRun& run, TimelineOptions options) {
+                           const SimulatedRun& run, TimelineOptions options,
+                           const RequestTimeline* requests) {
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans, options.to);
@@ -88,6 +90,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
   writer.AddAttribute("orrery.step_time_ps",
                       run.result.end.time_since_epoch().count());
   timeline.Write(writer);
+  if (requests != nullptr) WriteRequestTracks(*requests, writer);
   RETURN_IF_ERROR(writer.Finish());
   Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
                   writer.slices(), ShellWord(request.path)));
@@ -156,7 +159,8 @@ void RecordForTrace(const TraceRequest& request, RunOptions& options) {
 
 absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
-                        const SimulatedRun& run) {
+                        const SimulatedRun& run,
+                        const RequestTimeline* requests) {
   ASSIGN_OR_RETURN(const TimelineOptions options,
                    OptionsFor(request, run.placed.program));
   if (options.from >= run.result.end) {
@@ -166,7 +170,7 @@ absl::Status WriteTrace(const TraceRequest& request,
   }
   switch (request.format) {
     case TraceFormat::kPerfetto:
-      return WritePerfetto(request, scenario, run, options);
+      return WritePerfetto(request, scenario, run, options, requests);
     case TraceFormat::kKineto:
       return WriteKinetoFiles(request, scenario, run, options);
   }

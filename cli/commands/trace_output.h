@@ -7,6 +7,7 @@
 #include "cli/flags/trace_request.h"
 #include "run/scenario.h"
 #include "run/simulated_run.h"
+#include "traces/timeline/request_tracks.h"
 
 namespace orrery {
 
@@ -20,9 +21,11 @@ void RecordForTrace(RunOptions& options);
 void RecordForTrace(const TraceRequest& request, RunOptions& options);
 
 // Says on stderr what was written, and warns of a file too large to look at
-// before writing it. Requires: `run` was made with RecordForTrace.
+// before writing it. `requests`, if given, are shown beside the ranks.
+// Requires: `run` was made with RecordForTrace.
 absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
-                        const SimulatedRun& run);
+                        const SimulatedRun& run,
+                        const RequestTimeline* requests = nullptr);
 
 }  // namespace orrery

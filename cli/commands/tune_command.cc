@@ -1,5 +1,7 @@
 // orrery tune: the best plan for a scenario, and why.
-#include "base/file.h"
+#include <functional>
+#include <string_view>
+
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
@@ -9,51 +11,116 @@
 #include "cli/flags/number_flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
-#include "cli/print/json.h"
+#include "cli/page/answer.h"
+#include "cli/print/csv.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/tuning_text.h"
 #include "run/search/tune.h"
+#include "run/search/tune_inference.h"
 
 namespace orrery {
 namespace {
 
 constexpr int kMostSimulated = 1000;
 
+// What both kinds of plans are asked.
+struct Question {
+  const Arguments& arguments;
+  const pb::Scenario& said;
+  int simulate = 0;
+  RunOptions run = {};
+  Objective objective = Objective::kTime;
+  std::function<void(std::string_view, double)> progress = {};
+};
+
+absl::StatusOr<pb::Tuning> TuneTraining(const Question& question) {
+  const Arguments& arguments = question.arguments;
+  for (const char* flag : {"limit", "also"}) {
+    if (!arguments.Has(flag)) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("--{} is for inference scenarios; this one trains", flag));
+  }
+  TuneOptions options;
+  options.run = question.run;
+  options.simulate = question.simulate;
+  options.objective = question.objective;
+  for (const std::string& keep : arguments.All("keep")) {
+    ASSIGN_OR_RETURN(const PlanAxis axis, ParsePlanAxis(keep));
+    options.search.kept.push_back(axis);
+  }
+  options.search.prune = !arguments.Has("exhaustive");
+  options.search.progress = question.progress;
+  return Tune(question.said, options);
+}
+
+absl::StatusOr<pb::Tuning> TuneInference(const Question& question) {
+  const Arguments& arguments = question.arguments;
+  ServingOptions options;
+  options.objective = question.objective;
+  options.run = question.run;
+  options.simulate = question.simulate;
+  options.progress = question.progress;
+  for (const std::string& keep : arguments.All("keep")) {
+    ASSIGN_OR_RETURN(const ServingAxis axis, ParseServingAxis(keep));
+    options.space.kept.push_back(axis);
+  }
+  // A batch that is larger takes longer, and gets more done.
+  options.space.batches = question.objective != Objective::kTime;
+  for (const std::string& also : arguments.All("also")) {
+    ASSIGN_OR_RETURN(const ServingAxis axis, ParseServingAxis(also));
+    if (axis != ServingAxis::kPrecision) {
+      return absl::InvalidArgumentError(fmt::format(
+          "--also: '{}' is searched anyway; only precision is left out unless "
+          "asked for, as it changes what is computed",
+          also));
+    }
+    options.space.precisions = true;
+  }
+  for (const std::string& limit : arguments.All("limit")) {
+    absl::StatusOr<Expression> expression = Expression::Parse(limit);
+    if (!expression.ok()) return Annotate(expression.status(), "--limit");
+    options.limits.push_back(*std::move(expression));
+  }
+  return TuneServing(question.said, options);
+}
+
 absl::StatusOr<ExitCode> TuneScenario(const Arguments& arguments) {
   const std::string& name = arguments.positional()[0];
   ASSIGN_OR_RETURN(const pb::Scenario said,
                    MergeScenario(Catalog(), name, arguments.All("set")));
-  if (!said.has_training()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "scenario '{}' is inference; plans are searched for training so far",
-        name));
-  }
   pb::Scenario filled = said;
   FillDefaults(&filled);
   ASSIGN_OR_RETURN(const ResolvedScenario scenario,
                    MakeScenario(std::move(filled)));
-  TuneOptions options;
-  ASSIGN_OR_RETURN(options.run, ReadRunOptions(arguments, scenario));
+  Question question{.arguments = arguments, .said = said};
+  ASSIGN_OR_RETURN(question.run, ReadRunOptions(arguments, scenario));
   ASSIGN_OR_RETURN(const int64_t simulate, CountFlag(arguments, "simulate", 5));
   if (simulate > kMostSimulated) {
     return absl::InvalidArgumentError(
         fmt::format("--simulate: {} plans would take long; at most {}",
                     simulate, kMostSimulated));
   }
-  options.simulate = static_cast<int>(simulate);
-  for (const std::string& keep : arguments.All("keep")) {
-    ASSIGN_OR_RETURN(const PlanAxis axis, ParsePlanAxis(keep));
-    options.search.kept.push_back(axis);
-  }
-  options.search.prune = !arguments.Has("exhaustive");
+  question.simulate = static_cast<int>(simulate);
+  ASSIGN_OR_RETURN(question.objective,
+                   ParseObjective(arguments.Get("objective").value_or("time")));
   Progress progress(arguments);
-  options.search.progress = progress.Listener();
-  ASSIGN_OR_RETURN(const pb::Tuning tuning, Tune(said, options));
+  question.progress = progress.Listener();
+  ASSIGN_OR_RETURN(const pb::Tuning tuning, said.has_training()
+                                                ? TuneTraining(question)
+                                                : TuneInference(question));
   progress.Wipe();
-  const auto json = arguments.Get("json");
-  if (json) RETURN_IF_ERROR(WriteFile(*json, ToJson(tuning)));
-  if (json != "-") {
+  const auto page = [&] {
+    pb::Page made;
+    *made.mutable_tuning() = tuning;
+    AddSources(scenario.proto, &made);
+    return made;
+  };
+  ASSIGN_OR_RETURN(
+      const bool print,
+      WriteAnswer(
+          arguments, tuning, [&] { return TableCsv(tuning.plans()); }, page));
+  if (print) {
     RETURN_IF_ERROR(
         Print(TuningText(tuning, name, arguments.All("set"))).status());
   }
@@ -65,7 +132,7 @@ absl::StatusOr<ExitCode> TuneScenario(const Arguments& arguments) {
 }  // namespace
 
 Command TuneCommand() {
-  std::vector<Flag> flags = RunFlags();
+  std::vector<Flag> flags = AnswerFlags(RunFlags());
   flags.push_back({.name = "keep",
                    .value = "FIELD",
                    .help = "leave a choice as it was said, e.g. schedule",
@@ -73,6 +140,20 @@ Command TuneCommand() {
   flags.push_back({.name = "simulate",
                    .value = "N",
                    .help = "how many of the best to simulate (5)"});
+  flags.push_back(
+      {.name = "objective",
+       .value = "time|tokens|cost",
+       .help = "what to look for (time); for inference tokens and cost search "
+               "batches too"});
+  flags.push_back({.name = "limit",
+                   .value = "EXPRESSION",
+                   .help = "inference: what must hold, e.g. "
+                           "'inference.time_per_output_token_s < 0.02'",
+                   .repeated = true});
+  flags.push_back({.name = "also",
+                   .value = "FIELD",
+                   .help = "inference: search precision, too",
+                   .repeated = true});
   flags.push_back({.name = "exhaustive",
                    .value = "",
                    .help = "estimate every plan, also those that cannot win"});
@@ -85,10 +166,13 @@ Command TuneCommand() {
               "Tries all degrees, schedules, sharding and recomputation that "
               "the model and the\nmachine allow by closed forms, simulates the "
               "best, and prints what to type to use\nthem. Model, machine, "
-              "batch and sequence stay as they are. Exit code 1 if no plan\n"
-              "fits into memory.\n\n"
+              "batch and sequence stay as they are. Of inference: degrees,\n"
+              "chunks, pools, and with --objective tokens or cost the batch. "
+              "Exit code 1 if no plan\nfits into memory.\n\n"
               "  orrery tune quickstart\n"
-              "  orrery tune quickstart --keep schedule --keep sharding",
+              "  orrery tune quickstart --keep schedule --keep sharding\n"
+              "  orrery tune llama3_70b_fp8_serving --objective cost --limit "
+              "'inference.time_per_output_token_s < 0.03'",
           .flags = std::move(flags),
           .run = TuneScenario};
 }

@@ -21,8 +21,9 @@
 #include "catalog/nearest.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
+#include "cli/page/answer.h"
 #include "cli/print/accuracy_text.h"
-#include "cli/print/json.h"
+#include "cli/print/csv.h"
 #include "cli/print/output.h"
 
 namespace orrery {
@@ -84,6 +85,15 @@ absl::StatusOr<ExitCode> LeaveOut(const std::optional<std::string>& file) {
   return Print(text);
 }
 
+// Every row of every suite.
+std::string RowsCsv(const pb::AccuracyReport& report) {
+  std::vector<const google::protobuf::Message*> rows;
+  for (const pb::AccuracySuite& suite : report.suites()) {
+    for (const auto& row : suite.rows()) rows.push_back(&row);
+  }
+  return TableCsv(rows);
+}
+
 absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<Suite> suites, ChosenSuites(arguments));
   const std::string library = arguments.Get("library").value_or("");
@@ -101,6 +111,8 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
     return LeaveOut(file);
   }
   const std::optional<std::string> json = arguments.Get("json");
+  const std::optional<std::string> csv = arguments.Get("csv");
+  const bool files = json || csv || arguments.Has("html");
   const std::optional<std::string> errors = arguments.Get("errors");
   if (errors && suites != std::vector<Suite>{Suite::kTraining}) {
     return absl::InvalidArgumentError(
@@ -118,10 +130,9 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
     if (suite == Suite::kTraining && errors) {
       RETURN_IF_ERROR(WriteFile(*errors, TrainingErrorsCsv(table)));
     }
-    if (json.has_value()) {
-      *report.add_suites() = ToProto(table);
-      continue;
-    }
+    if (files) *report.add_suites() = ToProto(table);
+    // As it was: files instead of tables, but for a page, which is beside them.
+    if (json.has_value() || csv.has_value()) continue;
     std::string text = AccuracyText(table, options);
     if (suite == Suite::kKernels && !file.has_value() && !options.markdown) {
       ASSIGN_OR_RETURN(const ProfileAccuracy profiles,
@@ -130,9 +141,16 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
     }
     RETURN_IF_ERROR(Print(text).status());
   }
-  if (json.has_value()) {
+  if (files) {
     report.set_met(met);
-    RETURN_IF_ERROR(WriteFile(*json, ToJson(report)));
+    RETURN_IF_ERROR(WriteAnswer(
+                        arguments, report, [&] { return RowsCsv(report); },
+                        [&] {
+                          pb::Page page;
+                          *page.mutable_accuracy() = report;
+                          return page;
+                        })
+                        .status());
   }
   return met ? ExitCode::kDone : ExitCode::kNo;
 }
@@ -181,7 +199,11 @@ Command ValidateCommand() {
                  .help = "print Markdown tables"},
                 {.name = "json",
                  .value = "FILE",
-                 .help = "write JSON to FILE instead (- is stdout)"}},
+                 .help = "write JSON to FILE instead (- is stdout)"},
+                {.name = "csv",
+                 .value = "FILE",
+                 .help = "write every row as CSV instead (- is stdout)"},
+                HtmlFlag()},
       .run = Validate};
 }
 

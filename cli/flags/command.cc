@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
+#include "cli/flags/shell_word.h"
 
 namespace orrery {
 namespace {
@@ -62,6 +63,10 @@ absl::Span<const std::string> Arguments::All(absl::string_view flag) const {
 absl::StatusOr<Arguments> ParseArguments(const Command& command,
                                          absl::Span<const std::string> words) {
   Arguments arguments;
+  arguments.command_line_ = fmt::format("orrery {}", command.name);
+  for (const std::string& word : words) {
+    arguments.command_line_ += " " + ShellWord(word);
+  }
   bool flags_ended = false;
   for (size_t i = 0; i < words.size(); ++i) {
     absl::string_view word = words[i];

@@ -39,10 +39,13 @@ class Arguments {
   std::optional<std::string> Get(absl::string_view flag) const;
   // Every value of a repeated flag, in order.
   absl::Span<const std::string> All(absl::string_view flag) const;
+  // "orrery simulate quickstart --set 'a=b c'": what to type to get this again.
+  const std::string& command_line() const { return command_line_; }
 
  private:
   friend absl::StatusOr<Arguments> ParseArguments(
       const struct Command& command, absl::Span<const std::string> words);
+  std::string command_line_;
   std::vector<std::string> positional_;
   std::map<std::string, std::vector<std::string>, std::less<>> flags_;
 };

@@ -14,12 +14,42 @@ std::string Row(const std::string& what, const I& interval) {
                      DollarsText(interval.low()), DollarsText(interval.high()));
 }
 
+// What a million tokens of a phase take, with the facility.
+template <class I>
+std::string TokenRow(const std::string& what, const I& joules, const I& grams) {
+  return fmt::format(
+      "  {:<26} {:>9.4g} MJ  ({:.4g} .. {:.4g}), {:.4g} g CO2e ({:.4g} .. "
+      "{:.4g})\n",
+      what, joules.nominal() / 1e6, joules.low() / 1e6, joules.high() / 1e6,
+      grams.nominal(), grams.low(), grams.high());
+}
+
+std::string TokenText(const pb::Report::EnergyResult& e) {
+  if (!e.has_million_input_joules()) return "";
+  std::string text = "energy with the facility, and carbon\n";
+  text += TokenRow("a million input tokens", e.million_input_joules(),
+                   e.million_input_grams_co2e());
+  if (e.has_million_output_joules()) {
+    text += TokenRow("a million output tokens", e.million_output_joules(),
+                     e.million_output_grams_co2e());
+  }
+  return text;
+}
+
 std::string EnergyText(const pb::Report::EnergyResult& e) {
   const double step = e.joules_per_step();
-  std::string text = fmt::format(
-      "energy of a step: {:.4g} MJ in the machine, {:.4g} MJ with the facility "
-      "(PUE {:.2f})\n",
-      step / 1e6, e.facility_joules_per_step() / 1e6, e.pue());
+  std::string text = TokenText(e);
+  if (step <= 0) return text;
+  const bool tokens = e.has_million_output_joules();
+  text += tokens
+              ? fmt::format(
+                    "energy of a decode step: {:.4g} J in the machine, {:.4g} "
+                    "J with the facility (PUE {:.2f})\n",
+                    step, e.facility_joules_per_step(), e.pue())
+              : fmt::format(
+                    "energy of a step: {:.4g} MJ in the machine, {:.4g} MJ "
+                    "with the facility (PUE {:.2f})\n",
+                    step / 1e6, e.facility_joules_per_step() / 1e6, e.pue());
   const std::pair<const char*, double> parts[] = {
       {"arithmetic", e.arithmetic_joules()},
       {"memory", e.memory_joules()},
@@ -78,7 +108,10 @@ std::string CostText(const pb::Report& report) {
   for (const auto& share : c.chip_hour_shares()) {
     text += Row("  of it " + share.what(), share.dollars());
   }
-  if (report.step_time_s() > 0) text += Row("a step", c.step());
+  if (c.has_prefill_chip_hour()) {
+    text += Row("a chip-hour of the prefill pool", c.prefill_chip_hour());
+  }
+  if (c.has_step()) text += Row("a step", c.step());
   if (c.has_run()) {
     text += Row(fmt::format("the run of {:.3g} days", c.run_days()), c.run());
   }

@@ -30,15 +30,19 @@ std::string PoolsText(const pb::Report::Pools& pools) {
     line("requests per second, decode pool",
          fmt::format("{:.2f}", pools.decode_requests_per_s()));
   }
-  line("cache of a prompt, moved", BytesText(pools.transfer_bytes()));
-  line("  taking", SecondsText(pools.transfer_s()));
+  line("prompts per second, network",
+       fmt::format("{:.2f}", pools.transfer_requests_per_s()));
+  line("cache of a prompt", BytesText(pools.transfer_bytes()));
+  line("  of a prefill batch, moved in", SecondsText(pools.transfer_s()));
   line("  of which the prefill hides not",
        SecondsText(pools.exposed_transfer_s()));
   if (pools.has_limiting()) {
     text += fmt::format(
-        "  the {} pool limits; balanced with {:.2f} prefill chips per decode "
-        "chip\n",
-        pools.limiting(), pools.balanced_ratio());
+        "  {} limits; the pools are balanced with {:.2f} prefill chips per "
+        "decode chip\n",
+        pools.limiting() == "transfer" ? "the network between the pools"
+                                       : "the " + pools.limiting() + " pool",
+        pools.balanced_ratio());
   }
   return text;
 }

@@ -3,7 +3,6 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
-#include <absl/strings/str_replace.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,16 +11,10 @@
 #include "base/csv.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "cli/print/json.h"
 
 namespace orrery {
 namespace {
-
-// As RFC 4180 quotes, but on one line.
-std::string CsvField(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
-}
 
 std::string NumberText(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e9) {
@@ -89,6 +82,21 @@ std::string SweepRecord(const SweepRow& row) {
   return record;
 }
 
+std::string SweepJson(const SweepRow& row) {
+  std::string text = absl::StrCat("{\"point\": ", row.point, ", \"values\": [");
+  for (size_t i = 0; i < row.values.size(); ++i) {
+    absl::StrAppend(&text, i > 0 ? ", " : "", JsonString(row.values[i]));
+  }
+  if (!row.problem.empty()) {
+    return absl::StrCat(text, "], \"problem\": ", JsonString(row.problem), "}");
+  }
+  text += "], \"columns\": [";
+  for (size_t i = 0; i < row.columns.size(); ++i) {
+    absl::StrAppend(&text, i > 0 ? ", " : "", JsonNumber(row.columns[i]));
+  }
+  return text + "]}";
+}
+
 absl::StatusOr<SweepRow> ParseSweepRecord(const Study& study,
                                           const std::string& record) {
   // The parser wants a header; its names do not matter here.
@@ -127,8 +135,9 @@ std::string SweepText(const Study& study, const SweepSummary& summary,
   std::string text =
       fmt::format("{}\n\n{} points, {} with an answer\n", study.name(),
                   summary.rows(), summary.answered());
-  for (const auto& [problem, count] : summary.problems()) {
-    text += fmt::format("  {:>12}  {}\n", count, problem);
+  for (const auto& [kind, problem] : summary.problems()) {
+    text += fmt::format("  {:>12}  {}\n", problem.count,
+                        problem.count == 1 ? problem.example : kind);
   }
   if (summary.answered() == 0) return text;
   const StudyObjective& first = study.objectives()[0];

@@ -18,6 +18,9 @@ std::string SweepRecord(const SweepRow& row);
 absl::StatusOr<SweepRow> ParseSweepRecord(const Study& study,
                                           const std::string& record);
 
+// A row as an object of JSON, on one line.
+std::string SweepJson(const SweepRow& row);
+
 std::string SweepText(const Study& study, const SweepSummary& summary,
                       absl::Span<const SweepRow> simulated);
 

@@ -7,6 +7,8 @@
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "cli/flags/shell_word.h"
+#include "cli/print/cost_text.h"
 
 namespace orrery {
 namespace {
@@ -24,21 +26,39 @@ std::string Signed(double seconds) {
   return (seconds < 0 ? "-" : "+") + SecondsText(std::abs(seconds));
 }
 
-std::string PlanLine(int rank, const pb::Tuning::Plan& plan) {
-  const pb::Report& report = plan.report();
-  return fmt::format("{:>4}  {:>10}  {:>10}  {:>10}  {:>5.1f} %  {}{}\n", rank,
-                     SecondsText(report.step_time_s()),
-                     SecondsText(plan.estimated_step_time_s()),
-                     BytesText(report.memory().peak_bytes()),
-                     100 * report.mfu(), plan.description(),
-                     report.memory().fits() ? "" : "  DOES NOT FIT");
+// "tokens" and "cost" have a column of their own.
+std::string ObjectiveText(const pb::Tuning& tuning,
+                          const pb::Tuning::Plan& plan) {
+  if (tuning.objective() == "tokens") {
+    return fmt::format("  {:>10.5g}", plan.objective());
+  }
+  if (tuning.objective() == "cost") {
+    return fmt::format("  {:>10}", DollarsText(plan.objective()));
+  }
+  return "";
 }
 
-// A word of a shell command.
-std::string Quoted(const std::string& word) {
-  const bool plain =
-      word.find_first_of(" '\"$`\\|&;<>(){}*?[]#~!") == std::string::npos;
-  return plain ? word : "'" + absl::StrReplaceAll(word, {{"'", "'\\''"}}) + "'";
+std::string Header(const pb::Tuning& tuning, bool serves) {
+  std::string text = "rank   simulated   estimated";
+  if (tuning.objective() == "tokens") text += "    tokens/s";
+  if (tuning.objective() == "cost") text += "  per 1M tok";
+  text += "      memory";
+  return text + (serves ? "     TPOT  plan\n" : "      MFU  plan\n");
+}
+
+std::string PlanLine(int rank, const pb::Tuning& tuning,
+                     const pb::Tuning::Plan& plan) {
+  const pb::Report& report = plan.report();
+  const bool serves = report.has_inference();
+  return fmt::format(
+      "{:>4}  {:>10}  {:>10}{}  {:>10}  {:>7}  {}{}\n", rank,
+      SecondsText(serves ? report.inference().end_to_end_s()
+                         : report.step_time_s()),
+      SecondsText(plan.estimated_step_time_s()), ObjectiveText(tuning, plan),
+      BytesText(report.memory().peak_bytes()),
+      serves ? SecondsText(report.inference().time_per_output_token_s())
+             : fmt::format("{:.1f} %", 100 * report.mfu()),
+      plan.description(), report.memory().fits() ? "" : "  DOES NOT FIT");
 }
 
 }  // namespace
@@ -72,36 +92,51 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
       "rule; {} of the\nestimated do not fit into memory\n\n",
       tuning.scenario(), tuning.plans_considered(), tuning.plans_estimated(),
       tuning.plans_pruned(), tuning.plans_illegal(), tuning.plans_too_large());
-  if (tuning.plans().empty()) {
-    return text +
-           "no plan of the space fits into memory; more nodes, a shorter "
-           "sequence or a\nsmaller model would help\n";
+  if (tuning.plans_beyond_limits() > 0) {
+    text.pop_back();
+    text +=
+        fmt::format("{} hold not the limits\n\n", tuning.plans_beyond_limits());
   }
-  text += "rank   simulated   estimated      memory      MFU  plan\n";
+  if (tuning.plans().empty()) {
+    return text + (tuning.plans_beyond_limits() > 0
+                       ? "no plan of the space fits and holds the limits\n"
+                       : "no plan of the space fits into memory; more nodes, a "
+                         "shorter "
+                         "sequence or a\nsmaller model would help\n");
+  }
+  const bool serves = tuning.said().report().has_inference();
+  text += Header(tuning, serves);
   int rank = 0;
   for (const pb::Tuning::Plan& plan : tuning.plans()) {
-    text += PlanLine(++rank, plan);
+    text += PlanLine(++rank, tuning, plan);
   }
   const pb::Report& said = tuning.said().report();
   const pb::Tuning::Plan& best = tuning.plans(0);
-  text += PlanLine(0, tuning.said());
+  text += PlanLine(0, tuning, tuning.said());
   if (tuning.order_changed()) {
     text += "simulation ranks them otherwise than the closed form does\n";
   }
   const double step = best.report().step_time_s();
-  text += fmt::format("\nthe best against the plan as said ({:+.1f} %)\n",
-                      100 * (step / said.step_time_s() - 1));
+  const auto against = [&](const pb::Report& other) {
+    const double of =
+        serves ? other.inference().end_to_end_s() : other.step_time_s();
+    const double mine =
+        serves ? best.report().inference().end_to_end_s() : step;
+    return fmt::format("{:+.1f} %{}", 100 * (mine / of - 1),
+                       serves ? " end to end; of a decode step" : "");
+  };
+  text +=
+      fmt::format("\nthe best against the plan as said ({})\n", against(said));
   text += DifferencesText(tuning.against_said(), step);
   if (tuning.plans_size() > 1) {
-    text +=
-        fmt::format("\nthe best against the second ({:+.1f} %)\n",
-                    100 * (step / tuning.plans(1).report().step_time_s() - 1));
+    text += fmt::format("\nthe best against the second ({})\n",
+                        against(tuning.plans(1).report()));
     text += DifferencesText(tuning.against_second(), step);
   }
-  text += "\nto use it:\n  orrery simulate " + Quoted(scenario);
-  for (const std::string& set : sets) text += " --set " + Quoted(set);
+  text += "\nto use it:\n  orrery simulate " + ShellWord(scenario);
+  for (const std::string& set : sets) text += " --set " + ShellWord(set);
   for (const std::string& set : best.settings()) {
-    text += " \\\n    --set " + Quoted(set);
+    text += " \\\n    --set " + ShellWord(set);
   }
   return text + "\n";
 }

@@ -65,13 +65,9 @@ double MemoryReadBytes(const Gemm& g, const MatrixTile& tile,
                          bytes.b * (raster_columns / grid.columns);
   const double drift = std::clamp(touched / (c.cache_reach * chip.cache_size),
                                   1.0, (1.0 + tile.resident) / 2);
-  // Tiles that share an operand drift apart, so that it is read again. What one
-  // row of tiles reads of B, as in decoding, it shares with none.
-  const double reads =
-      bytes.a * (grid.columns / raster_columns) *
-          (grid.columns > 1 ? drift : 1) +
-      bytes.b * (grid.rows / raster_rows) * (grid.rows > 1 ? drift : 1);
-  return (reads + accumulated) * batch;
+  const double reads = bytes.a * (grid.columns / raster_columns) +
+                       bytes.b * (grid.rows / raster_rows);
+  return (reads * drift + accumulated) * batch;
 }
 
 double MemoryWriteBytes(const Gemm& g) { return CacheWriteBytes(g); }

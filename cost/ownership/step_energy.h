@@ -26,6 +26,15 @@ struct StepWork {
   double memory_bytes = 0;
   // Over links, every hop.
   double link_bytes = 0;
+
+  // One after the other.
+  StepWork& operator+=(const StepWork& other) {
+    time += other.time;
+    arithmetic = arithmetic + other.arithmetic;
+    memory_bytes += other.memory_bytes;
+    link_bytes += other.link_bytes;
+    return *this;
+  }
 };
 
 struct EnergyRates {

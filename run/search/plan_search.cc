@@ -125,7 +125,7 @@ class Searcher {
       }
       const StepEstimate estimate = estimator.Estimate(*plan);
       ++found.estimated;
-      if (estimate.peak > capacity_) {
+      if (estimate.reserved > capacity_) {
         ++found.too_large;
         return;
       }

@@ -25,6 +25,19 @@ std::string NumberText(double value) {
   return fmt::format("{}", value);
 }
 
+bool OfThePlan(const std::string& path) {
+  return absl::StartsWith(path, "training.") ||
+         absl::StartsWith(path, "inference.");
+}
+
+bool AsksForMoney(const Expression& expression) {
+  return std::any_of(expression.names().begin(), expression.names().end(),
+                     [](const std::string& name) {
+                       return absl::StartsWith(name, "cost.") ||
+                              absl::StartsWith(name, "energy.");
+                     });
+}
+
 }  // namespace
 
 // Reads field by field, and goes on after a violation.
@@ -49,6 +62,12 @@ class StudyReader {
         [](const StudyAxis& axis) { return !axis.plan_only; });
     CheckOrder();
     RETURN_IF_ERROR(violations_.ToStatus());
+    for (const Expression& each : study_.constraints_) {
+      study_.needs_cost_ |= AsksForMoney(each);
+    }
+    for (const StudyColumn& each : study_.columns_) {
+      study_.needs_cost_ |= AsksForMoney(each.expression);
+    }
     return std::move(study_);
   }
 
@@ -64,7 +83,7 @@ class StudyReader {
     axis.path = proto.path();
     axis.name = proto.has_name() ? proto.name()
                                  : axis.path.substr(axis.path.rfind('.') + 1);
-    axis.plan_only = absl::StartsWith(axis.path, "training.");
+    axis.plan_only = OfThePlan(axis.path);
     if (axis.name.empty()) Refuse(field, "needs a name or a path");
     if (!names_.insert(axis.name).second) {
       Refuse(field, fmt::format("'{}' is there twice; set name", axis.name));
@@ -95,9 +114,8 @@ class StudyReader {
       }
       axis.plan_only =
           std::all_of(axis.sets.begin(), axis.sets.end(), [](const auto& sets) {
-            return std::all_of(sets.begin(), sets.end(), [](const auto& set) {
-              return absl::StartsWith(set, "training.");
-            });
+            return std::all_of(sets.begin(), sets.end(),
+                               [](const auto& set) { return OfThePlan(set); });
           });
     } else {
       axis.values = Values(proto, field);

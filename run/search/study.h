@@ -58,6 +58,9 @@ class Study {
   pb::Study::Method method() const { return method_; }
   int simulate() const { return simulate_; }
 
+  // Whether an expression asks for money.
+  bool needs_cost() const { return needs_cost_; }
+
   int64_t points() const { return points_; }
   // Of each axis, which of its values the point has; 0 for expressions.
   std::vector<int> PointAt(int64_t index) const;
@@ -75,6 +78,7 @@ class Study {
   std::vector<StudyColumn> columns_;
   pb::Study::Method method_ = pb::Study::ESTIMATE;
   int simulate_ = 0;
+  bool needs_cost_ = false;
   int64_t points_ = 1;
 };
 

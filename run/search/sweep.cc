@@ -17,9 +17,10 @@
 #include "catalog/override.h"
 #include "catalog/resolve.h"
 #include "run/report.h"
-#include "run/run_scenario.h"
+#include "run/scenario_report.h"
 #include "run/search/report_value.h"
 #include "run/search/tune.h"
+#include "run/search/tune_inference.h"
 #include "run/training_report.h"
 
 namespace orrery {
@@ -138,7 +139,8 @@ class Worker {
     pb::Scenario filled = said;
     FillDefaults(&filled);
     ASSIGN_OR_RETURN(Model model, Model::FromProto(filled.model()));
-    ASSIGN_OR_RETURN(System system, SystemOf(filled));
+    ASSIGN_OR_RETURN(System system,
+                     SystemOf(filled.system(), filled.inference()));
     ASSIGN_OR_RETURN(Kernels kernels, Kernels::FromProto(filled.kernels()));
     RETURN_IF_ERROR(kernels.CheckRoomOn(system.chip()));
     ASSIGN_OR_RETURN(Framework framework,
@@ -166,9 +168,12 @@ class Worker {
       case pb::Study::TUNE: {
         pb::Scenario said = ground_->said;
         RETURN_IF_ERROR(Apply(sets, &said));
-        TuneOptions options;
-        options.simulate = 1;
-        ASSIGN_OR_RETURN(const pb::Tuning tuning, Tune(said, options));
+        ASSIGN_OR_RETURN(const pb::Tuning tuning,
+                         said.has_training()
+                             ? Tune(said, {.simulate = 1})
+                             : TuneServing(said, {.objective = Objective::kCost,
+                                                  .space = {.batches = true},
+                                                  .simulate = 1}));
         if (tuning.plans().empty()) return NoFit();
         return tuning.plans(0).report();
       }
@@ -190,9 +195,14 @@ class Worker {
   }
 
   absl::StatusOr<pb::Report> Estimated(const std::vector<std::string>& sets) {
-    if (!ground_->said.has_training()) {
-      return absl::InvalidArgumentError(
-          "method: ESTIMATE is for training so far; use SIMULATE");
+    // Money and requests need the whole scenario.
+    if (!ground_->said.has_training() || study_.needs_cost()) {
+      pb::Scenario whole = ground_->said;
+      RETURN_IF_ERROR(Apply(sets, &whole));
+      FillDefaults(&whole);
+      ASSIGN_OR_RETURN(const ResolvedScenario scenario,
+                       MakeScenario(std::move(whole)));
+      return EstimateReport(scenario);
     }
     // The plan alone: the machine, which is larger, stays as it is.
     pb::Scenario said;
@@ -218,7 +228,8 @@ class Worker {
     pb::Report::Memory& memory = *report.mutable_memory();
     memory.set_peak_bytes(estimate.peak.value());
     memory.set_capacity_bytes(MemoryCapacity(ground_->system).value());
-    memory.set_fits(memory.peak_bytes() <= memory.capacity_bytes());
+    memory.set_reserved_bytes(estimate.reserved.value());
+    memory.set_fits(memory.reserved_bytes() <= memory.capacity_bytes());
     return report;
   }
 
@@ -226,10 +237,7 @@ class Worker {
     FillDefaults(&said);
     ASSIGN_OR_RETURN(const ResolvedScenario scenario,
                      MakeScenario(std::move(said)));
-    const RunOptions options;
-    ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
-    ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
-    return MakeReport(scenario, run, estimate, options, {});
+    return ReportScenario(scenario, {});
   }
 
   absl::Status Fill(const pb::Report& report, SweepRow* row) const {

@@ -19,12 +19,45 @@ bool SweepSummary::Beats(const SweepRow& a, const SweepRow& b) const {
   return better || a.point < b.point;
 }
 
+void SweepSummary::AddProblem(const std::string& problem) {
+  // "48 sequences", "64 sequences": one kind.
+  std::string kind;
+  for (const char c : problem) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) {
+      kind += c;
+    } else if (kind.empty() || kind.back() != '#') {
+      kind += '#';
+    }
+  }
+  auto place = problems_.find(kind);
+  if (place == problems_.end()) {
+    if (problems_.size() >= kMostKinds) kind = "of other kinds";
+    place = problems_.try_emplace(kind, SweepProblem{0, problem}).first;
+  }
+  ++place->second.count;
+}
+
+void SweepSummary::AddToSample(const SweepRow& row) {
+  if (answered_ % stride_ != 0) return;
+  sample_.push_back(row);
+  if (sample_.size() <= kSample) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < sample_.size(); i += 2) {
+    if (kept != i) sample_[kept] = std::move(sample_[i]);
+    ++kept;
+  }
+  sample_.resize(kept);
+  stride_ *= 2;
+}
+
 void SweepSummary::Add(const SweepRow& row) {
   ++rows_;
   if (!row.problem.empty()) {
-    ++problems_[row.problem.substr(0, row.problem.find(':'))];
+    AddProblem(row.problem);
     return;
   }
+  AddToSample(row);
   ++answered_;
   const auto before = [&](const SweepRow& a, const SweepRow& b) {
     return std::pair(Value(a, 0), a.point) < std::pair(Value(b, 0), b.point);
@@ -45,6 +78,47 @@ void SweepSummary::Add(const SweepRow& row) {
       front_.begin(), front_.end(), row,
       [](const SweepRow& a, const SweepRow& b) { return a.point < b.point; });
   front_.insert(place, row);
+}
+
+namespace {
+
+pb::SweepResult::Point ToPoint(const SweepRow& row) {
+  pb::SweepResult::Point point;
+  point.set_point(row.point);
+  for (const std::string& value : row.values) point.add_values(value);
+  for (const double value : row.columns) point.add_columns(value);
+  if (!row.problem.empty()) point.set_problem(row.problem);
+  return point;
+}
+
+}  // namespace
+
+pb::SweepResult SweepSummary::ToProto(
+    absl::Span<const SweepRow> simulated) const {
+  pb::SweepResult result;
+  result.set_study(study_.name());
+  result.set_points(rows_);
+  result.set_answered(answered_);
+  for (const auto& [kind, problem] : problems_) {
+    pb::SweepResult::Problem& each = *result.add_problems();
+    each.set_kind(kind);
+    each.set_count(problem.count);
+    each.set_example(problem.example);
+  }
+  for (const StudyAxis& axis : study_.axes()) result.add_axes(axis.name);
+  for (size_t i = 0; i < study_.columns().size(); ++i) {
+    pb::SweepResult::Column& column = *result.add_columns();
+    column.set_name(study_.columns()[i].name);
+    if (i >= study_.objectives().size()) continue;
+    column.set_objective(true);
+    column.set_maximize(study_.objectives()[i].maximize);
+  }
+  for (const SweepRow& row : best_) *result.add_best() = ToPoint(row);
+  for (const SweepRow& row : front_) *result.add_front() = ToPoint(row);
+  for (const SweepRow& row : simulated) *result.add_simulated() = ToPoint(row);
+  for (const SweepRow& row : sample_) *result.add_sample() = ToPoint(row);
+  result.set_stride(stride_);
+  return result;
 }
 
 }  // namespace orrery

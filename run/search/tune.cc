@@ -60,6 +60,7 @@ class Tuner {
     ASSIGN_OR_RETURN(const PlanSearch search,
                      SearchPlans(scenario_, said_.training(), options));
     tuning_.set_scenario(scenario_.proto.name());
+    tuning_.set_objective(std::string(Name(options_.objective)));
     tuning_.set_plans_considered(search.total());
     tuning_.set_plans_estimated(search.estimated);
     tuning_.set_plans_pruned(search.pruned);
@@ -76,6 +77,8 @@ class Tuner {
     ASSIGN_OR_RETURN(*tuning_.mutable_said()->mutable_report(),
                      Simulated(scenario_, network_, run_));
     tuning_.mutable_said()->set_description("as said");
+    tuning_.mutable_said()->set_objective(
+        ObjectiveOf(tuning_.said().report(), options_.objective));
     tuning_.mutable_said()->set_estimated_step_time_s(
         tuning_.said().report().estimate().step_time_s());
     return absl::OkStatus();
@@ -95,6 +98,7 @@ class Tuner {
                      WithPlan(said_, std::move(proto)));
     ASSIGN_OR_RETURN(*plan.mutable_report(),
                      Simulated(scenario, network_, run_));
+    plan.set_objective(ObjectiveOf(plan.report(), options_.objective));
     return plan;
   }
 

@@ -8,6 +8,7 @@
 
 #include "proto/scenario.pb.h"
 #include "proto/search.pb.h"
+#include "run/search/objective.h"
 #include "run/search/plan_search.h"
 #include "run/simulated_run.h"
 
@@ -18,6 +19,8 @@ struct TuneOptions {
   // How many plans that fit are wanted, simulated.
   int simulate = 5;
   RunOptions run = {};
+  // On one machine all of them rank plans alike; it is what plans report.
+  Objective objective = Objective::kTime;
 };
 
 // `said` is a scenario with a training block, before defaults were filled in

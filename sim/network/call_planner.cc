@@ -23,6 +23,16 @@ int32_t SegmentsOf(const PlannerOptions& options) {
                                        : kFluidSegments);
 }
 
+// What a call takes at the least.
+Duration Waits(const RoutedSchedule& routed, const ProtocolPair& protocols,
+               const CallOverhead& overhead) {
+  Duration waits = AddTimes(overhead.base, overhead.alongside);
+  for (size_t phase = 0; phase < routed.schedule().phases.size(); ++phase) {
+    waits = AddTimes(waits, routed.Latency(phase, protocols));
+  }
+  return waits;
+}
+
 }  // namespace
 
 CallPlanner::CallPlanner(const Network& network, PlannerOptions options)
@@ -90,6 +100,10 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
              {routed.schedule().kind, algorithm, routed.touches(Tier::kScaleUp),
               routed.touches(Tier::kScaleOut)},
              options_.protocol)) {
+      // Small calls are told apart by their latencies: no bytes, no wire.
+      const CallOverhead least = library.Overhead(
+          call.kind, call.bytes, call.chips.size(), protocols, /*wire=*/0);
+      if (best && best->solo <= Waits(routed, protocols, least)) continue;
       CollectivePlan plan(routed, protocols, call.bytes, network_.resources());
       const CallOverhead overhead = library.Overhead(
           call.kind, call.bytes, call.chips.size(), protocols, plan.WireTime());

@@ -23,6 +23,28 @@ void ForEachMessage(const Schedule& schedule, const Phase& phase, Visit visit) {
   }
 }
 
+// Puts a list of sorted runs, which end at `ends`, in order.
+void MergeRuns(std::vector<ResourceId>& list, std::vector<size_t>& ends) {
+  std::vector<ResourceId> merged(list.size());
+  const auto at = [](std::vector<ResourceId>& of, size_t place) {
+    return of.begin() + static_cast<std::ptrdiff_t>(place);
+  };
+  while (ends.size() > 1) {
+    size_t begin = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < ends.size(); i += 2) {
+      const size_t middle = ends[i];
+      const size_t end = ends[std::min(i + 1, ends.size() - 1)];
+      std::merge(at(list, begin), at(list, middle), at(list, middle),
+                 at(list, end), at(merged, begin));
+      ends[kept++] = end;
+      begin = end;
+    }
+    ends.resize(kept);
+    list.swap(merged);
+  }
+}
+
 }  // namespace
 
 PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
@@ -52,6 +74,7 @@ void PhaseLoads::AddResources(const Schedule& schedule,
   };
   std::vector<Passing> through(middles.size());
   std::vector<int32_t> used;
+  std::vector<size_t> runs;  // of `touched`: where each ends
   for (const Phase& phase : schedule.phases) {
     touched.clear();
     used.clear();
@@ -68,6 +91,9 @@ void PhaseLoads::AddResources(const Schedule& schedule,
       through[middle].flows += 1;
     });
     std::sort(used.begin(), used.end());
+    // Middles are in the order of resources, own uses are not.
+    std::sort(touched.begin(), touched.end());
+    runs.assign(1, touched.size());
     for (int32_t place : used) {
       const auto middle = static_cast<size_t>(place);
       for (const ResourceUse& use : *middles[middle]) {
@@ -76,12 +102,14 @@ void PhaseLoads::AddResources(const Schedule& schedule,
             through[middle].flows * use.weight);
       }
       through[middle] = {};
+      runs.push_back(touched.size());
     }
     for (int32_t i = phase.rounds_begin; i < phase.rounds_end; ++i) {
       const auto round = static_cast<size_t>(i);
       if (!schedule.rounds[round].exchange) continue;
       const double share = schedule.rounds[round].exchange->share;
-      // Every pair is a flow, and sends one unit.
+      // Every pair is a flow, and sends one unit. In order, like middles.
+      runs.push_back(touched.size());
       for (const ResourceLoad& load : exchanges[round].loads) {
         const TierShares& pairs = load.shares;
         add(load.resource, Tier::kScaleUp, share * pairs.scale_up,
@@ -90,7 +118,8 @@ void PhaseLoads::AddResources(const Schedule& schedule,
             pairs.scale_out);
       }
     }
-    std::sort(touched.begin(), touched.end());
+    runs.push_back(touched.size());
+    MergeRuns(touched, runs);
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     std::vector<ResourceLoad>& loads = loads_.emplace_back();
     loads.reserve(touched.size());

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "tests/cli/run_orrery.h"
 
@@ -82,6 +83,169 @@ TEST_F(SearchCommands, AJournalOfAnotherStudyIsRefused) {
   const auto run = RunOrrery({"sweep", study, "--journal", journal});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("is of something else"));
+}
+
+// A small study of estimates, for what does not depend on how long it takes.
+constexpr char kQuick[] = R"~(
+  name: "quick"
+  scenario: "quickstart"
+  axis { path: "training.parallel.tensor" value: "1" value: "2" value: "4" }
+  axis { path: "training.parallel.data" expression: "chips / (tensor * 2)" }
+  axis { path: "training.micro_batch" value: "1" value: "2" value: "3" }
+  objective { expression: "step_time_s" }
+  objective { expression: "memory.peak_bytes" }
+)~";
+
+TEST_F(SearchCommands, ATornLastLineIsDoneAgain) {
+  const std::string study = folder_ + "/quick.textproto";
+  std::ofstream(study) << kQuick;
+  const std::string journal = folder_ + "/journal";
+  const std::string whole = folder_ + "/whole.csv";
+  const std::string again = folder_ + "/again.csv";
+  ASSERT_EQ(RunOrrery({"sweep", study, "--journal", journal, "--csv", whole})
+                .exit_code,
+            0);
+  const std::string complete = *ReadFile(journal);
+  // Cut in the middle of every line but the title, one after the other.
+  size_t line = complete.find('\n') + 1;
+  int cuts = 0;
+  while (line < complete.size()) {
+    const size_t end = complete.find('\n', line);
+    std::ofstream(journal) << complete.substr(0, line + (end - line) / 2);
+    const auto run =
+        RunOrrery({"sweep", study, "--journal", journal, "--csv", again});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("torn"));
+    EXPECT_EQ(*ReadFile(again), *ReadFile(whole));
+    EXPECT_EQ(*ReadFile(journal), complete);
+    line = end + 1;
+    ++cuts;
+  }
+  EXPECT_EQ(cuts, 9);  // 3 x 3 points
+}
+
+TEST_F(SearchCommands, AStudyThatChangedIsNotMixedWithItsJournal) {
+  const std::string study = folder_ + "/quick.textproto";
+  const std::string journal = folder_ + "/journal";
+  std::ofstream(study) << kQuick;
+  ASSERT_EQ(RunOrrery({"sweep", study, "--journal", journal}).exit_code, 0);
+  const auto changed = RunOrrery({"sweep", study, "--journal", journal, "--set",
+                                  "training.sequence=2048"});
+  EXPECT_EQ(changed.exit_code, 2);
+  EXPECT_THAT(changed.err, HasSubstr("is of something else"));
+}
+
+TEST_F(SearchCommands, JsonHasEveryPointAndWhatIsBest) {
+  const std::string study = folder_ + "/quick.textproto";
+  std::ofstream(study) << kQuick;
+  const auto run = RunOrrery({"sweep", study, "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto json = ParseJson(run.out);
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_EQ(json->Find("rows")->array()->size(), 9u);
+  const JsonValue& summary = *json->Find("summary");
+  EXPECT_EQ(summary.Find("points")->number()->value, 9);
+  EXPECT_FALSE(summary.Find("front")->array()->empty());
+}
+
+TEST_F(SearchCommands, ServingIsSweptByClosedForm) {
+  const std::string study = folder_ + "/serving.textproto";
+  std::ofstream(study) << R"~(
+    scenario: "llama3_70b_fp8_serving"
+    axis { path: "inference.batch" geometric { from: 8 to: 64 factor: 2 } }
+    objective { expression: "inference.decode_tokens_per_s" maximize: true }
+    objective { expression: "inference.time_per_output_token_s" }
+    column { name: "USD" expression: "cost.dollars_per_million_tokens" }
+  )~";
+  const auto run = RunOrrery({"sweep", study});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  // Larger batches are faster for all and slower for each.
+  EXPECT_THAT(run.out, HasSubstr("Pareto front: 4 points"));
+}
+
+TEST_F(SearchCommands, ServingIsTunedUnderLimits) {
+  const auto run =
+      RunOrrery({"tune", "llama3_70b_fp8_serving", "--objective", "cost",
+                 "--limit", "inference.time_per_output_token_s < 0.03",
+                 "--simulate", "3", "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto json = ParseJson(run.out);
+  ASSERT_TRUE(json.ok());
+  const auto& plans = *json->Find("plans")->array();
+  ASSERT_EQ(plans.size(), 3u);
+  double last = 0;
+  for (const JsonValue& plan : plans) {
+    const double cost = plan.Find("objective")->number()->value;
+    EXPECT_GE(cost, last);
+    last = cost;
+    EXPECT_LT(plan.Find("report")
+                  ->Find("inference")
+                  ->Find("time_per_output_token_s")
+                  ->number()
+                  ->value,
+              0.03);
+  }
+  EXPECT_LE(plans[0].Find("objective")->number()->value,
+            json->Find("said")->Find("objective")->number()->value);
+  // What it prints, typed, is what it simulated.
+  std::vector<std::string> typed = {"simulate", "llama3_70b_fp8_serving",
+                                    "--json", "-"};
+  for (const JsonValue& setting : *plans[0].Find("settings")->array()) {
+    typed.insert(typed.end(), {"--set", *setting.string()});
+  }
+  const auto again = ParseJson(RunOrrery(typed).out);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->Find("inference")->Find("end_to_end_s")->number()->value,
+            plans[0]
+                .Find("report")
+                ->Find("inference")
+                ->Find("end_to_end_s")
+                ->number()
+                ->value);
+}
+
+TEST_F(SearchCommands, ANewScenarioRuns) {
+  const std::string file = folder_ + "/mine.textproto";
+  ASSERT_EQ(RunOrrery({"new", file, "--model", "llama3_8b", "--tensor", "4"})
+                .exit_code,
+            0);
+  EXPECT_EQ(RunOrrery({"estimate", file}).exit_code, 0);
+  const auto twice = RunOrrery({"new", file});
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("is there already"));
+  const auto served = RunOrrery({"new", "-", "--inference", "--tensor", "2"});
+  EXPECT_EQ(served.exit_code, 0) << served.err;
+  EXPECT_EQ(RunOrrery({"estimate", "-"}, served.out).exit_code, 0);
+  const auto wrong =
+      RunOrrery({"new", folder_ + "/wrong.textproto", "--tensor", "3"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/wrong.textproto"));
+}
+
+TEST_F(SearchCommands, CompletionsAndTheManualKnowEveryFlag) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const auto script = RunOrrery({"completion", shell});
+    EXPECT_EQ(script.exit_code, 0);
+    for (const char* word : {"compare", "no-causes", "quickstart",
+                             "tensor_or_pipeline", "dgx_h100_ib400"}) {
+      EXPECT_THAT(script.out, HasSubstr(word)) << shell;
+    }
+  }
+  EXPECT_EQ(RunOrrery({"completion", "tcsh"}).exit_code, 2);
+  const auto manual = RunOrrery({"man"});
+  EXPECT_EQ(manual.exit_code, 0);
+  EXPECT_THAT(manual.out, HasSubstr(".B \\-\\-no\\-causes"));
+}
+
+// What bash offers for the words typed so far.
+TEST_F(SearchCommands, BashCompletesWhatIsTyped) {
+  const std::string script = folder_ + "/complete.bash";
+  std::ofstream(script) << RunOrrery({"completion", "bash"}).out
+                        << "COMP_WORDS=(orrery simulate quick)\nCOMP_CWORD=2\n"
+                           "_orrery\necho ${COMPREPLY[0]} > "
+                        << folder_ << "/offered\n";
+  ASSERT_EQ(std::system(("bash " + script).c_str()), 0);
+  EXPECT_EQ(*ReadFile(folder_ + "/offered"), "quickstart\n");
 }
 
 TEST_F(SearchCommands, AWrongStudyIsExplained) {

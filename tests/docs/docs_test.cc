@@ -129,7 +129,8 @@ Ran RunShown(const std::string& command, const std::string& folder) {
 
 std::vector<std::string> Pages() {
   std::vector<std::string> pages = {"README.md"};
-  for (const auto& entry : std::filesystem::directory_iterator("docs")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator("docs")) {
     if (entry.path().extension() == ".md") pages.push_back(entry.path());
   }
   std::sort(pages.begin(), pages.end());

@@ -25,6 +25,12 @@ class RequestDraw {
               Rng& rng)
       : scenario_(scenario), model_(model), node_(node), rng_(rng) {}
 
+  // Prompts may be processed on another machine.
+  void MayUse(const pb::System& prefill, int node) {
+    prefill_system_ = prefill;
+    prefill_node_ = node;
+  }
+
   pb::Scenario Draw(const std::string& engine) {
     pb::Scenario out = scenario_;
     inference_ = out.mutable_inference();
@@ -62,7 +68,18 @@ class RequestDraw {
     const int nodes = scenario_.system().nodes();
     const int chips = node_ * nodes;
     int pipeline = 1;
-    if (nodes > 1 && Chance(rng_, 0.35)) {
+    if (prefill_node_ > 0 && Chance(rng_, 0.6)) {
+      auto& pools = *inference_->mutable_disaggregated();
+      *pools.mutable_prefill_system() = prefill_system_;
+      const int prefill = prefill_node_ * prefill_system_.nodes();
+      Degrees(prefill, *pools.mutable_prefill_parallel());
+      Degrees(chips, *pools.mutable_decode_parallel());
+      pools.set_prefill_batch(pools.prefill_parallel().data() *
+                              OneOf(rng_, {1, 1, 3}));
+      pipeline = pools.prefill_parallel().pipeline() *
+                 pools.decode_parallel().pipeline();
+      replicas_ = pools.decode_parallel().data();
+    } else if (nodes > 1 && Chance(rng_, 0.35)) {
       auto& pools = *inference_->mutable_disaggregated();
       const int prefill = node_ * static_cast<int>(rng_.Between(1, nodes - 1));
       pools.set_prefill_chips(prefill);
@@ -143,7 +160,8 @@ class RequestDraw {
   }
 
   void Guesses() {
-    if (!Chance(rng_, 0.25)) return;
+    // Few models have modules of their own for it.
+    if (!Chance(rng_, model_.mtp_modules() > 0 ? 0.8 : 0.25)) return;
     pb::Inference::Speculation& guess = *inference_->mutable_speculation();
     guess.set_drafts(OneOf(rng_, {1, 2, 4}));
     guess.set_acceptance(OneOf(rng_, {0.0, 0.5, 0.85, 1.0}));
@@ -157,6 +175,8 @@ class RequestDraw {
   const pb::Scenario& scenario_;
   const pb::Model& model_;
   int node_;
+  pb::System prefill_system_;
+  int prefill_node_ = 0;
   int replicas_ = 1;
   Rng& rng_;
   pb::Inference* inference_ = nullptr;
@@ -181,13 +201,19 @@ pb::Scenario DrawInference(uint64_t seed, int64_t number) {
     *scenario.mutable_model() = DrawModel(catalog, number, rng);
     pb::Model model = scenario.model();
     if (model.has_preset()) model = *catalog.Model(model.preset());
-    const auto system = catalog.System(scenario.system().preset());
-    const int node = scenario.system().has_chips_per_node()
-                         ? scenario.system().chips_per_node()
-                         : system->chips_per_node();
+    const auto node_of = [&](const pb::System& system) {
+      return system.has_chips_per_node()
+                 ? system.chips_per_node()
+                 : catalog.System(system.preset())->chips_per_node();
+    };
+    RequestDraw draw(scenario, model, node_of(scenario.system()), rng);
+    if (Chance(rng, 0.2)) {
+      const pb::System other =
+          DrawPlainSystem(catalog, rng.Between(0, 1000), kMostChips, rng);
+      draw.MayUse(other, node_of(other));
+    }
     for (int i = 0; i < kPlansPerMachine; ++i) {
-      const pb::Scenario drawn =
-          RequestDraw(scenario, model, node, rng).Draw(OneOf(rng, engines));
+      const pb::Scenario drawn = draw.Draw(OneOf(rng, engines));
       const auto resolved =
           ResolveScenarioText(catalog, drawn.DebugString(), "storm", {});
       if (!resolved.ok()) continue;
@@ -195,6 +221,7 @@ pb::Scenario DrawInference(uint64_t seed, int64_t number) {
       if (!made.ok()) continue;
       // Whether switches have room for all is found out when they are wired.
       if (!PhaseGrounds::Make(*made).ok()) break;
+      if (!Network::Make(made->system).ok()) break;
       return *resolved;
     }
   }

@@ -94,15 +94,13 @@ TEST(Storm, EveryLawOfInferenceHoldsOnEveryCase) {
     }
   }
   for (const char* kind :
-       {"attention MHA", "attention GQA", "attention MQA",
-        "attention MLA", "window",        "weights BF16",
-        "weights FP8",   "weights INT8",  "weights INT4",
-        "weights FP4",   "cache BF16",    "cache FP8",
-        "cache INT8",    "cache FP4",     "pools",
-        "chunks",        "mixed steps",   "parts",
-        "halves",        "drafts",        "prediction module",
-        "tensor",        "pipeline",      "context",
-        "experts",       "folded",        "not folded",
+       {"attention MHA", "attention GQA",     "attention MQA", "attention MLA",
+        "window",        "weights BF16",      "weights FP8",   "weights INT8",
+        "weights INT4",  "weights FP4",       "cache BF16",    "cache FP8",
+        "cache INT8",    "cache FP4",         "pools",         "two machines",
+        "chunks",        "mixed steps",       "parts",         "halves",
+        "drafts",        "prediction module", "tensor",        "pipeline",
+        "context",       "experts",           "folded",        "not folded",
         "fault"}) {
     EXPECT_GT(report.examples.count(kind), 0u) << kind;
   }

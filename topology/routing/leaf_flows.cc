@@ -279,8 +279,13 @@ bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
                        absl::Span<const EndPoint> sinks,
                        absl::Span<double> loads, Duration& slowest) {
   FindHops(to);
+  const auto sends = [&](const EndPoint& source) {
+    return std::any_of(sinks.begin(), sinks.end(), [&](const EndPoint& sink) {
+      return sink.island != source.island;
+    });
+  };
   for (const EndPoint& source : sources) {
-    if (!Reached(leaves_[source.leaf])) return false;
+    if (!Reached(leaves_[source.leaf]) && sends(source)) return false;
   }
   Duration farthest{};
   for (const EndPoint& sink : sinks) {
@@ -288,6 +293,7 @@ bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
   }
   for (const EndPoint& source : sources) {
     const auto leaf = static_cast<size_t>(leaves_[source.leaf]);
+    if (!Reached(leaves_[source.leaf])) continue;  // and sends nothing
     if (!hops_[leaf].even) {
       slowest = std::max(slowest, Count<true>(source, sinks));
       continue;

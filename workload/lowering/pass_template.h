@@ -17,6 +17,7 @@
 #include <absl/functional/function_ref.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "topology/traffic/dimension_set.h"
@@ -53,6 +54,8 @@ struct PassTemplate {
 struct PassOptions {
   // What an exchange takes from each member's chip.
   ChipShare exchange_share = {};
+  // Of exchanges with experts, where it is another.
+  std::optional<ChipShare> expert_share = std::nullopt;
   // Kernels without communication between them become one task.
   bool merge = true;
   // Tensor-parallel exchanges run in so many pieces beside the product that

@@ -130,13 +130,16 @@ int32_t PassWriter::EmitExchange(const Exchange& exchange, const Tasks& after,
       .is_kernel = false,
       .phase = phase_,
       .group = exchange.group,
-      .what = {.kind = CommunicationKindOf(exchange.kind),
-               .bytes = Bytes(std::max<int64_t>(
-                   1, (exchange.bytes.value() + pieces - 1) / pieces)),
-               .share = options_.exchange_share,
-               .shape = exchange.kind == ExchangeKind::kRing
-                            ? CallShape::kAroundTheRing
-                            : exchange.shape}};
+      .what = {
+          .kind = CommunicationKindOf(exchange.kind),
+          .bytes = Bytes(std::max<int64_t>(
+              1, (exchange.bytes.value() + pieces - 1) / pieces)),
+          .share = exchange.group == ExchangeGroup::kExpert
+                       ? options_.expert_share.value_or(options_.exchange_share)
+                       : options_.exchange_share,
+          .shape = exchange.kind == ExchangeKind::kRing
+                       ? CallShape::kAroundTheRing
+                       : exchange.shape}};
   Await(task, after);
   // A kernel that an exchange waits for must not grow any more.
   if (std::find(after.begin(), after.end(), open_kernel_) != after.end()) {

@@ -27,6 +27,8 @@ EngineProfile ReadEngineProfile(const FieldReader& fields) {
   engine.wait_for_collectives = fields.Flag("wait_for_collectives");
   engine.request_overhead = fields.NonNegative<Duration>("request_overhead");
   engine.prefill_dispatch_by_node = fields.Flag("prefill_dispatch_by_node");
+  engine.mixed_steps = fields.Flag("mixed_steps");
+  engine.free_decode_dispatch = fields.Flag("free_decode_dispatch");
   engine.ungrouped_attention = fields.Flag("ungrouped_attention");
   engine.step_overhead = fields.NonNegative<Duration>("step_overhead");
   engine.sequence_overhead = fields.NonNegative<Duration>("sequence_overhead");

@@ -37,6 +37,8 @@ struct EngineProfile {
   Duration request_overhead{};
   bool ungrouped_attention = false;
   bool prefill_dispatch_by_node = false;
+  bool mixed_steps = false;
+  bool free_decode_dispatch = false;
   Duration step_overhead{};
   Duration sequence_overhead{};
   bool overlap_steps = false;

@@ -1,7 +1,9 @@
 #include "workload/plan/inference_memory.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
 #include "workload/model/kv_cache.h"
 #include "workload/model/parameters.h"
@@ -71,8 +73,13 @@ Bytes StageWeights(const Model& model, const InferencePlan& plan,
            OfBits(kept, wide);
   };
   Bytes sum;
+  // Dense layers weigh all the same, and so do mixtures.
+  std::array<std::optional<Bytes>, 2> known;
   for (int i = 0; i < stage.layers; ++i) {
-    sum += layer_bytes(stage.first_layer + i);
+    const int layer = stage.first_layer + i;
+    std::optional<Bytes>& bytes = known[model.IsMoe(layer) ? 1 : 0];
+    if (!bytes) bytes = layer_bytes(layer);
+    sum += *bytes;
   }
   if (stage.embedding) {
     const ParameterCount count = EmbeddingParameters(model);

@@ -1,6 +1,7 @@
 #include "workload/plan/inference_plan.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/format.h"
 #include "proto/inference.pb.h"
@@ -34,10 +35,12 @@ double Speculation::TokensPerStep() const {
 class InferencePlanReader {
  public:
   InferencePlanReader(const pb::Inference& proto, const Model& model,
-                      const System& system)
+                      const System& system, const System* prefill)
       : proto_(proto),
         model_(model),
         system_(system),
+        prefill_(prefill != nullptr ? *prefill : system),
+        apart_(prefill != nullptr),
         fields_(proto, "inference", &violations_) {}
 
   absl::StatusOr<InferencePlan> Read() {
@@ -75,12 +78,14 @@ class InferencePlanReader {
 
   void ReadPrecision() {
     plan_.precision_ = Format("precision");
-    if (!system_.chip().peak(plan_.precision_)) {
+    for (const Chip* chip : {&system_.chip(), &prefill_.chip()}) {
+      if (chip->peak(plan_.precision_)) continue;
       fields_.Refuse(
           "precision",
           fmt::format("{} has no {} units; weights alone can be stored in it "
                       "(weight_precision)",
-                      system_.chip().name(), Name(plan_.precision_)));
+                      chip->name(), Name(plan_.precision_)));
+      break;
     }
     plan_.kv_precision_ = Format("kv_precision");
     if (proto_.has_weight_precision()) {
@@ -174,7 +179,17 @@ class InferencePlanReader {
                                   &violations_);
     const int prefill = pool_fields.Count("prefill_chips", 1, kLargestBatch);
     const int decode = pool_fields.Count("decode_chips", 1, kLargestBatch);
-    if (int64_t{prefill} + decode != system_.chips()) {
+    if (apart_) {
+      for (const auto& [name, count, machine] :
+           {std::tuple{"prefill_chips", prefill, &prefill_},
+            std::tuple{"decode_chips", decode, &system_}}) {
+        if (count == machine->chips()) continue;
+        pool_fields.Refuse(name,
+                           fmt::format("{}, but its machine has {} chips; "
+                                       "leave it out, or change the nodes",
+                                       count, machine->chips()));
+      }
+    } else if (int64_t{prefill} + decode != system_.chips()) {
       pool_fields.Refuse("decode_chips",
                          fmt::format("{} + {} prefill_chips are not the {} "
                                      "chips of the system",
@@ -287,8 +302,8 @@ class InferencePlanReader {
     const auto engine = fields_.Required("engine");
     if (engine) plan_.engine_ = ReadEngineProfile(*engine);
     if (plan_.engine_.prefill_dispatch_by_node && model_.moe() &&
-        plan_.prefill_.degrees.expert > system_.chips_per_node() &&
-        plan_.prefill_.degrees.expert % system_.chips_per_node() == 0) {
+        plan_.prefill_.degrees.expert > prefill_.chips_per_node() &&
+        plan_.prefill_.degrees.expert % prefill_.chips_per_node() == 0) {
       plan_.prefill_.dispatch_method = DispatchMethod::kByIsland;
     }
     if (proto_.has_graph_launch()) {
@@ -331,6 +346,8 @@ class InferencePlanReader {
   const pb::Inference& proto_;
   const Model& model_;
   const System& system_;
+  const System& prefill_;
+  bool apart_;
   Violations violations_;
   FieldReader fields_;
   ExpertRouting routing_;
@@ -338,8 +355,9 @@ class InferencePlanReader {
 };
 
 absl::StatusOr<InferencePlan> InferencePlan::FromProto(
-    const pb::Inference& proto, const Model& model, const System& system) {
-  return InferencePlanReader(proto, model, system).Read();
+    const pb::Inference& proto, const Model& model, const System& system,
+    const System* prefill) {
+  return InferencePlanReader(proto, model, system, prefill).Read();
 }
 
 }  // namespace orrery

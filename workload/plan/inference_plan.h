@@ -4,7 +4,8 @@
 //
 // Immutable and valid for the model and the system it was made with, like
 // TrainingPlan. With separate pools the two phases run on different chips with
-// degrees of their own; otherwise both phases have the same.
+// degrees of their own, or on machines of their own; otherwise both phases have
+// the same.
 #include <absl/status/statusor.h>
 
 #include <cstdint>
@@ -42,9 +43,10 @@ struct Speculation {
 
 class InferencePlan {
  public:
-  static absl::StatusOr<InferencePlan> FromProto(const pb::Inference& proto,
-                                                 const Model& model,
-                                                 const System& system);
+  // `prefill`: the machine of the prefill pool, if not `system`.
+  static absl::StatusOr<InferencePlan> FromProto(
+      const pb::Inference& proto, const Model& model, const System& system,
+      const System* prefill = nullptr);
 
   // Sequences, over all replicas.
   int batch() const { return batch_; }

@@ -10,6 +10,7 @@
 #include "tests/topology/routing/link_loads.h"
 #include "topology/graph/build.h"
 #include "topology/graph/metrics.h"
+#include "topology/routing/leaf_flows.h"
 
 namespace orrery {
 namespace {
@@ -231,6 +232,30 @@ TEST(Route, CommonPartsChangeNothing) {
       EXPECT_EQ(set.routes[i].latency, routes[i].latency);
     }
   }
+}
+
+// Two leaves that nothing joins. Who is cut off matters only if it has anybody
+// to send to: here the second leaf holds the sink's own island.
+TEST(LeafFlows, OnlyWhoSendsHasToReachTheSink) {
+  GraphBuilder builder;
+  const std::vector<VertexId> chips = builder.AddVertices(VertexKind::kChip, 3);
+  const std::vector<VertexId> leaves =
+      builder.AddVertices(VertexKind::kSwitch, 2);
+  const Graph graph = std::move(builder).Build();
+  LeafFlows flows(graph, leaves);
+  std::vector<double> loads(graph.link_count());
+  const LeafFlows::EndPoint sink = {chips[0], /*island=*/0, /*leaf=*/0,
+                                    Duration(3)};
+  const LeafFlows::EndPoint near = {chips[1], /*island=*/1, /*leaf=*/0,
+                                    Duration(4)};
+  LeafFlows::EndPoint far = {chips[2], /*island=*/0, /*leaf=*/1, Duration(5)};
+  Duration slowest{};
+  EXPECT_TRUE(
+      flows.Hashed(0, {near, far}, {sink}, absl::MakeSpan(loads), slowest));
+  EXPECT_EQ(slowest, Duration(4 + 3));
+  far.island = 2;
+  EXPECT_FALSE(
+      flows.Hashed(0, {near, far}, {sink}, absl::MakeSpan(loads), slowest));
 }
 
 TEST(Route, HyperXAllToAll) {

@@ -38,10 +38,7 @@ EngineWriter::EngineWriter(const InferencePlan& plan,
       slots_(role, rank) {}
 
 Mark EngineWriter::MarkOf(const Run& run, int layer) const {
-  Mark mark{.phase = phase_, .micro_batch = step_};
-  if (plan_.micro_batches() > 1 || plan_.overlap_halves()) {
-    mark.micro_batch = run.part;
-  }
+  Mark mark{.phase = phase_, .micro_batch = step_ * parts_ + run.part};
   if (layer >= 0) mark.layer = layer;
   return mark;
 }
@@ -50,7 +47,7 @@ Mark EngineWriter::MarkOf(const Run& run, int layer) const {
 TaskRef EngineWriter::HostTask(const char* name, Duration time) {
   const TaskRef task = role_.AddKernel(
       host_stream_, name, {.duration = time, .demand = {.compute = 0}});
-  role_.SetMark(task, {.phase = phase_, .micro_batch = step_});
+  role_.SetMark(task, {.phase = phase_, .micro_batch = step_ * parts_});
   work_.host += time;
   return task;
 }
@@ -181,6 +178,7 @@ void EngineWriter::Write(const InferencePass& pass, const PassUnits& units,
   launch_ = decodes ? engine.decode_launch : engine.prefill_launch();
   phase_ = decodes ? WorkPhase::kDecode : WorkPhase::kPrefill;
   step_ = step;
+  parts_ = pass.parts;
   graph_.reset();
   first_.reset();
   std::vector<TaskRef> ends;

@@ -70,6 +70,7 @@ class EngineWriter {
   EngineLaunch launch_ = EngineLaunch::kEach;
   WorkPhase phase_ = WorkPhase::kDecode;
   int step_ = 0;
+  int parts_ = 1;
   std::optional<TaskRef> graph_;
   std::optional<TaskRef> first_;
   std::optional<TaskRef> last_;

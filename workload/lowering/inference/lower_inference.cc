@@ -34,9 +34,14 @@ absl::StatusOr<PlacedProgram> LowerInference(
   for (int of = 0; of < classes.count(); ++of) {
     auto& of_class = units.emplace_back();
     for (const InferencePass& pass : passes) {
+      PassOptions how = options.pass;
+      if (plan.engine().free_decode_dispatch &&
+          pass.purpose == PassPurpose::kDecode) {
+        how.expert_share = ChipShare{};
+      }
       of_class.push_back(MakePassUnits(model, plan, pass,
-                                       classes.ExpertPlaceOf(of), timer,
-                                       options.pass, assembler.table()));
+                                       classes.ExpertPlaceOf(of), timer, how,
+                                       assembler.table()));
     }
   }
   const std::vector<InferenceMemory> memory =

@@ -1,0 +1,151 @@
+// orrery compare: answers side by side, and what makes them differ.
+#include <absl/strings/ascii.h>
+#include <absl/strings/str_split.h>
+#include <google/protobuf/util/json_util.h>
+
+#include "base/file.h"
+#include "base/format.h"
+#include "base/status.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
+#include "cli/commands/commands.h"
+#include "cli/flags/run_flags.h"
+#include "cli/flags/scenario.h"
+#include "cli/page/answer.h"
+#include "cli/print/comparison_text.h"
+#include "cli/print/output.h"
+#include "cli/print/progress.h"
+#include "run/search/compare.h"
+
+namespace orrery {
+namespace {
+
+constexpr size_t kMostSides = 16;
+
+// A report that --json wrote, or nothing if the operand is no such file.
+absl::StatusOr<std::optional<pb::Report>> SavedReport(const Catalog& catalog,
+                                                      const std::string& name) {
+  if (name == "-" || catalog.Has("scenarios", name)) {
+    return std::optional<pb::Report>();
+  }
+  const absl::StatusOr<std::string> text = ReadFile(name);
+  if (!text.ok()) return std::optional<pb::Report>();
+  const absl::string_view inner = absl::StripLeadingAsciiWhitespace(*text);
+  if (inner.empty() || inner[0] != '{') return std::optional<pb::Report>();
+  pb::Report report;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(
+      std::string(inner), &report, options);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is no report: {}", name,
+                    std::string(parsed.message()).substr(0, 200)));
+  }
+  if (!(report.step_time_s() > 0)) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is no report: step_time_s is missing; write one with "
+                    "'orrery simulate SCENARIO --json FILE'",
+                    name));
+  }
+  return std::optional<pb::Report>(std::move(report));
+}
+
+absl::StatusOr<std::vector<ComparedSide>> ReadSides(
+    const Arguments& arguments) {
+  const Catalog catalog;
+  std::vector<ComparedSide> sides;
+  for (const std::string& name : arguments.positional()) {
+    ComparedSide side{.name = name};
+    ASSIGN_OR_RETURN(side.saved, SavedReport(catalog, name));
+    if (!side.saved) {
+      ASSIGN_OR_RETURN(side.said,
+                       MergeScenario(catalog, name, arguments.All("set")));
+    }
+    sides.push_back(std::move(side));
+  }
+  for (const std::string& change : arguments.All("change")) {
+    if (!sides[0].said) {
+      return absl::InvalidArgumentError(
+          fmt::format("--change: '{}' is a saved report; there is nothing to "
+                      "change in it",
+                      sides[0].name));
+    }
+    std::vector<std::string> sets(arguments.All("set").begin(),
+                                  arguments.All("set").end());
+    for (const auto each :
+         absl::StrSplit(change, ';', absl::SkipWhitespace())) {
+      sets.emplace_back(absl::StripAsciiWhitespace(each));
+    }
+    ASSIGN_OR_RETURN(pb::Scenario said,
+                     MergeScenario(catalog, sides[0].name, sets));
+    sides.push_back({.name = change, .said = std::move(said)});
+  }
+  if (sides.size() < 2) {
+    return absl::InvalidArgumentError(
+        "compare: give a second SCENARIO, or --change PATH=VALUE");
+  }
+  if (sides.size() > kMostSides) {
+    return absl::InvalidArgumentError(
+        fmt::format("compare: {} sides are too many to read; at most {}",
+                    sides.size(), kMostSides));
+  }
+  return sides;
+}
+
+absl::StatusOr<ExitCode> CompareScenarios(const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const std::vector<ComparedSide> sides, ReadSides(arguments));
+  CompareOptions options;
+  options.causes = !arguments.Has("no-causes");
+  options.run = [&](const ResolvedScenario& scenario) {
+    return ReadRunOptions(arguments, scenario);
+  };
+  Progress progress(arguments);
+  options.progress = progress.Listener();
+  ASSIGN_OR_RETURN(const pb::Comparison comparison, Compare(sides, options));
+  progress.Wipe();
+  const auto page = [&] {
+    pb::Page made;
+    *made.mutable_comparison() = comparison;
+    for (const ComparedSide& side : sides) {
+      if (side.said) AddSources(*side.said, &made);
+    }
+    return made;
+  };
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteAnswer(
+                       arguments, comparison,
+                       [&] { return ComparisonCsv(comparison); }, page));
+  return print ? Print(ComparisonText(comparison)) : ExitCode::kDone;
+}
+
+}  // namespace
+
+Command CompareCommand() {
+  std::vector<Flag> flags = AnswerFlags(RunFlags());
+  flags.push_back(
+      {.name = "change",
+       .value = "PATH=VALUE[;...]",
+       .help = "one more side: the first scenario with these settings",
+       .repeated = true});
+  flags.push_back({.name = "no-causes",
+                   .value = "",
+                   .help = "do not simulate what each difference does alone"});
+  return {.name = "compare",
+          .operands = "A [B ...]",
+          .min_operands = 1,
+          .max_operands = kMostSides,
+          .summary = "Put answers side by side, and say why they differ.",
+          .details =
+              "A, B ... are scenarios, or reports that --json wrote. Every "
+              "number of theirs is put\nside by side. Of scenarios, each part "
+              "that differs is put into the first by itself\nand simulated: "
+              "what it alone changes. --set holds for all of them.\n\n"
+              "  orrery compare megatron_175b_full megatron_175b_selective\n"
+              "  orrery compare quickstart --change training.micro_batch=2\n"
+              "  orrery compare before.json after.json --csv -",
+          .flags = std::move(flags),
+          .run = CompareScenarios};
+}
+
+}  // namespace orrery

@@ -1,0 +1,48 @@
+#include "run/search/objective.h"
+
+#include "base/format.h"
+
+namespace orrery {
+
+std::string_view Name(Objective objective) {
+  switch (objective) {
+    case Objective::kTime:
+      return "time";
+    case Objective::kTokens:
+      return "tokens";
+    case Objective::kCost:
+      return "cost";
+  }
+  return "";
+}
+
+absl::StatusOr<Objective> ParseObjective(const std::string& name) {
+  for (const Objective each :
+       {Objective::kTime, Objective::kTokens, Objective::kCost}) {
+    if (Name(each) == name) return each;
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "there is no objective '{}' (time, tokens, cost)", name.substr(0, 40)));
+}
+
+double ObjectiveOf(const pb::Report& report, Objective objective) {
+  switch (objective) {
+    case Objective::kTime:
+      return report.has_inference() ? report.inference().end_to_end_s()
+                                    : report.step_time_s();
+    case Objective::kTokens:
+      return report.tokens_per_s();
+    case Objective::kCost:
+      return report.cost().dollars_per_chip_hour() / 3600 /
+             report.tokens_per_s_per_chip() * 1e6;
+  }
+  return 0;
+}
+
+double RankOf(const pb::Report& report, Objective objective) {
+  // On one machine a token costs what its share of the time does.
+  return objective == Objective::kTime ? ObjectiveOf(report, objective)
+                                       : -report.tokens_per_s();
+}
+
+}  // namespace orrery

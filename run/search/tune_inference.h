@@ -1,0 +1,37 @@
+#pragma once
+// TuneServing: the best way to serve a model on a machine: every candidate by
+// closed form, the best of them simulated.
+//
+// Each comes with the settings to type; whoever types them gets the same
+// numbers.
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "proto/scenario.pb.h"
+#include "proto/search.pb.h"
+#include "run/search/expression.h"
+#include "run/search/inference_space.h"
+#include "run/search/objective.h"
+#include "run/simulated_run.h"
+
+namespace orrery {
+
+struct ServingOptions {
+  Objective objective = Objective::kTime;
+  ServingSpaceOptions space = {};
+  // Expressions of the report that must not be 0:
+  // "inference.time_per_output_token_s < 0.02".
+  std::vector<Expression> limits = {};
+  int simulate = 5;
+  RunOptions run = {};
+  std::function<void(std::string_view stage, double done)> progress = {};
+};
+
+// `said` is a scenario with an inference block, before defaults were filled in.
+absl::StatusOr<pb::Tuning> TuneServing(const pb::Scenario& said,
+                                       const ServingOptions& options);
+
+}  // namespace orrery

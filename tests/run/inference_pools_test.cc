@@ -1,0 +1,192 @@
+// Separate pools: prefill here, decode there, the cache on its way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "run/inference_report.h"
+#include "run/kv_transfer.h"
+#include "run/phase_ground.h"
+#include "tests/run/inference_scenario.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using testing::HasSubstr;
+using Sets = std::vector<std::string>;
+
+constexpr char kPools[] = "inference.disaggregated.";
+
+ResolvedScenario Pools(Sets sets = {}) {
+  for (std::string& set : sets) {
+    if (set.starts_with("pools.")) set = kPools + set.substr(6);
+  }
+  absl::StatusOr<ResolvedScenario> scenario =
+      ScenarioWith("llama3_70b_pools", sets);
+  EXPECT_THAT(scenario, IsOk());
+  return *std::move(scenario);
+}
+
+// 2048 tokens x 80 layers x 2 x 8 x 128 in FP8 = 335 544 320 B. Eight ranks
+// have a head each on both sides: 41 943 040 B each, over a NIC of 50 GB/s:
+// 839 us at the least.
+TEST(Pools, TheCacheOfAPromptMovesOverTheNicsOfAllRanks) {
+  const ResolvedScenario s = Pools();
+  ASSERT_OK_AND_ASSIGN(const KvTransfer t,
+                       TransferCache(s, FromSeconds(0.075)));
+  EXPECT_EQ(t.bytes, Bytes(335'544'320));
+  EXPECT_EQ(t.moved, Bytes(335'544'320));
+  EXPECT_GT(ToSeconds(t.time), 41'943'040 / 50e9);
+  EXPECT_LT(ToSeconds(t.time), 1.3 * 41'943'040 / 50e9);
+  // All but the last of 80 layers hide behind the prefill.
+  EXPECT_LT(t.exposed, t.time / 20);
+  EXPECT_GT(t.exposed, Duration(0));
+}
+
+// With a prefill of no time nothing hides; 79 of 80 layers of it hide at most.
+TEST(Pools, WhatThePrefillDoesNotHideIsExposed) {
+  const ResolvedScenario s = Pools();
+  ASSERT_OK_AND_ASSIGN(const KvTransfer t, TransferCache(s, Duration(0)));
+  EXPECT_EQ(t.exposed, t.time);
+  const Duration half = t.time / 2;
+  ASSERT_OK_AND_ASSIGN(const KvTransfer some, TransferCache(s, half));
+  EXPECT_EQ(some.exposed, t.time - half * 79 / 80);
+}
+
+// Tensor 8 to tensor 4 in two replicas: every decode rank gets two heads, twice
+// the bytes of its NIC; those of one prompt go to one replica of four ranks.
+TEST(Pools, HeadsAreLaidOutAnewWhereDegreesDiffer) {
+  const ResolvedScenario s = Pools({"pools.decode_parallel.tensor=4"});
+  ASSERT_OK_AND_ASSIGN(const KvTransfer same,
+                       TransferCache(Pools(), Duration(0)));
+  ASSERT_OK_AND_ASSIGN(const KvTransfer t, TransferCache(s, Duration(0)));
+  EXPECT_EQ(t.moved, Bytes(335'544'320));
+  // A tenth of a transfer is its start, however many bytes there are.
+  constexpr double kStart = 0.1;
+  EXPECT_NEAR(ToSeconds(t.time) / ToSeconds(same.time), 2 - kStart, 0.02);
+  // Two prompts of a batch go to both replicas at the same time.
+  ASSERT_OK_AND_ASSIGN(const KvTransfer two,
+                       TransferCache(Pools({"pools.decode_parallel.tensor=4",
+                                            "pools.prefill_batch=2"}),
+                                     Duration(0)));
+  EXPECT_EQ(two.moved, Bytes(2 * 335'544'320));
+  EXPECT_NEAR(ToSeconds(two.time) / ToSeconds(t.time), 1, kStart);
+}
+
+// Half the NICs: two chips share one, and all of them send.
+TEST(Pools, ChipsThatShareANicShareItsBandwidth) {
+  ASSERT_OK_AND_ASSIGN(const KvTransfer all,
+                       TransferCache(Pools(), Duration(0)));
+  ASSERT_OK_AND_ASSIGN(
+      const KvTransfer half,
+      TransferCache(Pools({"system.scale_out.nics_per_node=4"}), Duration(0)));
+  EXPECT_GT(ToSeconds(half.time), 1.8 * ToSeconds(all.time));
+}
+
+Sets OnB200() {
+  return {"system.nodes=1", "pools.prefill_system.preset=dgx_b200",
+          "pools.prefill_system.nodes=1"};
+}
+
+// Prompts on B200, decode on H100: the prefill is that of a B200 node, the
+// decode step that of an H100 node, to the picosecond.
+TEST(Pools, MayHaveMachinesOfTheirOwn) {
+  const ResolvedScenario s = Pools(OnB200());
+  ASSERT_TRUE(s.prefill.has_value());
+  EXPECT_EQ(s.prefill->system.chip().name(), "b200_sxm");
+  EXPECT_EQ(s.system.chip().name(), "h100_sxm");
+  const auto run = [](const ResolvedScenario& at) {
+    const absl::StatusOr<PhaseGrounds> grounds = PhaseGrounds::Make(at);
+    EXPECT_THAT(grounds, IsOk());
+    return RunInference(grounds->of(PassPurpose::kPrefill),
+                        grounds->of(PassPurpose::kDecode), *at.inference(), {});
+  };
+  ASSERT_OK_AND_ASSIGN(const InferenceRun mixed, run(s));
+  ASSERT_OK_AND_ASSIGN(const InferenceRun h100, run(Pools()));
+  ASSERT_OK_AND_ASSIGN(const InferenceRun b200,
+                       run(Pools({"system.preset=dgx_b200"})));
+  EXPECT_EQ(mixed.prefill, b200.prefill);
+  EXPECT_EQ(mixed.decode, h100.decode);
+  EXPECT_LT(mixed.prefill, h100.prefill);
+}
+
+// Both nodes have 400 Gb/s per chip: as on one machine.
+TEST(Pools, OfTwoMachinesMeetBetweenNodes) {
+  ASSERT_OK_AND_ASSIGN(const KvTransfer one,
+                       TransferCache(Pools(), Duration(0)));
+  ASSERT_OK_AND_ASSIGN(const KvTransfer two,
+                       TransferCache(Pools(OnB200()), Duration(0)));
+  EXPECT_EQ(two.moved, one.moved);
+  EXPECT_NEAR(ToSeconds(two.time) / ToSeconds(one.time), 1, 0.1);
+  // A slow side sets the pace.
+  Sets slow = OnB200();
+  slow.push_back("pools.prefill_system.scale_out.nic_bandwidth=100 Gb/s");
+  ASSERT_OK_AND_ASSIGN(const KvTransfer paced,
+                       TransferCache(Pools(slow), Duration(0)));
+  // A quarter of the bandwidth, but for what is the start of a transfer.
+  EXPECT_GT(ToSeconds(paced.time), 3.2 * ToSeconds(two.time));
+  EXPECT_LT(ToSeconds(paced.time), 4 * ToSeconds(two.time));
+}
+
+TEST(Pools, TheLowestRateLimits) {
+  const auto limiting = [](const Sets& sets) {
+    const absl::StatusOr<pb::Report> report = EstimateInference(Pools(sets));
+    EXPECT_THAT(report, IsOk());
+    const auto& pools = report->inference().pools();
+    const double least =
+        std::min({pools.prefill_requests_per_s(), pools.decode_requests_per_s(),
+                  pools.transfer_requests_per_s()});
+    if (pools.limiting() == "prefill") {
+      EXPECT_EQ(least, pools.prefill_requests_per_s());
+    } else if (pools.limiting() == "decode") {
+      EXPECT_EQ(least, pools.decode_requests_per_s());
+    } else {
+      EXPECT_EQ(least, pools.transfer_requests_per_s());
+    }
+    return pools.limiting();
+  };
+  EXPECT_EQ(limiting({}), "prefill");
+  EXPECT_EQ(limiting({"inference.output=2000"}), "decode");
+  EXPECT_EQ(limiting({"system.scale_out.nic_bandwidth=1 Gb/s"}), "transfer");
+}
+
+TEST(Pools, ChipsThatAreNotSaidAreTheOthers) {
+  const ResolvedScenario s = Pools({"pools.decode_chips="});
+  EXPECT_EQ(s.inference()->decode().degrees.ranks(), 8);
+  Sets sets = OnB200();
+  sets.push_back("pools.prefill_chips=4");
+  for (std::string& set : sets) {
+    if (set.starts_with("pools.")) set = kPools + set.substr(6);
+  }
+  EXPECT_THAT(ScenarioWith("llama3_70b_pools", sets).status().message(),
+              HasSubstr("prefill_chips"));
+}
+
+// Input tokens are paid for on the prefill pool's chips, output tokens on the
+// decode pool's.
+TEST(Pools, TokensCostWhatTheirChipsDo) {
+  const absl::StatusOr<pb::Report> report =
+      ReportInference(Pools({"cost.rent=$3.6/h"}), {});
+  ASSERT_THAT(report, IsOk());
+  const auto& r = report->inference();
+  const auto& cost = report->cost();
+  // 8 chips at 0.1 cents a second, of whose time 0.5 to 0.7 is used.
+  const double input = 8 * 0.001 / r.prefill_tokens_per_s() * 1e6;
+  const double output = 8 * 0.001 / r.decode_tokens_per_s() * 1e6;
+  EXPECT_NEAR(cost.million_input_tokens().nominal() / input,
+              cost.million_output_tokens().nominal() / output, 1e-9);
+  EXPECT_GE(cost.million_input_tokens().nominal(), input);
+  EXPECT_LE(cost.million_input_tokens().low(),
+            cost.million_input_tokens().nominal());
+  EXPECT_GE(cost.million_input_tokens().high(),
+            cost.million_input_tokens().nominal());
+  const auto& energy = report->energy();
+  EXPECT_GT(energy.million_output_joules().nominal(),
+            energy.million_input_joules().nominal());
+  EXPECT_GT(energy.million_output_grams_co2e().high(),
+            energy.million_output_grams_co2e().low());
+}
+
+}  // namespace
+}  // namespace orrery

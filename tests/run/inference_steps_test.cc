@@ -1,0 +1,207 @@
+// What steps of an inference engine are made of: drafts, pipelines, a cache
+// that is split, prompts and decoding in one step.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "run/inference_run.h"
+#include "run/phase_ground.h"
+#include "run/request_timeline.h"
+#include "run/run_scenario.h"
+#include "tests/run/inference_scenario.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+using Sets = std::vector<std::string>;
+
+ResolvedScenario Scenario(const Sets& sets) {
+  absl::StatusOr<ResolvedScenario> scenario =
+      ScenarioWith("llama3_70b_fp8_serving", sets);
+  EXPECT_THAT(scenario, IsOk());
+  return *std::move(scenario);
+}
+
+Duration StepOf(const ResolvedScenario& s, const InferencePass& pass) {
+  const absl::StatusOr<PhaseGrounds> grounds = PhaseGrounds::Make(s);
+  EXPECT_THAT(grounds, IsOk());
+  absl::StatusOr<InferenceSimulator> simulator =
+      InferenceSimulator::Create(grounds->of(pass.purpose), *s.inference());
+  EXPECT_THAT(simulator, IsOk());
+  const absl::StatusOr<Duration> time = simulator->StepTime(pass, {});
+  EXPECT_THAT(time, IsOk());
+  return *time;
+}
+
+Duration DecodeAt(const ResolvedScenario& s, int64_t cached) {
+  return StepOf(s, DecodePass(*s.inference(), cached));
+}
+
+// With three drafts of which each is right with a chance of 0.8 if those before
+// were: 1 + 0.8 + 0.64 + 0.512 = 2.952 tokens per step. 255 tokens after the
+// first take 255 / 2.952 = 86.4, so 87 steps.
+TEST(Drafts, BringTheTokensOfThoseBeforeTheFirstWrongOne) {
+  const ResolvedScenario s = Scenario({"inference.speculation.drafts=3",
+                                       "inference.speculation.acceptance=0.8",
+                                       "inference.speculation.draft_cost=0.1"});
+  const InferencePlan& plan = *s.inference();
+  EXPECT_NEAR(plan.speculation()->TokensPerStep(), 2.952, 1e-12);
+  EXPECT_EQ(DecodeSteps(plan), 87);
+  EXPECT_EQ(CachedInStep(plan, 0), 2048);
+  // 2048 + floor(10 x 2.952)
+  EXPECT_EQ(CachedInStep(plan, 10), 2077);
+  EXPECT_EQ(DecodePass(plan, 2048).groups[0].queries, 4);
+}
+
+// Somebody else guesses: three drafts at a tenth of a step each make a step 1.3
+// times as long.
+TEST(Drafts, CostWhatIsSaid) {
+  const Sets guess = {"inference.output=2", "inference.speculation.drafts=3",
+                      "inference.speculation.acceptance=0.8"};
+  const auto run = [&](const char* cost) {
+    Sets sets = guess;
+    sets.push_back(std::string("inference.speculation.draft_cost=") + cost);
+    const ResolvedScenario s = Scenario(sets);
+    const absl::StatusOr<PhaseGrounds> grounds = PhaseGrounds::Make(s);
+    const TrainingGround on = grounds->of(PassPurpose::kDecode);
+    return RunInference(on, on, *s.inference(), {});
+  };
+  ASSERT_OK_AND_ASSIGN(const InferenceRun free, run("0"));
+  ASSERT_OK_AND_ASSIGN(const InferenceRun paid, run("0.1"));
+  EXPECT_NEAR(ToSeconds(paid.decode) / ToSeconds(free.decode), 1.3, 1e-9);
+}
+
+// The model's own module is a block and a head more, for each draft.
+TEST(Drafts, OfThePredictionModuleAreSimulated) {
+  const Sets small = {"model.preset=deepseek_v3", "system.nodes=4",
+                      "inference.parallel.tensor=1", "inference.batch=32",
+                      "inference.parallel.expert=32"};
+  const auto step = [&](int drafts) {
+    Sets sets = small;
+    if (drafts > 0) {
+      sets.push_back("inference.speculation.acceptance=0.8");
+      sets.push_back("inference.speculation.prediction_module=true");
+      sets.push_back("inference.speculation.drafts=" + std::to_string(drafts));
+    }
+    return ToSeconds(DecodeAt(Scenario(sets), 1000));
+  };
+  const double none = step(0);
+  const double one = step(1);
+  // One of 62 blocks and a second head: a few per cent, and more rows in all
+  // products, which hardly count at one token per chip.
+  EXPECT_GT(one, none * 1.01);
+  EXPECT_LT(one, none * 1.25);
+}
+
+// Four stages of the same layers: a token passes all of them, so that its way
+// takes as long as on one, and three sends more.
+TEST(Pipeline, DoesNotShortenTheWayOfAToken) {
+  const Sets one = {"model.preset=llama3_8b", "inference.parallel.tensor=1",
+                    "inference.batch=8"};
+  Sets whole = one;
+  whole.push_back("system.chips_per_node=1");
+  Sets piped = one;
+  piped.push_back("system.chips_per_node=4");
+  piped.push_back("inference.parallel.pipeline=4");
+  const double alone = ToSeconds(DecodeAt(Scenario(whole), 1000));
+  const double way = ToSeconds(DecodeAt(Scenario(piped), 1000));
+  EXPECT_GT(way, alone);
+  EXPECT_LT(way, 1.1 * alone);
+}
+
+// With as many parts as stages all stages are busy: a round takes as long as
+// the slowest stage takes for all parts, and not the sum over stages for each.
+TEST(Pipeline, PartsFillTheStages) {
+  const auto step = [](int parts) {
+    return ToSeconds(DecodeAt(
+        Scenario({"model.preset=llama3_8b", "inference.parallel.tensor=1",
+                  "inference.batch=64", "system.chips_per_node=4",
+                  "inference.parallel.pipeline=4",
+                  "inference.micro_batches=" + std::to_string(parts)}),
+        1000));
+  };
+  const double one = step(1);
+  const double four = step(4);
+  // Four parts of 16 read the weights of each stage four times, one after the
+  // other: a round is no longer than one batch of 64 on its way, and brings the
+  // same tokens.
+  EXPECT_LT(four, 1.1 * one);
+  EXPECT_GT(four, 0.7 * one);
+}
+
+// Eight ranks have an eighth of every sequence's cache each: attention reads an
+// eighth and parts are summed; weights are on every rank.
+TEST(SplitCache, ReadsAPartOnEveryRank) {
+  const auto growth = [](int context) {
+    const ResolvedScenario s =
+        Scenario({"model.preset=llama3_8b", "inference.parallel.tensor=1",
+                  "inference.batch=8",
+                  "system.chips_per_node=" + std::to_string(context),
+                  "inference.parallel.context=" + std::to_string(context)});
+    return ToSeconds(DecodeAt(s, 400'000) - DecodeAt(s, 80'000));
+  };
+  // 8 x 320 000 tokens x 65 536 B (FP8) = 168 GB at 3.35 TB/s are 50 ms; a
+  // kernel reaches most of the bandwidth.
+  const double bytes = 8.0 * 320'000 * 65'536;
+  EXPECT_GT(growth(1), bytes / 3.35e12);
+  EXPECT_LT(growth(1), 1.4 * bytes / 3.35e12);
+  EXPECT_NEAR(growth(8) / growth(1), 1.0 / 8, 0.01);
+}
+
+// A chunk and decoding sequences in one step read the weights once: less than
+// both by themselves, more than either.
+TEST(MixedSteps, ShareTheTrafficOfWeights) {
+  const Sets base = {"inference.prompt=512", "inference.batch=1"};
+  const ResolvedScenario alone = Scenario(base);
+  Sets sets = base;
+  sets.push_back("inference.decode_beside=64");
+  const ResolvedScenario mixed = Scenario(sets);
+  const Duration prompt = StepOf(alone, PrefillPasses(*alone.inference())[0]);
+  const InferencePass both = PrefillPasses(*mixed.inference())[0];
+  EXPECT_EQ(both.purpose, PassPurpose::kMixed);
+  ASSERT_EQ(both.groups.size(), 2u);
+  EXPECT_EQ(both.groups[1].count, 64);
+  const Duration together = StepOf(mixed, both);
+  const ResolvedScenario decoding =
+      Scenario({"inference.prompt=512", "inference.batch=64"});
+  const Duration step = DecodeAt(decoding, both.groups[1].cached);
+  EXPECT_GT(together, prompt);
+  EXPECT_GT(together, step);
+  EXPECT_LT(together, prompt + step);
+}
+
+// 64 prompts of 2048 tokens, four to a step of 8192: 16 steps of prefill, and
+// the first four of decoding. The cache grows by what each brings.
+TEST(RequestTimeline, HasTheStepsOfEveryRequest) {
+  const ResolvedScenario s = Scenario(
+      {"inference.engine.max_step_tokens=8192", "inference.micro_batches=2"});
+  ASSERT_OK_AND_ASSIGN(
+      const SimulatedRun run,
+      RunScenario(s, {.part = InferencePart::kRequest, .record = true}));
+  const RequestTimeline timeline = RequestsOf(s, run);
+  EXPECT_EQ(timeline.sequences, 64);
+  ASSERT_EQ(timeline.steps.size(), 20u);
+  Time last{};
+  for (size_t i = 0; i < timeline.steps.size(); ++i) {
+    const RequestStep& step = timeline.steps[i];
+    EXPECT_EQ(step.decodes, i >= 16);
+    EXPECT_EQ(step.first, i < 16 ? 4 * static_cast<int64_t>(i) : 0);
+    EXPECT_EQ(step.count, i < 16 ? 4 : 64);
+    EXPECT_EQ(step.tokens, i < 16 ? 2048 : 1);
+    EXPECT_GE(step.from, last);
+    EXPECT_GT(step.to, step.from);
+    last = step.to;
+    // A head of keys and values of 80 layers in FP8: 20 480 B per token and
+    // chip, in blocks of 64 tokens.
+    const int64_t tokens = i < 16 ? 4 * static_cast<int64_t>(i + 1) * 2048
+                                  : int64_t{64} * (2048 + 64);
+    EXPECT_EQ(timeline.cached_after[i], Bytes(20480 * tokens)) << i;
+  }
+  EXPECT_LE(last, run.result.end);
+  EXPECT_GT(timeline.room, timeline.cached_after.back());
+}
+
+}  // namespace
+}  // namespace orrery

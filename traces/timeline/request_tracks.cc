@@ -1,0 +1,130 @@
+#include "traces/timeline/request_tracks.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/format.h"
+
+namespace orrery {
+namespace {
+
+// Old viewers fail on a counter that starts at time 0 exactly.
+constexpr Time kFirstInstant{Duration(1000)};
+
+class RequestWriter {
+ public:
+  RequestWriter(const RequestTimeline& requests, PerfettoWriter& writer)
+      : requests_(requests),
+        writer_(writer),
+        root_(writer.AddTrack(
+            {.name = "requests",
+             .description =
+                 "Requests of one replica: the others do the same."})),
+        tokens_(writer.Key("tokens")),
+        cached_(writer.Key("cached before")),
+        sequences_(writer.Key("sequences")) {}
+
+  void Write() {
+    WriteSteps();
+    int64_t first = 0;
+    while (first < requests_.sequences) {
+      const int64_t end = EndOfLane(first);
+      WriteLane(first, end);
+      first = end;
+    }
+    WriteCache();
+  }
+
+ private:
+  void Slice(TrackId track, const RequestStep& step, const std::string& name) {
+    const EventArgument arguments[] = {{tokens_, step.tokens},
+                                       {cached_, step.cached},
+                                       {sequences_, step.count}};
+    writer_.Begin(track, step.from, writer_.Name(name),
+                  {.arguments = arguments});
+    writer_.End(track, step.to);
+  }
+
+  void WriteSteps() {
+    const TrackId track = writer_.AddTrack({.name = "steps", .parent = root_});
+    int64_t decoded = 0;
+    for (const RequestStep& step : requests_.steps) {
+      Slice(track, step,
+            step.decodes ? fmt::format("decode step {}", ++decoded)
+                         : fmt::format("prefill of {}", step.count));
+    }
+  }
+
+  // Few requests have a lane each; of many those that are prefilled together.
+  int64_t EndOfLane(int64_t first) const {
+    if (requests_.sequences <= kMostRequestLanes) return first + 1;
+    for (const RequestStep& step : requests_.steps) {
+      if (!step.decodes && first >= step.first &&
+          first < step.first + step.count) {
+        return step.first + step.count;
+      }
+    }
+    return requests_.sequences;
+  }
+
+  void WriteLane(int64_t first, int64_t end) {
+    const TrackId lane = writer_.AddTrack(
+        {.name = end == first + 1
+                     ? fmt::format("request {}", first)
+                     : fmt::format("requests {} to {}", first, end - 1),
+         .parent = root_});
+    Time last{};
+    int64_t token = 1;
+    bool waits = true;
+    for (const RequestStep& step : requests_.steps) {
+      if (!step.decodes &&
+          (first < step.first || first >= step.first + step.count)) {
+        continue;
+      }
+      if (waits && step.from > last) {
+        writer_.Begin(lane, last, writer_.Name("waits"));
+        writer_.End(lane, step.from);
+      }
+      // Once its prompt is in, a request waits for the others' too.
+      waits = !step.decodes;
+      Slice(lane, step,
+            step.decodes ? fmt::format("token {}", ++token) : "prefill");
+      last = step.to;
+    }
+  }
+
+  void WriteCache() {
+    CHECK(requests_.cached_after.size() == requests_.steps.size());
+    const TrackId bytes = writer_.AddCounter(
+        {.name = "KV cache", .parent = root_, .unit = CounterUnit::kBytes});
+    const TrackId used =
+        writer_.AddCounter({.name = "KV cache used",
+                            .parent = root_,
+                            .unit = CounterUnit::kPercent,
+                            .description = "Of what a chip has room for."});
+    for (size_t i = 0; i < requests_.steps.size(); ++i) {
+      // Taken when the step begins.
+      const Time at = std::max(requests_.steps[i].from, kFirstInstant);
+      const auto held = static_cast<double>(requests_.cached_after[i].value());
+      writer_.Count(bytes, at, held);
+      if (requests_.room > Bytes(0)) {
+        writer_.Count(used, at,
+                      100 * held / static_cast<double>(requests_.room.value()));
+      }
+    }
+  }
+
+  const RequestTimeline& requests_;
+  PerfettoWriter& writer_;
+  TrackId root_;
+  ArgumentKey tokens_, cached_, sequences_;
+};
+
+}  // namespace
+
+void WriteRequestTracks(const RequestTimeline& requests,
+                        PerfettoWriter& writer) {
+  RequestWriter(requests, writer).Write();
+}
+
+}  // namespace orrery
