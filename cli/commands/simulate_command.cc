@@ -70,7 +70,7 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
   if (trace) {
     RunOptions traced = run_options;
     traced.part = InferencePart::kRequest;
-    RecordForTrace(*trace, traced);
+    RecordForTrace(traced);
     ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
     const RequestTimeline requests = RequestsOf(scenario, run);
     RETURN_IF_ERROR(WriteTrace(*trace, scenario, run, &requests));
@@ -94,10 +94,13 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
                    ReadTraceRequest(arguments));
-  // A page draws the whole step; a window alone needs no more than itself.
   const bool draw = arguments.Has("html");
-  if (draw) RecordForTrace(options);
-  if (trace && !draw) RecordForTrace(*trace, options);
+  // A page is drawn of the whole step.
+  if (draw) {
+    RecordForTrace(options);
+  } else if (trace) {
+    RecordForTrace(*trace, options);
+  }
   Progress progress(arguments);
   options.progress = progress.Listener();
   const auto begin = std::chrono::steady_clock::now();

@@ -31,18 +31,20 @@ struct TransferLog {
     PlanId plan;
   };
 
-  std::vector<Span> spans;  // in the order in which they end
-  std::vector<Rate> rates;  // in the order of time
+  std::vector<Span> spans = {};  // in the order in which they end
+  std::vector<Rate> rates = {};  // in the order of time
 
   // What happens before `from` and does not last until then is left out, and
   // what begins after `to`.
   Time from{};
   Time to = Time::max();
+  // The rates of steps under way, until the window begins.
+  std::map<std::pair<GroupId, int32_t>, Rate> before = {};
 
   void Add(const Rate& rate) {
     if (rate.at >= to) return;
     if (rate.at < from) {
-      before_.insert_or_assign({rate.group, rate.place}, rate);
+      before.insert_or_assign({rate.group, rate.place}, rate);
       return;
     }
     KeepBefore();
@@ -50,26 +52,22 @@ struct TransferLog {
   }
   void Add(const Span& span) {
     if (span.ended < from) {
-      before_.erase({span.group, span.place});
+      before.erase({span.group, span.place});
       return;
     }
     KeepBefore();
     if (span.began < to) spans.push_back(span);
   }
 
- private:
   void KeepBefore() {
-    if (before_.empty()) return;
-    for (const auto& [step, rate] : before_) rates.push_back(rate);
-    before_.clear();
+    if (before.empty()) return;
+    for (const auto& [step, rate] : before) rates.push_back(rate);
+    before.clear();
     std::sort(rates.begin(), rates.end(), [](const Rate& a, const Rate& b) {
       return std::tie(a.at, a.group, a.place) <
              std::tie(b.at, b.group, b.place);
     });
   }
-
-  // The rates of steps under way, until the window begins.
-  std::map<std::pair<GroupId, int32_t>, Rate> before_;
 };
 
 }  // namespace orrery
