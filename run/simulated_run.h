@@ -78,6 +78,9 @@ struct RunOptions {
   // for, and whether communication takes its share of the chip.
   DimensionSet waited = {};
   bool chip_sharing = true;
+  // How much longer kernels take than on a chip by itself, for a step that is
+  // part of a longer one; unset: by the plan's variation.
+  std::optional<double> slowness = std::nullopt;
   // If given, is told now and then what is being done and how much of it is.
   std::function<void(std::string_view stage, double done)> progress = {};
 };

@@ -50,7 +50,7 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   const Chip& chip = on.system.chip();
   ASSIGN_OR_RETURN(KernelTimer timer, KernelTimer::Create(chip, on.kernels));
   OpTimeCache cache(std::move(timer));
-  const double slowness = KernelSlowness(plan);
+  const double slowness = options.slowness.value_or(KernelSlowness(plan));
   const auto timed = [&](const Op& op) {
     KernelWork work = ToKernelWork(op, cache.Time(op), chip, on.kernels);
     Stretch(slowness, work);

@@ -8,8 +8,12 @@ inline constexpr const char* kFieldScenarios[] = {
     // Heads that do not fill a matrix unit.
     R"(name: "narrow"
        model { preset: "llama3_8b" layers: 2 }
-       system { preset: "tpu_v6e_pod" nodes: 2 }
-       training { global_batch: 64 micro_batch: 1 sequence: 2048
+       system { preset: "dgx_h100_ib400" nodes: 1 }
+       kernels { attention: "wide" flash_attention { name: "wide" rows: 128
+         columns: 128 min_rows: 64 efficiency: 0.8 backward_efficiency: 0.7
+         softmax_operations: 6 softmax_exposed: 0.5 backward_exposed: 0.8
+         combine: "9 us" head_unit: 256 } }
+       training { global_batch: 16 micro_batch: 1 sequence: 2048
          parallel { } sharding: ZERO_3 precision: BF16 })",
     // Dense, all dimensions but experts; a fat tree.
     R"(name: "dense"
