@@ -296,6 +296,8 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   if (merged.ok()) {
     merged = MergeKernels(catalog, "kernels.preset", scenario.system(),
                           scenario.framework(), scenario.mutable_kernels());
+    // They are among the scenario's kernels now, and act there.
+    if (scenario.has_framework()) scenario.mutable_framework()->clear_kernels();
   }
   if (merged.ok()) merged = MergeEngine(catalog, &scenario);
   if (!merged.ok()) return Annotate(merged, origin);

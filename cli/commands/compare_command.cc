@@ -143,7 +143,7 @@ Command CompareCommand() {
               "what it alone changes. --set holds for all of them.\n\n"
               "  orrery compare megatron_175b_full megatron_175b_selective\n"
               "  orrery compare quickstart --change training.micro_batch=2\n"
-              "  orrery compare before.json after.json --csv -",
+              "  orrery compare quickstart deep_pipeline --csv -",
           .flags = std::move(flags),
           .run = CompareScenarios};
 }

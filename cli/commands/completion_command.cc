@@ -55,8 +55,8 @@ Command CompletionCommand() {
               "SHELL is bash, zsh or fish. Commands, flags and presets are "
               "those of this program.\n\n"
               "  eval \"$(orrery completion bash)\"\n"
-              "  orrery completion zsh > ~/.zfunc/_orrery\n"
-              "  orrery completion fish | source",
+              "  orrery completion zsh > _orrery\n"
+              "  orrery completion fish > orrery.fish",
           .flags = {},
           .run = Complete};
 }

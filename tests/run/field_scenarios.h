@@ -158,6 +158,8 @@ inline constexpr DescriptiveField kDescriptiveFields[] = {
     {"Kernels.source", "for people; estimates become warnings"},
     {"CollectiveCalibration.library", "a name"},
     {"CollectiveCalibration.source", "for people; estimates become warnings"},
+    {"FlashAttention.name",
+     "a name; that which `attention` chooses must exist"},
     {"CacheLevel.name", "a name"},
     {"LinkClass.name", "a name"},
     {"Host.cpu", "a name"},
