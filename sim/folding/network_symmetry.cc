@@ -13,6 +13,12 @@ std::optional<std::string> NetworkAsymmetry(const System& system,
   if (arbitration == Arbitration::kPortFair) {
     return "switches that arbitrate by port tell one group from many";
   }
+  // Which ways adaptive routes take depends on all who are on theirs.
+  if (system.scale_up() &&
+      system.scale_up()->fabric.routing == Routing::kAdaptive) {
+    return fmt::format("{} routing within nodes tells pairs of chips apart",
+                       RoutingName(Routing::kAdaptive));
+  }
   if (!system.scale_out()) return std::nullopt;
   const Routing routing = system.scale_out()->fabric.routing;
   switch (routing) {
