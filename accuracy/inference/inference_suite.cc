@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "run/inference_run.h"
 #include "run/phase_ground.h"
-#include "run/steady_state.h"
+#include "run/requests/steady_state.h"
 
 namespace orrery {
 namespace {

@@ -11,6 +11,7 @@
 #include "analytic/step/data_estimate.h"
 #include "analytic/step/memory_walk.h"
 #include "analytic/step/pipeline_clock.h"
+#include "analytic/step/pipeline_hops.h"
 #include "analytic/step/plan_units.h"
 #include "analytic/step/unit_estimate.h"
 #include "base/check.h"
@@ -22,13 +23,6 @@
 
 namespace orrery {
 namespace {
-
-// Seconds of the transfers from each rank to the next (from the last to the
-// first), and of what their receivers gather.
-struct Hops {
-  std::vector<double> transfers;
-  double gather = 0;
-};
 
 class PlanEstimate {
  public:
@@ -50,7 +44,8 @@ class PlanEstimate {
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan.layout())},
         units_(model, plan, waited, prices, exchanges_),
-        hops_(MakeHops()) {}
+        hops_(
+            PipelineHops(model, plan, placement_, exchanges_.tensor, prices)) {}
 
   StepEstimate Estimate() {
     StepEstimate out;
@@ -173,7 +168,8 @@ class PlanEstimate {
   // Passes, reductions, the tied embedding, and the optimizer, before which all
   // ranks wait for one another.
   double StepTime(absl::Span<const StageTimes> stages,
-                  absl::Span<const DataTimes> data, const Hops& hops) const {
+                  absl::Span<const DataTimes> data,
+                  const HopTimes& hops) const {
     const std::vector<RankEnd> ends = EndsOfPasses(stages, hops);
     std::vector<double> reduced;
     double tied = 0;
@@ -195,7 +191,7 @@ class PlanEstimate {
   }
 
   std::vector<RankEnd> EndsOfPasses(absl::Span<const StageTimes> stages,
-                                    const Hops& hops) const {
+                                    const HopTimes& hops) const {
     if (layout_.ranks() == 1) return {{.passes = AmongPasses(0, stages)}};
     const std::vector<double> none(static_cast<size_t>(layout_.ranks()), 0);
     return RunPipeline({.orders = orders_,
@@ -243,31 +239,6 @@ class PlanEstimate {
     if (host <= 0 || of_inputs + of_weights <= 0) return;
     inputs.launching = host * of_inputs / (of_inputs + of_weights);
     weights.launching = host - inputs.launching;
-  }
-
-  // Transfers between neighbouring stages.
-  Hops MakeHops() const {
-    Hops hops;
-    const int ranks = layout_.ranks();
-    if (ranks == 1) return hops;
-    const LayerShape shape = ShapeOf(plan_);
-    const bool shared = shape.sequence_parallel || plan_.scatter_pipeline();
-    const Bytes whole =
-        StorageBytes(shape.activation, shape.tokens() * model_.hidden());
-    const Bytes sent = shared ? whole / shape.tensor : whole;
-    hops.transfers.reserve(static_cast<size_t>(ranks));
-    for (int rank = 0; rank < ranks; ++rank) {
-      const int ends[] = {
-          placement_.ChipOf(placement_.PeerOf(0, rank)),
-          placement_.ChipOf(placement_.PeerOf(0, (rank + 1) % ranks))};
-      hops.transfers.push_back(prices_.Call(CommunicationKind::kPointToPoint,
-                                            sent, prices_.Span(ends)));
-    }
-    if (plan_.scatter_pipeline()) {
-      hops.gather =
-          prices_.Call(CommunicationKind::kAllGather, whole, exchanges_.tensor);
-    }
-    return hops;
   }
 
   std::vector<std::vector<UnitParameters>> ParametersInBackwardOrder(
@@ -355,7 +326,7 @@ class PlanEstimate {
   GroupSpans spans_;
   ExchangeSpans exchanges_;
   PlanUnits units_;
-  const Hops hops_;
+  const HopTimes hops_;
 };
 
 }  // namespace

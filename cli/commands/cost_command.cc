@@ -11,9 +11,9 @@
 #include "cli/print/csv.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
-#include "run/inference_report.h"
 #include "run/package_report.h"
 #include "run/report.h"
+#include "run/requests/inference_report.h"
 #include "run/run_scenario.h"
 #include "run/silicon_catalog.h"
 

@@ -9,8 +9,8 @@
 #include "cli/print/inference_text.h"
 #include "cli/print/output.h"
 #include "cli/print/report_text.h"
-#include "run/inference_report.h"
 #include "run/report.h"
+#include "run/requests/inference_report.h"
 #include "run/run_scenario.h"
 #include "run/scenario_cost.h"
 

@@ -19,10 +19,10 @@
 #include "cli/print/progress.h"
 #include "cli/print/report_text.h"
 #include "run/fit_advice.h"
-#include "run/inference_report.h"
 #include "run/picture.h"
 #include "run/report.h"
-#include "run/request_timeline.h"
+#include "run/requests/inference_report.h"
+#include "run/requests/request_timeline.h"
 #include "run/run_scenario.h"
 
 namespace orrery {

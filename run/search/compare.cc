@@ -9,7 +9,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "catalog/defaults.h"
-#include "run/scenario_report.h"
+#include "run/requests/scenario_report.h"
 #include "run/search/differences.h"
 #include "run/search/scenario_parts.h"
 

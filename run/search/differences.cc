@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace orrery {
 
@@ -27,6 +28,25 @@ std::vector<pb::Difference> Differences(const pb::Report& first,
                             std::abs(b.first_s() - b.second_s());
                    });
   return differences;
+}
+
+void CompareBest(pb::Tuning& tuning) {
+  int last = 0;
+  bool changed = false;
+  for (const pb::Tuning::Plan& plan : tuning.plans()) {
+    changed |= plan.estimated_rank() < last;
+    last = plan.estimated_rank();
+  }
+  tuning.set_order_changed(changed);
+  if (tuning.plans().empty()) return;
+  const pb::Report& best = tuning.plans(0).report();
+  for (auto& each : Differences(best, tuning.said().report())) {
+    *tuning.add_against_said() = std::move(each);
+  }
+  if (tuning.plans_size() < 2) return;
+  for (auto& each : Differences(best, tuning.plans(1).report())) {
+    *tuning.add_against_second() = std::move(each);
+  }
 }
 
 }  // namespace orrery

@@ -12,4 +12,8 @@ namespace orrery {
 std::vector<pb::Difference> Differences(const pb::Report& first,
                                         const pb::Report& second);
 
+// Fills in whether simulation ranks the plans of a tuning otherwise than the
+// closed form, and what the best has over what was said and over the second.
+void CompareBest(pb::Tuning& tuning);
+
 }  // namespace orrery

@@ -17,7 +17,7 @@
 #include "catalog/override.h"
 #include "catalog/resolve.h"
 #include "run/report.h"
-#include "run/scenario_report.h"
+#include "run/requests/scenario_report.h"
 #include "run/search/report_value.h"
 #include "run/search/tune.h"
 #include "run/search/tune_inference.h"

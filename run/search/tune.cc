@@ -68,7 +68,7 @@ class Tuner {
     tuning_.set_plans_too_large(search.too_large);
     RETURN_IF_ERROR(SimulateSaid());
     RETURN_IF_ERROR(SimulateBest(search.best));
-    Compare();
+    CompareBest(tuning_);
     return std::move(tuning_);
   }
 
@@ -130,25 +130,6 @@ class Tuner {
     std::sort(tuning_.mutable_plans()->begin(), tuning_.mutable_plans()->end(),
               Better);
     return absl::OkStatus();
-  }
-
-  void Compare() {
-    int last = 0;
-    bool changed = false;
-    for (const pb::Tuning::Plan& plan : tuning_.plans()) {
-      changed |= plan.estimated_rank() < last;
-      last = plan.estimated_rank();
-    }
-    tuning_.set_order_changed(changed);
-    if (tuning_.plans().empty()) return;
-    const pb::Report& best = tuning_.plans(0).report();
-    for (auto& each : Differences(best, tuning_.said().report())) {
-      *tuning_.add_against_said() = std::move(each);
-    }
-    if (tuning_.plans_size() < 2) return;
-    for (auto& each : Differences(best, tuning_.plans(1).report())) {
-      *tuning_.add_against_second() = std::move(each);
-    }
   }
 
   const pb::Scenario& said_;

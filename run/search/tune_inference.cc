@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "catalog/defaults.h"
 #include "catalog/override.h"
-#include "run/inference_report.h"
-#include "run/scenario_report.h"
+#include "run/requests/inference_report.h"
+#include "run/requests/scenario_report.h"
 #include "run/search/differences.h"
 #include "run/search/report_value.h"
 
@@ -60,7 +60,7 @@ class ServingTuner {
                      });
     RETURN_IF_ERROR(SimulateSaid());
     RETURN_IF_ERROR(SimulateBest(candidates));
-    Compare();
+    CompareBest(tuning_);
     return std::move(tuning_);
   }
 
@@ -201,25 +201,6 @@ class ServingTuner {
                                         b.estimated_rank());
                      });
     return absl::OkStatus();
-  }
-
-  void Compare() {
-    int last = 0;
-    bool changed = false;
-    for (const pb::Tuning::Plan& plan : tuning_.plans()) {
-      changed |= plan.estimated_rank() < last;
-      last = plan.estimated_rank();
-    }
-    tuning_.set_order_changed(changed);
-    if (tuning_.plans().empty()) return;
-    const pb::Report& best = tuning_.plans(0).report();
-    for (auto& each : Differences(best, tuning_.said().report())) {
-      *tuning_.add_against_said() = std::move(each);
-    }
-    if (tuning_.plans_size() < 2) return;
-    for (auto& each : Differences(best, tuning_.plans(1).report())) {
-      *tuning_.add_against_second() = std::move(each);
-    }
   }
 
   const pb::Scenario& said_;

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "run/inference_report.h"
-#include "run/kv_transfer.h"
 #include "run/phase_ground.h"
+#include "run/requests/inference_report.h"
+#include "run/requests/kv_transfer.h"
 #include "tests/run/inference_scenario.h"
 #include "tests/status_matchers.h"
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "run/inference_report.h"
 #include "run/phase_ground.h"
+#include "run/requests/inference_report.h"
 #include "run/run_scenario.h"
 #include "tests/run/inference_scenario.h"
 #include "tests/status_matchers.h"

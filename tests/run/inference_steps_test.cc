@@ -7,7 +7,7 @@
 
 #include "run/inference_run.h"
 #include "run/phase_ground.h"
-#include "run/request_timeline.h"
+#include "run/requests/request_timeline.h"
 #include "run/run_scenario.h"
 #include "tests/run/inference_scenario.h"
 #include "tests/status_matchers.h"

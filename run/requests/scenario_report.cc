@@ -1,8 +1,8 @@
-#include "run/scenario_report.h"
+#include "run/requests/scenario_report.h"
 
 #include "base/status.h"
-#include "run/inference_report.h"
 #include "run/report.h"
+#include "run/requests/inference_report.h"
 #include "run/run_scenario.h"
 #include "run/scenario_cost.h"
 

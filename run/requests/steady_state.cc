@@ -1,4 +1,4 @@
-#include "run/steady_state.h"
+#include "run/requests/steady_state.h"
 
 #include <algorithm>
 #include <utility>

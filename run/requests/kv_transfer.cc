@@ -1,4 +1,4 @@
-#include "run/kv_transfer.h"
+#include "run/requests/kv_transfer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "run/request_timeline.h"
+#include "run/requests/request_timeline.h"
 
 #include <algorithm>
 #include <vector>

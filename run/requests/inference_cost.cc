@@ -1,4 +1,4 @@
-#include "run/inference_cost.h"
+#include "run/requests/inference_cost.h"
 
 #include <absl/strings/str_replace.h>
 

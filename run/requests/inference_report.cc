@@ -1,4 +1,4 @@
-#include "run/inference_report.h"
+#include "run/requests/inference_report.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,9 +6,9 @@
 #include "analytic/inference/inference_estimate.h"
 #include "base/format.h"
 #include "base/status.h"
-#include "run/inference_cost.h"
-#include "run/kv_transfer.h"
 #include "run/phase_ground.h"
+#include "run/requests/inference_cost.h"
+#include "run/requests/kv_transfer.h"
 #include "run/run_scenario.h"
 #include "run/scenario_cost.h"
 #include "workload/plan/inference_memory.h"

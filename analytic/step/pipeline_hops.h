@@ -1,0 +1,25 @@
+#pragma once
+// What a pipeline passes from rank to rank, on paper.
+#include <vector>
+
+#include "analytic/collective/group_cost.h"
+#include "analytic/step/price_list.h"
+#include "workload/model/model.h"
+#include "workload/plan/placement.h"
+#include "workload/plan/training_plan.h"
+
+namespace orrery {
+
+// Seconds of the transfers from each rank to the next (from the last to the
+// first), and of what their receivers gather. No transfers: they are free.
+struct HopTimes {
+  std::vector<double> transfers;
+  double gather = 0;
+};
+
+// `tensor`: the span of the tensor groups.
+HopTimes PipelineHops(const Model& model, const TrainingPlan& plan,
+                      const Placement& placement, const GroupSpan& tensor,
+                      PriceList& prices);
+
+}  // namespace orrery
