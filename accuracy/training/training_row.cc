@@ -262,7 +262,8 @@ class RowReader {
         fmt::format("name: \"{}\" {} {} {} {}", absl::CEscape(row_.id()),
                     ModelText(), system, framework, TrainingText(micro_batch));
     ASSIGN_OR_RETURN(pb::Scenario proto,
-                     ResolveScenarioText(Catalog(), text, "as a scenario", {}));
+                     ResolveScenarioText(Catalog(), text, "as a scenario",
+                                         rules_.RecipeOf(row_)));
     const int node = proto.system().chips_per_node();
     if (system_.domain == SystemRule::Domain::kNodes &&
         columns_.chips_per_node.value_or(node) != node) {

@@ -101,8 +101,9 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
   const int64_t vocabulary =
       (model.vocabulary() + shape.tensor - 1) / shape.tensor;
   const int64_t hidden = model.hidden();
-  const LayerBuilder::LinearShape linear{OpName::kHead, b.tokens(), vocabulary,
-                                         hidden, model.head_bias()};
+  const LayerBuilder::LinearShape linear{
+      OpName::kHead, b.tokens(), vocabulary, hidden, model.head_bias(),
+      /*wide=*/true};
   if (model.final_norm()) AddNorm(b, b.resident_tokens(), Module::kNorm);
   b.BeginModule();
   b.GatherTokensForward(hidden);
@@ -111,7 +112,8 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
   b.ReduceTokensInputGradient(hidden);
   b.GatherTokensWeightGradient(hidden);
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("head_input", b.kept_tokens(), hidden, Module::kNorm);
+  b.KeepLinearInput("head_input", b.kept_tokens(), hidden, Module::kNorm,
+                    linear.wide);
   const int64_t logits = b.tokens() * vocabulary;
   if (!b.trains()) {
     // Whoever samples needs the whole vocabulary.
