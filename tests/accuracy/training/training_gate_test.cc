@@ -22,7 +22,7 @@ namespace {
 const std::map<std::string, double>& Gates() {
   static const auto* gates =
       new std::map<std::string, double>{{"dense models", 0.095},
-                                        {"mixtures of experts", 0.255},
+                                        {"mixtures of experts", 0.180},
                                         {"bigscience_176b", 0.140},
                                         {"hf_sweep", 0.455},
                                         {"korthikanti22", 0.025},
@@ -30,12 +30,12 @@ const std::map<std::string, double>& Gates() {
                                         {"maxtext_v4", 0.105},
                                         {"maxtext_v5e", 0.070},
                                         {"maxtext_v5p", 0.110},
-                                        {"mbridge_25.09", 0.190},
-                                        {"mbridge_25.11", 0.140},
-                                        {"megatron_llama_example", 0.075},
+                                        {"mbridge_25.09", 0.130},
+                                        {"mbridge_25.11", 0.120},
+                                        {"megatron_llama_example", 0.070},
                                         {"megatron_readme_gpt3", 0.135},
                                         {"megatron_sc21", 0.030},
-                                        {"nemo_2407", 0.100},
+                                        {"nemo_2407", 0.080},
                                         {"tpu_trillium", 0.140}};
   return *gates;
 }
