@@ -36,7 +36,7 @@ const std::map<std::string, double>& Gates() {
                                         {"megatron_llama_example", 0.075},
                                         {"megatron_readme_gpt3", 0.135},
                                         {"megatron_sc21", 0.030},
-                                        {"nemo_2407", 0.100},
+                                        {"nemo_2407", 0.065},
                                         {"tpu_trillium", 0.140}};
   return *gates;
 }
