@@ -95,9 +95,16 @@ std::vector<InferencePass> PassesOf(const InferencePlan& plan,
   }
   std::vector<InferencePass> passes = PrefillPasses(plan);
   if (part == InferencePart::kRequest && !plan.disaggregated()) {
-    for (int64_t i = 0; i < std::min(steps, kShownSteps); ++i) {
-      passes.push_back(DecodePass(plan, CachedInStep(plan, i)));
-    }
+    const std::vector<InferencePass> first = FirstDecodePasses(plan);
+    passes.insert(passes.end(), first.begin(), first.end());
+  }
+  return passes;
+}
+
+std::vector<InferencePass> FirstDecodePasses(const InferencePlan& plan) {
+  std::vector<InferencePass> passes;
+  for (int64_t i = 0; i < std::min(DecodeSteps(plan), kShownSteps); ++i) {
+    passes.push_back(DecodePass(plan, CachedInStep(plan, i)));
   }
   return passes;
 }

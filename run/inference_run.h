@@ -88,8 +88,11 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
                                           const InferencePlan& plan,
                                           const InferenceOptions& options);
 
-// The passes of a part.
+// The passes of a part; the prefill's if nothing is decoded. With separate
+// pools a request is its prefill: decode steps run elsewhere.
 std::vector<InferencePass> PassesOf(const InferencePlan& plan,
                                     InferencePart part);
+// The decode steps that a timeline shows.
+std::vector<InferencePass> FirstDecodePasses(const InferencePlan& plan);
 
 }  // namespace orrery

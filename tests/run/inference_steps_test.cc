@@ -172,6 +172,20 @@ TEST(MixedSteps, ShareTheTrafficOfWeights) {
   EXPECT_LT(together, prompt + step);
 }
 
+// 5 sequences cannot be dealt out over two parts: one would be forgotten.
+TEST(MixedSteps, ForgetNoSequence) {
+  EXPECT_THAT(
+      ScenarioWith("llama3_70b_fp8_serving",
+                   {"inference.micro_batches=2", "inference.decode_beside=5"})
+          .status()
+          .message(),
+      testing::HasSubstr("decode_beside: 5 must be a multiple of 2"));
+  const ResolvedScenario s =
+      Scenario({"inference.micro_batches=2", "inference.decode_beside=6"});
+  const InferencePass pass = PrefillPasses(*s.inference())[0];
+  EXPECT_EQ(pass.groups[1].count * pass.parts, 6);
+}
+
 // 64 prompts of 2048 tokens, four to a step of 8192: 16 steps of prefill, and
 // the first four of decoding. The cache grows by what each brings.
 TEST(RequestTimeline, HasTheStepsOfEveryRequest) {
@@ -186,7 +200,7 @@ TEST(RequestTimeline, HasTheStepsOfEveryRequest) {
   Time last{};
   for (size_t i = 0; i < timeline.steps.size(); ++i) {
     const RequestStep& step = timeline.steps[i];
-    EXPECT_EQ(step.decodes, i >= 16);
+    EXPECT_EQ(step.decodes(), i >= 16);
     EXPECT_EQ(step.first, i < 16 ? 4 * static_cast<int64_t>(i) : 0);
     EXPECT_EQ(step.count, i < 16 ? 4 : 64);
     EXPECT_EQ(step.tokens, i < 16 ? 2048 : 1);
