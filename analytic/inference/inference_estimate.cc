@@ -1,6 +1,7 @@
 #include "analytic/inference/inference_estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,10 +30,23 @@ class HostClock {
 
   // What the next unit needs is there at `time`.
   void Arrive(double time) { input_ = time; }
-  void Run(const ForwardEstimate& unit) {
-    for (size_t i = 0; i < unit.steps.size(); ++i) {
-      if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
-      chip_ = std::max(chip_, input_) + unit.steps[i];
+  // So many units alike, one after the other. Once the host is as far ahead of
+  // the chip after one as before it, every further one takes as long; and once
+  // the chip waited for nothing, it never will, if the host gains on it.
+  void Run(const ForwardEstimate& unit, int times) {
+    for (int left = times; left > 0; --left) {
+      const double chip = chip_;
+      const double host = host_;
+      waited_ = false;
+      RunOne(unit);
+      const double on_chip = chip_ - chip;
+      const double on_host = host_ - host;
+      const bool alike = std::abs(on_chip - on_host) <= kAlike * on_chip;
+      if (alike || (!waited_ && on_host < on_chip)) {
+        chip_ += (left - 1) * on_chip;
+        host_ += (left - 1) * on_host;
+        return;
+      }
     }
   }
   double chip() const { return chip_; }
@@ -42,13 +56,28 @@ class HostClock {
   }
 
  private:
+  // Times that differ by no more are the same.
+  static constexpr double kAlike = 1e-12;
+
+  void RunOne(const ForwardEstimate& unit) {
+    for (size_t i = 0; i < unit.steps.size(); ++i) {
+      if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
+      WaitFor(input_);
+      chip_ += unit.steps[i];
+    }
+  }
+  void WaitFor(double time) {
+    if (time <= chip_) return;
+    chip_ = time;
+    waited_ = true;
+  }
   void Start(bool call) {
     const bool waits =
         launch_ == EngineLaunch::kWaiting || (call && calls_wait_);
     // Nothing ran before the first.
     if (waits && ran_) host_ = std::max(host_, chip_);
     host_ += call ? call_ : kernel_;
-    chip_ = std::max(chip_, host_);
+    WaitFor(host_);
     ran_ = true;
   }
 
@@ -60,6 +89,13 @@ class HostClock {
   double chip_;
   double input_ = 0;
   bool ran_ = false;
+  bool waited_ = false;
+};
+
+// So many units alike, one after the other.
+struct UnitRow {
+  const ForwardEstimate* unit;
+  int times = 1;
 };
 
 class PassEstimator {
@@ -91,7 +127,9 @@ class PassEstimator {
     for (const Stage& stage : stages) {
       units_.push_back(UnitsOf(stage));
       PassEstimate sums;
-      for (const ForwardEstimate* unit : units_.back()) sums += unit->sums;
+      for (const UnitRow& row : units_.back()) {
+        for (int i = 0; i < row.times; ++i) sums += row.unit->sums;
+      }
       if (sums.total() <= most) continue;
       most = sums.total();
       busiest = sums;
@@ -117,8 +155,8 @@ class PassEstimator {
     for (int part = 0; part < parts; ++part) {
       for (size_t i = 0; i < clocks.size(); ++i) {
         if (i > 0) clocks[i].Arrive(sent[i - 1]);
-        for (const ForwardEstimate* unit : units_[first + i]) {
-          clocks[i].Run(*unit);
+        for (const UnitRow& row : units_[first + i]) {
+          clocks[i].Run(*row.unit, row.times);
         }
         if (i + 1 < clocks.size()) {
           sent[i] = std::max(sent[i], clocks[i].chip()) + hops_[first + i];
@@ -211,14 +249,19 @@ class PassEstimator {
     return kinds_.back().unit;
   }
 
-  std::vector<const ForwardEstimate*> UnitsOf(const Stage& stage) {
-    std::vector<const ForwardEstimate*> units;
-    if (stage.embedding) units.push_back(Add(BuildEmbedding(model_, shape_)));
+  std::vector<UnitRow> UnitsOf(const Stage& stage) {
+    std::vector<UnitRow> units;
+    if (stage.embedding) units.push_back({Add(BuildEmbedding(model_, shape_))});
     for (int i = 0; i < stage.layers; ++i) {
-      units.push_back(Layer(stage.first_layer + i));
+      const ForwardEstimate* layer = Layer(stage.first_layer + i);
+      if (!units.empty() && units.back().unit == layer) {
+        ++units.back().times;
+      } else {
+        units.push_back({layer});
+      }
     }
     if (!stage.head) return units;
-    units.push_back(Add(BuildHead(model_, shape_)));
+    units.push_back({Add(BuildHead(model_, shape_))});
     const auto& guess = plan_.speculation();
     if (!guess || !guess->prediction_module ||
         pass_.purpose != PassPurpose::kDecode) {
@@ -231,7 +274,7 @@ class PassEstimator {
         Add(BuildLayer(model_, model_.layers(), draft));
     const ForwardEstimate* head = Add(BuildHead(model_, draft));
     for (int i = 0; i < guess->drafts; ++i) {
-      units.insert(units.end(), {input, block, head});
+      units.insert(units.end(), {{input}, {block}, {head}});
     }
     return units;
   }
@@ -253,8 +296,8 @@ class PassEstimator {
   ExchangeSpans spans_;
   std::vector<std::unique_ptr<ForwardEstimate>> made_;
   std::vector<Kind> kinds_;
-  std::vector<std::vector<const ForwardEstimate*>> units_;  // by stage
-  std::vector<double> hops_;                                // after each
+  std::vector<std::vector<UnitRow>> units_;  // by stage
+  std::vector<double> hops_;                 // after each
 };
 
 }  // namespace
