@@ -43,6 +43,12 @@ class InferenceSimulator {
   absl::StatusOr<Duration> StepTime(const InferencePass& pass,
                                     const RunOptions& options,
                                     StepWork* work = nullptr);
+  // Steps of prompts, one after the other. Through a pipeline they follow one
+  // another: each adds what it ends later than the one before it.
+  // `work`, if given, gets what the chips did.
+  absl::StatusOr<Duration> PrefillTime(absl::Span<const InferencePass> passes,
+                                       const RunOptions& options,
+                                       StepWork* work = nullptr);
 
  private:
   InferenceSimulator(const TrainingGround& on, const InferencePlan& plan,

@@ -119,6 +119,17 @@ class PassEstimator {
               .traffic = TrafficOf(model, layout_)};
   }
 
+  // Seconds by which a step ends later than one like it, right before it.
+  double Following() {
+    Estimate();
+    const int parts = pass_.parts;
+    const EngineProfile& engine = plan_.engine();
+    const double between =
+        engine.overlap_steps ? 0 : ToSeconds(engine.Between(pass_.sequences));
+    return Through(0, units_.size(), 2 * parts, pass_.sequences) -
+           Through(0, units_.size(), parts, pass_.sequences) + between;
+  }
+
   StepEstimate Estimate() {
     const std::vector<Stage> stages = CutStages(model_, layout_);
     PassEstimate busiest;
@@ -320,13 +331,30 @@ StepEstimate InferenceEstimator::Step(const InferencePlan& plan,
   return estimate;
 }
 
+double InferenceEstimator::PrefillSeconds(const InferencePlan& plan,
+                                          const EstimateOptions& options) {
+  double sum = ToSeconds(plan.engine().request_overhead);
+  const bool piped = plan.prefill().degrees.pipeline > 1;
+  const std::vector<InferencePass> passes = PrefillPasses(plan);
+  for (size_t i = 0; i < passes.size(); ++i) {
+    // Steps alike take as long.
+    const size_t first = i;
+    while (i + 1 < passes.size() && passes[i + 1] == passes[first]) ++i;
+    const auto more = static_cast<double>(i - first);
+    const double one = Step(plan, passes[first], options).step_s();
+    const double next = piped ? PassEstimator(*model_, plan, passes[first],
+                                              options.waited, prices_)
+                                    .Following()
+                              : one;
+    sum += (first > 0 ? next : one) + more * next;
+  }
+  return sum;
+}
+
 RequestEstimate InferenceEstimator::Request(const InferencePlan& plan,
                                             const EstimateOptions& options) {
   RequestEstimate request;
-  request.prefill_s = ToSeconds(plan.engine().request_overhead);
-  for (const InferencePass& pass : PrefillPasses(plan)) {
-    request.prefill_s += Step(plan, pass, options).step_s();
-  }
+  request.prefill_s = PrefillSeconds(plan, options);
   const int64_t steps = DecodeSteps(plan);
   if (steps == 0) return request;
   const auto at = [&](int64_t step) {

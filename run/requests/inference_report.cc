@@ -28,10 +28,7 @@ absl::StatusOr<RequestEstimate> EstimateRequest(
   RequestEstimate request = decode.Request(plan);
   if (plan.disaggregated()) {
     ASSIGN_OR_RETURN(InferenceEstimator prefill, on(PassPurpose::kPrefill));
-    request.prefill_s = ToSeconds(plan.engine().request_overhead);
-    for (const InferencePass& pass : PrefillPasses(plan)) {
-      request.prefill_s += prefill.Step(plan, pass).step_s();
-    }
+    request.prefill_s = prefill.PrefillSeconds(plan);
   }
   return request;
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "analytic/inference/inference_estimate.h"
 #include "run/inference_run.h"
 #include "run/phase_ground.h"
 #include "run/requests/request_timeline.h"
@@ -109,6 +110,37 @@ TEST(Pipeline, DoesNotShortenTheWayOfAToken) {
   const double way = ToSeconds(DecodeAt(Scenario(piped), 1000));
   EXPECT_GT(way, alone);
   EXPECT_LT(way, 1.1 * alone);
+}
+
+// 16 prompts in four steps through four stages: each step but the first adds
+// what a stage takes, a quarter of its way, and a little where stages differ
+// (embedding, head). So many steps on one chip take four times as long each.
+TEST(Pipeline, StepsOfPromptsFollowOneAnother) {
+  const auto prefill = [](int prompts) {
+    const ResolvedScenario s = Scenario(
+        {"model.preset=llama3_8b", "inference.parallel.tensor=1",
+         "inference.batch=" + std::to_string(prompts), "inference.prompt=2048",
+         "inference.engine.request_overhead=0 us", "system.chips_per_node=4",
+         "inference.parallel.pipeline=4", "inference.output=2"});
+    EXPECT_EQ(PrefillPasses(*s.inference()).size(),
+              static_cast<size_t>(prompts / 4));
+    const absl::StatusOr<PhaseGrounds> grounds = PhaseGrounds::Make(s);
+    EXPECT_THAT(grounds, IsOk());
+    const TrainingGround on = grounds->of(PassPurpose::kPrefill);
+    const absl::StatusOr<InferenceRun> run =
+        RunInference(on, on, *s.inference(), {});
+    EXPECT_THAT(run, IsOk());
+    auto estimator =
+        InferenceEstimator::Create(on.model, on.system, on.kernels);
+    EXPECT_THAT(estimator, IsOk());
+    const double seconds = ToSeconds(run->prefill);
+    EXPECT_NEAR(estimator->PrefillSeconds(*s.inference()) / seconds, 1, 0.01);
+    return seconds;
+  };
+  const double one = prefill(4);
+  const double four = prefill(16);
+  EXPECT_GT(four, (1 + 3 * 0.25) * one);
+  EXPECT_LT(four, (1 + 3 * 0.32) * one);
 }
 
 // With as many parts as stages all stages are busy: a round takes as long as
