@@ -62,7 +62,10 @@ std::string StepText(const pb::Report& report) {
       {"waiting for stragglers", b.straggler_s()},
       {"kernels slowed by communication", b.other_s()}};
   std::string text =
-      fmt::format("\nthe decode step in the middle of the output: {}\n",
+      fmt::format("\n{}: {}\n",
+                  report.inference().decode_steps() > 0
+                      ? "the decode step in the middle of the output"
+                      : "the prefill",
                   SecondsText(report.step_time_s()));
   for (const auto& [name, seconds] : rows) {
     if (seconds <= 0) continue;

@@ -66,6 +66,19 @@ void FillPools(const InferencePlan& plan, const KvTransfer& transfer,
                            (prompts / chips(plan.prefill())));
 }
 
+// What the chips do in a decode step among others. That in the middle was
+// simulated by itself: through a pipeline it fills and drains the stages, which
+// are busy with other parts in a row of steps.
+std::optional<StepWork> DecodeWork(const InferencePlan& plan,
+                                   const InferenceRun& run) {
+  if (run.decode_steps == 0) return std::nullopt;
+  StepWork work = WorkOf(run.step);
+  if (plan.decode().degrees.pipeline > 1) {
+    work.time = run.decode / run.decode_steps;
+  }
+  return work;
+}
+
 }  // namespace
 
 void FillInferenceRates(const InferencePlan& plan, pb::Report& report) {
@@ -167,10 +180,7 @@ absl::StatusOr<pb::Report> ReportInference(const ResolvedScenario& scenario,
   FillInferenceMemory(scenario, report);
   FillInferenceRates(plan, report);
   FillInferenceCost(
-      scenario,
-      {.prefill = run.prefill_work,
-       .decode = run.decode_steps > 0 ? std::optional(WorkOf(run.step))
-                                      : std::nullopt},
+      scenario, {.prefill = run.prefill_work, .decode = DecodeWork(plan, run)},
       report);
   return report;
 }

@@ -94,7 +94,7 @@ TEST(InferenceRows, WhatCannotBePredictedIsRefusedWithItsColumn) {
 TEST(InferenceSuite, SourcesMeetTheirBars) {
   ASSERT_OK_AND_ASSIGN(const AccuracyTable table,
                        RunInferenceSuite(std::nullopt));
-  EXPECT_EQ(table.rows().size(), 421u);
+  EXPECT_EQ(table.rows().size(), 512u);
   for (const AccuracyGroup& group : table.groups()) {
     EXPECT_TRUE(group.met()) << group.key.subject << " " << group.errors.median;
   }
