@@ -298,22 +298,24 @@ class PlanEstimate {
   }
 
   void AddPeak(const DataQuestion& question, StepEstimate& out) const {
-    RankParameters held, largest;
+    RankParameters parameters, largest;
     std::vector<std::vector<UnitMemory>> pieces;
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
       pieces.push_back(MemoryOf(question, piece));
       for (const int id : Units(question.pipeline_rank, piece)) {
-        const RankParameters& parameters = units_[id].parameters;
-        held += parameters;
-        if (parameters.total() > largest.total()) largest = parameters;
+        const RankParameters& unit = units_[id].parameters;
+        parameters += unit;
+        if (unit.total() > largest.total()) largest = unit;
       }
     }
     const WalkPeak walk = WalkMemory(orders_, question.pipeline_rank, pieces);
-    const Bytes peak = StaticBytes(plan_, placement_, held, largest).total() +
-                       Bytes(walk.total);
+    const Bytes peak =
+        StaticBytes(plan_, placement_, parameters, largest).total() +
+        Bytes(walk.total);
+    const Bytes held = AllocatorBytes(plan_, peak, Bytes(walk.activations));
     out.peak = std::max(out.peak, peak);
-    out.reserved = std::max(
-        out.reserved, AllocatorBytes(plan_, peak, Bytes(walk.activations)));
+    out.reserved = std::max(out.reserved, held);
+    if (question.pipeline_rank == 0) out.first_held = held;
   }
 
   const Model& model_;
