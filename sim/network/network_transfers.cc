@@ -117,36 +117,30 @@ SizeClass SizeClassOf(const Program& program, CallId id) {
           program.groups()[call.group].member_count};
 }
 
-// The size of all plans, from those that are there.
+// The size of all plans, from one of each size.
 class PlanForecast {
  public:
   explicit PlanForecast(Bytes budget) : budget_(budget) {}
 
-  void Expect(const SizeClass& what) { ++expected_[what].count; }
+  // Whether it is the first of its size.
+  bool Expect(const SizeClass& what) { return ++expected_[what] == 1; }
 
   absl::Status Add(const SizeClass& what, Bytes size) {
-    Kind& kind = expected_[what];
-    if (kind.known) return absl::OkStatus();
-    kind.known = true;
-    total_ +=
-        static_cast<double>(size.value()) * static_cast<double>(kind.count);
-    plans_ += kind.count;
+    const int64_t count = expected_[what];
+    plans_ += count;
+    total_ += static_cast<double>(size.value()) * static_cast<double>(count);
     if (total_ <= static_cast<double>(budget_.value())) return absl::OkStatus();
     return absl::ResourceExhaustedError(fmt::format(
-        "the transfers of {} or more distinct calls would take about {} or "
-        "more, more than the {} that are left of what it may take; what would "
-        "help: fidelity FLUID, folding, or --memory",
+        "the transfers of {} distinct calls, if not of more, would take about "
+        "{}, more than the {} left of what it may take; what would help: "
+        "fidelity FLUID, folding, or --memory",
         plans_, ToBinaryText(Bytes(static_cast<int64_t>(total_)), 3),
         ToBinaryText(budget_, 3)));
   }
 
  private:
-  struct Kind {
-    int64_t count = 0;
-    bool known = false;
-  };
   Bytes budget_;
-  std::map<SizeClass, Kind> expected_;
+  std::map<SizeClass, int64_t> expected_;
   double total_ = 0;
   int64_t plans_ = 0;
 };
@@ -184,24 +178,33 @@ absl::StatusOr<Transfers> PlanTransfers(
     plan_of.Add(found->second);
   }
   // Group by group, so that what was routed for one may be forgotten.
+  // But one of each size first, which tells how much there will be.
   PlanForecast forecast(budget);
+  std::vector<size_t> order;
+  std::vector<size_t> others;
   for (const auto& [what, place] : known) {
-    forecast.Expect(SizeClassOf(program, first_call[place]));
+    const bool is_new =
+        forecast.Expect(SizeClassOf(program, first_call[place]));
+    (is_new ? order : others).push_back(place);
   }
+  const size_t sizes = order.size();
+  order.insert(order.end(), others.begin(), others.end());
   plans.resize(first_call.size());
   names.resize(first_call.size());
   efficiencies.resize(first_call.size());
-  for (const auto& [what, place] : known) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t place = order[i];
     const Call& call = program.calls()[first_call[place]];
     ASSIGN_OR_RETURN(PlannedCall planned,
                      planner.Plan(CallOf(call, groups[call.group], traffic)));
     efficiencies[place] = planned.efficiency;
     plans[place] = std::move(planned.plan);
-    RETURN_IF_ERROR(forecast.Add(SizeClassOf(program, first_call[place]),
-                                 SizeOf(plans[place])));
     names[place] =
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol);
     planner.ForgetIfMany();
+    if (i >= sizes) continue;
+    RETURN_IF_ERROR(forecast.Add(SizeClassOf(program, first_call[place]),
+                                 SizeOf(plans[place])));
   }
   for (const size_t plan : plan_of) transfers.algorithms.Add(names[plan]);
   const Arbitration arbitration = planner.options().arbitration;
