@@ -218,13 +218,14 @@ inline constexpr DescriptiveField kDescriptiveFields[] = {
     {"Chip.die", "of silicon"},
     {"Chip.port", "of the chip's description; fabrics have the links"},
     {"LinkClass.price_id", "of prices"},
-    {"Switch.planes", "of cables and prices: planes are used evenly"},
+    {"Switch.planes",
+     "of switches and prices (tests/cli/cost_command_test.cc): planes are used "
+     "evenly"},
     {"Host.cpus_per_node", "of prices"},
     {"Host.memory", "of prices"},
     {"Host.chip_bandwidth", "of what is kept in the host, which no plan does"},
     {"Host.power", "of energy"},
     {"Training.run_tokens", "of a whole run"},
-    {"Scenario.seed", "nothing in a step is random so far"},
 };
 
 }  // namespace orrery
