@@ -11,7 +11,6 @@
 
 #include "base/format.h"
 #include "base/status.h"
-#include "topology/machine/dtype.h"
 
 namespace orrery {
 namespace {
