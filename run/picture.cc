@@ -122,7 +122,8 @@ pb::Picture PictureOf(const SimulatedRun& run, Bytes always) {
   const std::map<int, RankId> stages = RankOfEachStage(run.placed);
   std::vector<RankId> ranks;
   for (const auto& [stage, rank] : stages) ranks.push_back(rank);
-  const PassTable passes(program, run.spans, ranks);
+  const MarkTable marks(program);
+  const PassTable passes(program, marks, run.spans, ranks);
   const auto count = static_cast<int>(stages.size());
   const int lanes = std::min(count, kMostLanes);
   picture.set_lanes_left_out(count - lanes);

@@ -180,7 +180,16 @@ TEST_F(TimelineTest, TheOverviewHasARowPerStageWithItsPasses) {
        "select count(*) from slice where category = 'pipeline' and "
        "(extract_arg(arg_set_id, 'debug.kernels_ps') > "
        "extract_arg(arg_set_id, 'debug.dur_ps') or "
-       "extract_arg(arg_set_id, 'debug.rank') is null)"});
+       "extract_arg(arg_set_id, 'debug.rank') is null)",
+       // One colour for each kind of pass, in the overview and on ranks.
+       "select distinct substr(name, 1, 1), extract_arg(arg_set_id, "
+       "'correlation_id') from slice where category in ('pipeline', 'pass') "
+       "order by 1",
+       // Passes and layers say where they belong.
+       "select category, count(*) > 0, sum(extract_arg(arg_set_id, "
+       "'debug.rank') is null), sum(extract_arg(arg_set_id, 'debug.phase') is "
+       "null) from slice where category in ('pass', 'layer') group by 1 order "
+       "by 1"});
   EXPECT_THAT(
       answers.tables[0],
       ElementsAre(ElementsAre("stage 0", "F0 F1 F2 B0 B1 B2 optimizer"),
@@ -202,6 +211,14 @@ TEST_F(TimelineTest, TheOverviewHasARowPerStageWithItsPasses) {
   EXPECT_THAT(answers.tables[1],
               ElementsAre(ElementsAre(fmt::to_string(first_pass))));
   EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("0")));
+  EXPECT_THAT(
+      answers.tables[3],
+      ElementsAre(ElementsAre("B", "backward"), ElementsAre("F", "forward"),
+                  ElementsAre("b", "backward"), ElementsAre("f", "forward"),
+                  ElementsAre("o", "optimizer")));
+  EXPECT_THAT(answers.tables[4],
+              ElementsAre(ElementsAre("layer", "1", "0", "0"),
+                          ElementsAre("pass", "1", "0", "0")));
 }
 
 // Slices of the path say whose they are.
