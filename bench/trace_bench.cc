@@ -78,7 +78,7 @@ void BM_WholeTimeline(benchmark::State& state, const char* name) {
   }
   int64_t slices = 0, bytes = 0;
   for (auto _ : state) {
-    const RecordedTimeline recorded(*scenario, *run);
+    const RecordedTimeline recorded(*scenario, WholeOf(*scenario, *run));
     const Timeline timeline(recorded.source(), options);
     slices = timeline.CountSlices();
     PerfettoWriter writer = PerfettoWriter::ToNowhere();

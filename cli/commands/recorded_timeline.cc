@@ -14,32 +14,40 @@ GroupSizes GroupSizesOf(const SimulatedRun& run) {
   return sizes;
 }
 
+TracedPool WholeOf(const ResolvedScenario& scenario, const SimulatedRun& run) {
+  return {.name = "cluster",
+          .run = run,
+          .system = scenario.system,
+          .kernels = scenario.kernels};
+}
+
 RecordedTimeline::RecordedTimeline(const ResolvedScenario& scenario,
-                                   const SimulatedRun& run, Time until)
-    : spans_(run.placed.program, run.spans),
+                                   const TracedPool& pool, Time until)
+    : spans_(pool.run.placed.program, pool.run.spans),
       path_(CriticalPath(spans_, until)),
-      sizes_(GroupSizesOf(run)),
-      source_{.program = run.placed.program,
+      sizes_(GroupSizesOf(pool.run)),
+      source_{.program = pool.run.placed.program,
               .spans = spans_,
               .path = path_,
-              .transfers = run.transfers,
-              .log = run.log,
-              .ops = run.ops,
+              .transfers = pool.run.transfers,
+              .log = pool.run.log,
+              .ops = pool.run.ops,
               .group_sizes = sizes_,
-              .groups = &run.placed.groups,
-              .end = run.result.end,
-              .alone = &run.alone,
-              .ranks_per_node = scenario.system.chips_per_node(),
+              .groups = &pool.run.placed.groups,
+              .end = pool.run.result.end,
+              .alone = &pool.run.alone,
+              .ranks_per_node = pool.system.chips_per_node(),
               .ranks_are_chips = scenario.training() == nullptr ||
                                  scenario.training()->layout().rank_map.empty(),
-              .reserved_memory = scenario.kernels.reserved_memory(),
-              .memory_capacity = MemoryCapacity(scenario.system),
+              .reserved_memory = pool.kernels.reserved_memory(),
+              .memory_capacity = MemoryCapacity(pool.system),
               .peak =
-                  [&scenario](DType type) {
-                    const auto peak = scenario.system.chip().peak(type);
+                  [&chip = pool.system.chip()](DType type) {
+                    const auto peak = chip.peak(type);
                     return peak ? std::optional<double>(peak->value())
                                 : std::nullopt;
                   },
+              .name = pool.name,
               .description = scenario.proto.description()} {}
 
 }  // namespace orrery

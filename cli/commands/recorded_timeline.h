@@ -1,8 +1,9 @@
 #pragma once
 // RecordedTimeline: all that the timeline of a scenario's run is drawn from.
 //
-//   const RecordedTimeline recorded(scenario, run);
+//   const RecordedTimeline recorded(scenario, WholeOf(scenario, run));
 //   Timeline(recorded.source(), options).Write(writer);
+#include <string>
 #include <vector>
 
 #include "base/units.h"
@@ -15,11 +16,24 @@
 
 namespace orrery {
 
+// One of several pools of chips, each with a run of its own.
+struct TracedPool {
+  std::string name;
+  const SimulatedRun& run;
+  const System& system;
+  const Kernels& kernels;
+  // When it begins.
+  Time from{};
+};
+// All chips of a scenario as one.
+TracedPool WholeOf(const ResolvedScenario& scenario, const SimulatedRun& run);
+
 class RecordedTimeline {
  public:
-  // Both outlive this. Of a run whose window alone was recorded, the critical
-  // path leads to the last task before `until`. Requires: `run` was recorded.
-  RecordedTimeline(const ResolvedScenario& scenario, const SimulatedRun& run,
+  // Scenario, run and machine outlive this. Of a run whose window alone was
+  // recorded, the critical path leads to the last task before `until`.
+  // Requires: the run was recorded.
+  RecordedTimeline(const ResolvedScenario& scenario, const TracedPool& pool,
                    Time until = Time::max());
   RecordedTimeline(const RecordedTimeline&) = delete;
   RecordedTimeline& operator=(const RecordedTimeline&) = delete;

@@ -1,9 +1,11 @@
 #pragma once
 // Writes the timeline that a user asked for.
 #include <absl/status/status.h>
+#include <absl/types/span.h>
 
 #include <string>
 
+#include "cli/commands/recorded_timeline.h"
 #include "cli/flags/trace_request.h"
 #include "run/scenario.h"
 #include "run/simulated_run.h"
@@ -27,5 +29,11 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests = nullptr);
+
+// Of several pools, one clock for all.
+absl::Status WriteTrace(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests);
 
 }  // namespace orrery

@@ -188,10 +188,11 @@ ArgumentText PerfettoWriter::Text(absl::string_view text) {
 }
 
 void PerfettoWriter::Reach(TrackId track, Time at) {
+  const Time real = origin_ + at.time_since_epoch();
   Time& last = progress_[track].last;
-  CHECK(at >= last) << "time goes back on track '" << tracks_[track].name
-                    << "'";
-  last = at;
+  CHECK(real >= last) << "time goes back on track '" << tracks_[track].name
+                      << "'";
+  last = real;
 }
 
 void PerfettoWriter::WriteEvent(TrackId track, Time at, uint64_t type,
@@ -234,7 +235,7 @@ void PerfettoWriter::WriteEvent(TrackId track, Time at, uint64_t type,
                               wire::VarintSize(correlation) + correlation) +
       front.size() + details.encoded.size() + own.size() +
       (details.leaving.size() + details.arriving.size()) * kArrow;
-  const uint64_t nanoseconds = Nanoseconds(at);
+  const uint64_t nanoseconds = Nanoseconds(origin_ + at.time_since_epoch());
   const size_t packet =
       wire::TagSize<TracePacket::kTimestampFieldNumber, wire::kVarint>() +
       wire::VarintSize(nanoseconds) + kSequenceFields +

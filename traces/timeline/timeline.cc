@@ -258,8 +258,8 @@ void Timeline::WritePart(const TimelineSelection& selection,
                          PerfettoWriter& writer) const {
   const Program& program = source_.program;
   TimelineArguments arguments(source_, marks_, writer);
-  const TrackId cluster =
-      writer.AddTrack({.name = "cluster", .description = source_.description});
+  const TrackId cluster = writer.AddTrack(
+      {.name = source_.name, .description = source_.description});
   WriteOverview(source_, selection, passes_, cluster, arguments, writer);
   WritePath(selection, path, cluster, arguments, writer);
 

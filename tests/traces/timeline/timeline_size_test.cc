@@ -32,7 +32,7 @@ Sizes SizesOf(const std::string& name, bool fold) {
   for (const RankId rank : run.placed.program.ranks().ids()) {
     options.ranks.push_back(rank);
   }
-  const RecordedTimeline recorded(scenario, run);
+  const RecordedTimeline recorded(scenario, WholeOf(scenario, run));
   const Timeline timeline(recorded.source(), options);
   Sizes sizes = {.slices = timeline.CountSlices()};
   sizes.predicted =
