@@ -62,7 +62,7 @@ function rowsOf(file, wanted) {
       if (merged.has(key) && !track.counter) {
         const row = merged.get(key);
         row.uuids.push(track.uuid);
-        row.lanes += 1;
+        row.rows += track.depth + 1;
         continue;
       }
       const where = `${above}/${track.name}`;
@@ -70,7 +70,7 @@ function rowsOf(file, wanted) {
       const shown = track.full && new RegExp(wanted).test(where);
       if (!shown && below.length === 0) continue;
       const row = {name: track.name, level, counter: track.counter,
-                   maxDepth: track.depth, lanes: 1,
+                   rows: track.depth + 1,
                    uuids: shown ? [track.uuid] : []};
       merged.set(key, row);
       rows.push(row, ...below);
@@ -109,7 +109,7 @@ async function arrange(page, rows) {
       kind: row.counter ? 'CounterTrack' : 'AsyncSliceTrack',
       config: row.counter ?
           {name: row.name, trackId: trackIds[0]} :
-          {maxDepth: Math.max(row.maxDepth, row.lanes - 1), trackIds},
+          {maxDepth: row.rows - 1, trackIds},
     };
   });
   await page.evaluate((added) => {
@@ -169,8 +169,12 @@ try {
         font: ${group ? 'bold ' : ''}12px sans-serif; overflow: hidden;
         white-space: nowrap`;
       document.body.append(label);
-      // What is too long loses its middle: the end tells like ones apart.
+      // What is too long is written smaller, then loses its middle: the end tells
+      // like ones apart.
       label.textContent = name;
+      for (let size = 11; label.scrollWidth > 247 && size >= 10; --size) {
+        label.style.fontSize = `${size}px`;
+      }
       for (let cut = 1; label.scrollWidth > 247 && cut < name.length; ++cut) {
         const keep = name.length - cut;
         label.textContent = name.slice(0, Math.ceil(keep / 2)) + '\u2026' +
