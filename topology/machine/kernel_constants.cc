@@ -31,6 +31,14 @@ KernelPrecision ReadPrecision(const FieldReader& fields) {
 }
 
 FlashConstants ReadFlash(const FieldReader& fields) {
+  // Where there is a library to compare with, both have acted already.
+  for (const char* field : {"like", "slowdown"}) {
+    if (fields.Has(field)) {
+      fields.Refuse(field,
+                    "is about another implementation of a library; here "
+                    "there is none");
+    }
+  }
   return {
       .name = fields.Text("name"),
       .rows = fields.Count("rows", 1, kMaxTile),
@@ -114,6 +122,8 @@ KernelConstants ReadKernelConstants(const FieldReader& fields) {
       .multicast = fields.Count("multicast", 1, kMaxResident),
       .raster_rows = fields.Count("raster_rows", 1, kMaxTile),
       .cache_reach = fields.Real("cache_reach", 0.01, 100),
+      .batch_alignment =
+          fields.OptionalCount("batch_alignment", 1, kMaxTile).value_or(1),
       .attention = {},
       .flash_attention = {},
       .grouped_launch = fields.NonNegative<Duration>("grouped_launch"),

@@ -70,6 +70,10 @@ class LayerBuilder {
     int64_t outputs;
     int64_t inputs;
     bool bias = false;
+    // Multiplied as activations are, however narrow the others' operands:
+    // heads and routers (DeepSeek-V3, arXiv 2412.19437, section 3.3.1;
+    // Megatron-Core, torchtitan and inference engines do the same).
+    bool wide = false;
   };
   void LinearForward(const LinearShape& linear);
   void LinearInputGradient(const LinearShape& linear);
@@ -83,7 +87,7 @@ class LayerBuilder {
   // The input of a linear layer, in the format of its operands unless the shape
   // says otherwise.
   void KeepLinearInput(std::string_view name, int64_t rows, int64_t width,
-                       ModuleSet modules = kNoModule);
+                       ModuleSet modules = kNoModule, bool wide = false);
 
   // Keeps a tensor in `kept`, which takes a cast of its own unless it is
   // computed or multiplied in that format anyway.
@@ -119,6 +123,7 @@ class LayerBuilder {
   }
   Exchange TokenExchange(ExchangeKind kind, int64_t width) const;
   Pointwise Cast(int64_t elements, DType to, int copies) const;
+  DType Operand(const LinearShape& linear) const;
 
   const Model& model_;
   const LayerShape& shape_;
@@ -137,9 +142,13 @@ void AddAttentionCore(LayerBuilder& builder, int layer);
 void AddMlp(LayerBuilder& builder);
 void AddBlockNorm(LayerBuilder& builder);
 // The activation between two linear layers, over rows of `width`, in a module
-// of // its own.
+// of its own.
 void AddActivation(LayerBuilder& builder, OpName name, int64_t rows,
                    int64_t width, bool gated, ModuleSet modules);
+// The linear layer after the activation, which keeps its `input`.
+void AddDownProjection(LayerBuilder& builder,
+                       const LayerBuilder::LinearShape& down,
+                       std::string_view input, ModuleSet modules);
 void AddMixture(LayerBuilder& builder);
 // Dropout and the residual sum after a block, with a post-norm if `post_norm`.
 void AddResidual(LayerBuilder& builder, bool post_norm);

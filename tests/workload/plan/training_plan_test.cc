@@ -11,6 +11,7 @@
 #include "tests/workload/model/models.h"
 #include "workload/plan/divisors.h"
 #include "workload/plan/inference_plan.h"
+#include "workload/plan/waited_exchanges.h"
 
 namespace orrery {
 namespace {
@@ -166,6 +167,26 @@ TEST(TrainingPlan, RoutingHistogramsHaveAnEntryPerExpert) {
               HasSubstr("has no latent attention"));
 }
 
+// A call in line is waited for; kernels on a stream of their own are not, nor
+// what a schedule runs beside another micro-batch.
+TEST(TrainingPlan, WaitsForTokensThatGoAllToAll) {
+  const auto waits = [](const std::string& changes) {
+    const auto plan = MakePlan(changes, /*moe=*/true);
+    CHECK(plan.ok()) << plan.status().ToString();
+    return WaitedExchanges(*plan, DimensionSet().With(Dimension::kData));
+  };
+  const DimensionSet data = DimensionSet().With(Dimension::kData);
+  EXPECT_EQ(waits("parallel { tensor: 1 data: 8 expert: 4 }"),
+            data.With(Dimension::kExpert));
+  EXPECT_EQ(waits("parallel { tensor: 1 data: 8 expert: 4 } "
+                  "dispatch_method: DISPATCH_BY_NODE"),
+            data);
+  EXPECT_EQ(waits("parallel { tensor: 1 data: 8 expert: 4 } "
+                  "schedule: DUAL_PIPE"),
+            data);
+  EXPECT_EQ(waits("parallel { tensor: 1 data: 8 }"), data);
+}
+
 TEST(TrainingPlan, MapsGiveEveryChipOneRank) {
   EXPECT_THAT(Refusal("parallel { rank_map: [0, 1] }"),
               HasSubstr("training.parallel.rank_map: has 2 entries; the system "
@@ -184,6 +205,11 @@ TEST(TrainingPlan, ShardingOptionsNeedTheirStage) {
               HasSubstr("training.accumulate_locally: is about sharded"));
   EXPECT_THAT(Refusal("sharding: ZERO_2 reshard_after_forward: false"),
               HasSubstr("training.reshard_after_forward: is about sharded"));
+  EXPECT_THAT(Refusal("sharding: ZERO_2 overlap_backward_gather: false"),
+              HasSubstr("training.overlap_backward_gather: is about sharded"));
+  EXPECT_THAT(Refusal("sharding: ZERO_3 reshard_after_forward: false "
+                      "overlap_backward_gather: false"),
+              HasSubstr("needs reshard_after_forward: true"));
 }
 
 TEST(TrainingPlan, SchedulesHaveTheirConditions) {
