@@ -78,11 +78,16 @@ absl::StatusOr<std::unique_ptr<FabricRoutes>> FabricRoutes::Make(
   ASSIGN_OR_RETURN(Graph graph, BuildGraph(system));
   std::unique_ptr<FabricRoutes> routes(
       new FabricRoutes(std::move(graph), RoutingOf(system), rates));
-  if (system.faults().empty()) return routes;
-  for (int chip = 1; chip < system.chips(); ++chip) {
-    const auto there = static_cast<VertexId>(chip);
-    RETURN_IF_ERROR(routes->router_.Find(VertexId{0}, there).status());
-    RETURN_IF_ERROR(routes->router_.Find(there, VertexId{0}).status());
+  // Where chips are cut off, so are some at the end of a cut link.
+  for (const LinkFault& fault : system.faults()) {
+    if (fault.remaining > 0) continue;
+    for (const int chip : {fault.chip, fault.peer.value_or(fault.chip)}) {
+      if (chip >= system.chips() || system.chips() < 2) continue;
+      const auto here = static_cast<VertexId>(chip == 0 ? 1 : 0);
+      const auto there = static_cast<VertexId>(chip);
+      RETURN_IF_ERROR(routes->router_.Find(there, here).status());
+      RETURN_IF_ERROR(routes->router_.Find(here, there).status());
+    }
   }
   return routes;
 }
