@@ -40,10 +40,9 @@ void AddPathRanks(const std::vector<PathStep>& path, TimelineOptions& options) {
   }
 }
 
-absl::Status WritePerfetto(const TraceRequest& request,
-                           const ResolvedScenario& scenario,
-                           const SimulatedRun& run, TimelineOptions options,
-                           const RequestTimeline* requests) {
+void Draw(const TraceRequest& request, const ResolvedScenario& scenario,
+          const SimulatedRun& run, TimelineOptions options,
+          const RequestTimeline* requests, PerfettoWriter& writer) {
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans, options.to);
@@ -81,6 +80,33 @@ absl::Status WritePerfetto(const TraceRequest& request,
         "--trace-window and --trace-detail make it smaller",
         slices));
   }
+  timeline.Write(writer);
+  if (requests != nullptr) WriteRequestTracks(*requests, writer);
+}
+
+// What the window leaves of the run.
+absl::StatusOr<TimelineOptions> ShownOf(const TraceRequest& request,
+                                        const SimulatedRun& run) {
+  ASSIGN_OR_RETURN(TimelineOptions options,
+                   OptionsFor(request, run.placed.program));
+  if (options.from < run.result.end) return options;
+  return absl::InvalidArgumentError(
+      fmt::format("--trace-window: the step ends after {}, before the window",
+                  SecondsText(ToSeconds(run.result.end))));
+}
+
+absl::Status FinishTrace(const TraceRequest& request, PerfettoWriter& writer) {
+  RETURN_IF_ERROR(writer.Finish());
+  Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
+                  writer.slices(), ShellWord(request.path)));
+  return absl::OkStatus();
+}
+
+absl::Status WritePerfetto(const TraceRequest& request,
+                           const ResolvedScenario& scenario,
+                           const SimulatedRun& run,
+                           const TimelineOptions& options,
+                           const RequestTimeline* requests) {
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
   writer.AddAttribute("orrery.scenario", scenario.proto.name());
   writer.AddAttribute("orrery.version", std::string(kVersion));
@@ -89,12 +115,8 @@ absl::Status WritePerfetto(const TraceRequest& request,
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
                       run.result.end.time_since_epoch().count());
-  timeline.Write(writer);
-  if (requests != nullptr) WriteRequestTracks(*requests, writer);
-  RETURN_IF_ERROR(writer.Finish());
-  Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
-                  writer.slices(), ShellWord(request.path)));
-  return absl::OkStatus();
+  Draw(request, scenario, run, options, requests, writer);
+  return FinishTrace(request, writer);
 }
 
 absl::Status WriteKinetoFiles(const TraceRequest& request,
@@ -161,13 +183,7 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests) {
-  ASSIGN_OR_RETURN(const TimelineOptions options,
-                   OptionsFor(request, run.placed.program));
-  if (options.from >= run.result.end) {
-    return absl::InvalidArgumentError(
-        fmt::format("--trace-window: the step ends after {}, before the window",
-                    SecondsText(ToSeconds(run.result.end))));
-  }
+  ASSIGN_OR_RETURN(const TimelineOptions options, ShownOf(request, run));
   switch (request.format) {
     case TraceFormat::kPerfetto:
       return WritePerfetto(request, scenario, run, options, requests);
@@ -176,5 +192,27 @@ absl::Status WriteTrace(const TraceRequest& request,
   }
   return absl::OkStatus();
 }
+
+absl::StatusOr<SharedTrace> SharedTrace::Create(const TraceRequest& request) {
+  if (request.format != TraceFormat::kPerfetto) {
+    return absl::InvalidArgumentError(
+        "--trace-format: several runs go into one file as perfetto only");
+  }
+  ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
+  writer.AddAttribute("orrery.version", std::string(kVersion));
+  return SharedTrace(request, std::move(writer));
+}
+
+absl::Status SharedTrace::Add(const std::string& name,
+                              const ResolvedScenario& scenario,
+                              const SimulatedRun& run,
+                              const RequestTimeline* requests) {
+  ASSIGN_OR_RETURN(const TimelineOptions options, ShownOf(request_, run));
+  writer_.BeginSection(name);
+  Draw(request_, scenario, run, options, requests, writer_);
+  return absl::OkStatus();
+}
+
+absl::Status SharedTrace::Finish() { return FinishTrace(request_, writer_); }
 
 }  // namespace orrery

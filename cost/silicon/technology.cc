@@ -97,6 +97,13 @@ pb::LinkPort* ChipPort(pb::Chip& chip) {
   return nullptr;
 }
 
+// Area of a unit, over that in the known process.
+double UnitScale(const pb::Process& from, const pb::Process& to) {
+  const double logic = from.density() / to.density();
+  const double sram = to.sram_mm2_per_mib() / from.sram_mm2_per_mib();
+  return (1 - kSramShare) * logic + kSramShare * sram;
+}
+
 double UnitArea(const TechnologyBudget& budget, int links) {
   return budget.dies * budget.area.value() - budget.stacks * kStackInterface -
          links * kLinkInterface;
@@ -142,6 +149,7 @@ absl::StatusOr<TechnologyBudget> BudgetOf(const pb::Chip& chip,
   budget.process = die->process();
   budget.dies = dies;
   budget.area = AreaOf(*die);
+  budget.link_share = die->link_share();
   for (const auto& part : package.assembly().part()) {
     if (!part.has_memory()) continue;
     budget.stacks += part.has_count() ? part.count() : 1;
@@ -173,11 +181,12 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   const int links = budget.links.value_or(known_links);
 
   const Reticle reticle;
-  if (budget.area > reticle.area()) {
+  const SquareMillimetres whole = budget.area * (1 + budget.link_share);
+  if (whole > reticle.area()) {
     wrong.Add(
         fmt::format("area: a die of {:.0f} mm2 does not fit the reticle "
                     "of {:.0f} mm2; take more dies",
-                    budget.area.value(), reticle.area().value()));
+                    whole.value(), reticle.area().value()));
   }
   // Dies stand side by side; the long sides outside are for memory.
   const DieSize die = SizeOf(budget.area, reticle.width / reticle.height);
@@ -203,10 +212,9 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   if (room <= 0) wrong.Add("area: interfaces alone take more than there is");
   RETURN_IF_ERROR(wrong.ToStatus());
 
-  // Area of a unit, over that in the known process.
   const double logic = from.density() / to.density();
   const double sram = to.sram_mm2_per_mib() / from.sram_mm2_per_mib();
-  const double unit_area = (1 - kSramShare) * logic + kSramShare * sram;
+  const double unit_area = UnitScale(from, to);
   const int units = static_cast<int>(std::floor(
       base.compute_units() * (room / known_room) / unit_area + 1e-9));
   if (units < 1) {
@@ -259,6 +267,8 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
         fmt::format("power: memory and links alone take {:.0f} W",
                     interfaces(bandwidth, links)));
   }
+  // What it draws is known, or the clock that it holds.
+  const bool draws = base.has_power_draw() && !base.has_sustained_clock();
   const double per_unit = to.relative_power() / from.relative_power();
   const double known_clock = held / clock;
   const double power_of_one =
@@ -282,8 +292,24 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   chip.set_vector_rate(Scaled(base.vector_rate(), rate, ParseFlopsPerSecond));
   chip.set_sfu_rate(Scaled(base.sfu_rate(), rate, ParseOpsPerSecond));
   chip.set_clock(Scaled(base.clock(), speed, ParseHertz));
-  chip.set_sustained_clock(ToText(clock * speed * held_clock, 4));
-  chip.clear_burst_clock();
+  if (draws) {
+    // Watts at the nominal clock, which the limit lowers kernel by kernel: of
+    // the units by their number and their power, of memory by its bandwidth.
+    pb::PowerDraw& draw = *chip.mutable_power_draw();
+    const double of_units = more * per_unit;
+    draw.set_idle(Scaled(draw.idle(), of_units, ParseWatts));
+    draw.set_matrix(Scaled(draw.matrix(), of_units * speed, ParseWatts));
+    draw.set_memory(
+        Scaled(draw.memory(), bandwidth / known_bandwidth.value(), ParseWatts));
+    for (pb::FormatPower& format : *draw.mutable_format()) {
+      format.set_matrix(Scaled(format.matrix(), of_units * speed, ParseWatts));
+    }
+  } else {
+    chip.set_sustained_clock(ToText(clock * speed * held_clock, 4));
+  }
+  if (base.has_burst_clock()) {
+    chip.set_burst_clock(Scaled(base.burst_clock(), speed, ParseHertz));
+  }
   for (auto& cache : *chip.mutable_cache()) {
     cache.set_bandwidth(Scaled(cache.bandwidth(), rate, ParseBytesPerSecond));
     if (!cache.per_unit()) {
@@ -306,10 +332,12 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
             fmt::format("Architecture of {}; {:.3g} times the area for units, "
                         "of {:.3g} times their area, {:.3g} times the clock.",
                         base.name(), room / known_room, unit_area, speed));
-  AddSource(chip, "clock, sustained_clock, power",
+  AddSource(chip, "clock, sustained_clock, power, power_draw",
             fmt::format("{:.0f} W for the units, each at {:.3g} times the "
-                        "power of {} at the same clock; alpha-power law.",
-                        core, per_unit, from.name()));
+                        "power of {} at the same clock; {}.",
+                        core, per_unit, from.name(),
+                        draws ? "the limit lowers the clock kernel by kernel"
+                              : "alpha-power law"));
   AddSource(chip, "memory, memory_bandwidth, memory_kind, port",
             fmt::format("{} stacks of {}; {} links.", budget.stacks,
                         budget.memory, links));
@@ -318,9 +346,9 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   return chip;
 }
 
-pb::Package DerivePackage(const pb::Package& base,
-                          const TechnologyBudget& budget,
-                          const SiliconLibrary& library) {
+absl::StatusOr<pb::Package> DerivePackage(const pb::Package& base,
+                                          const TechnologyBudget& budget,
+                                          const SiliconLibrary& library) {
   pb::Package package;
   package.set_name(fmt::format("derived_{}", base.name()));
   package.set_description(fmt::format("{} dies of {:.0f} mm2 in {}",
@@ -334,8 +362,28 @@ pb::Package DerivePackage(const pb::Package& base,
   const pb::DieDesign* known = ComputeDie(base.assembly(), dies);
   auto& part = *assembly.add_part();
   part.set_count(budget.dies);
-  if (known != nullptr) *part.mutable_die() = *known;
+  if (known != nullptr) {
+    const auto from = library.processes.find(known->process());
+    const auto to = library.processes.find(budget.process);
+    if (from == library.processes.end() || to == library.processes.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("there is no process '{}'", budget.process));
+    }
+    *part.mutable_die() = *known;
+    const double more =
+        budget.area / AreaOf(*known) / UnitScale(from->second, to->second);
+    const auto scaled = [&](int count) {
+      return static_cast<int>(std::floor(count * more + 1e-9));
+    };
+    if (known->units() > 0) {
+      part.mutable_die()->set_units(std::max(1, scaled(known->units())));
+      part.mutable_die()->set_spare_units(scaled(known->spare_units()));
+    }
+  }
   part.mutable_die()->set_process(budget.process);
+  if (budget.link_share > 0) {
+    part.mutable_die()->set_link_share(budget.link_share);
+  }
   part.mutable_die()->clear_width_mm();
   part.mutable_die()->clear_height_mm();
   part.mutable_die()->set_area(ToText(budget.area, 5));

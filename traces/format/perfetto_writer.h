@@ -47,6 +47,9 @@ class PerfettoWriter {
   void AddAttribute(const std::string& key, const std::string& value);
   void AddAttribute(const std::string& key, int64_t value);
 
+  // From now on what has no parent is below a track of this name: several runs
+  // on one timeline.
+  void BeginSection(const std::string& name);
   TrackId AddTrack(const TrackSpec& spec);
   // One more row of a track. Requires: it was added with `lanes`.
   TrackId AddLane(TrackId track);
@@ -108,6 +111,7 @@ class PerfettoWriter {
   PacketStream stream_;
   IdVector<TrackId, Track> tracks_;
   int32_t roots_ = 0;
+  std::optional<TrackId> section_;
   Interned names_, categories_, keys_, texts_;
   uint64_t last_arrow_ = 0;
   int64_t slices_ = 0;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/units_text.h"
+#include "cost/kernel/power_limit.h"
 #include "run/silicon_catalog.h"
 #include "tests/status_matchers.h"
 #include "topology/machine/chip.h"
@@ -49,6 +50,17 @@ double Bandwidth(const pb::Chip& chip) {
   return ParseBytesPerSecond(chip.memory_bandwidth())->value();
 }
 
+// The clock that a kernel gets of the chip which keeps matrix units and memory
+// busy for these shares, in Hz.
+double Held(const pb::Chip& proto, double matrix, double memory) {
+  const auto chip = Chip::FromProto(proto);
+  CHECK(chip.ok()) << chip.status().ToString();
+  return chip->clock().value() *
+         PowerLimit::Of(*chip).Clock(DType::kBf16, matrix, memory);
+}
+// Clocks are written with four digits.
+constexpr double kClock = 1e-3;
+
 // Of what a budget says, within this of the chip it is the budget of.
 constexpr double kBar = 0.15;
 
@@ -63,13 +75,10 @@ TEST(Technology, GivesBackAChipFromItsOwnBudget) {
     EXPECT_EQ(derived.compute_units(), known.chip.compute_units()) << name;
     EXPECT_NEAR(Bf16(derived) / Bf16(known.chip), 1, kBar) << name;
     EXPECT_NEAR(Bandwidth(derived) / Bandwidth(known.chip), 1, kBar) << name;
-    const double held = ParseHertz(known.chip.has_sustained_clock()
-                                       ? known.chip.sustained_clock()
-                                       : known.chip.clock())
-                            ->value();
-    EXPECT_NEAR(ParseHertz(derived.sustained_clock())->value() / held, 1, kBar)
+    EXPECT_NEAR(Held(derived, 1, 0.2) / Held(known.chip, 1, 0.2), 1, kClock)
         << name;
-    EXPECT_THAT(Chip::FromProto(derived), IsOk()) << name;
+    EXPECT_NEAR(Held(derived, 0.5, 1) / Held(known.chip, 0.5, 1), 1, kClock)
+        << name;
   }
 }
 
@@ -108,14 +117,39 @@ TEST(Technology, GrowsWithItsBudget) {
   EXPECT_GT(n3.compute_units(), base.chip.compute_units());
   EXPECT_LT(n7.compute_units(), base.chip.compute_units());
   EXPECT_GT(Bf16(n3), Bf16(n7));
-  const auto held = [](const pb::Chip& chip) {
-    return ParseHertz(chip.sustained_clock())->value();
-  };
   const pb::Chip cool =
       derive([](TechnologyBudget& b) { b.power = Watts(700); });
   const pb::Chip hot =
       derive([](TechnologyBudget& b) { b.power = Watts(1200); });
-  EXPECT_LT(held(cool), held(hot));
+  EXPECT_LT(Held(cool, 1, 0.2), Held(hot, 1, 0.2));
+}
+
+// 814 mm2 in four: of 144 units 36 each, of 12 spare ones 3; in eight, 18 and
+// 1, because with 2 the chip would have 8 x 16 = 128 of its 132.
+TEST(Technology, ChipletsShareTheUnitsOfTheDie) {
+  const Known base = Load("h100_sxm");
+  const SiliconLibrary library = Library();
+  const auto die_of = [&](int dies) {
+    TechnologyBudget budget = base.budget;
+    budget.dies = dies;
+    budget.area = base.budget.area / dies;
+    budget.link_share = 0.1;
+    const auto chip = DeriveChip(base.chip, base.package, budget, library);
+    CHECK(chip.ok()) << chip.status().ToString();
+    // The same area for units, the same units.
+    EXPECT_EQ(chip->compute_units(), base.chip.compute_units());
+    const auto package = DerivePackage(base.package, budget, library);
+    CHECK(package.ok());
+    EXPECT_EQ(package->assembly().part(0).count(), dies);
+    return package->assembly().part(0).die();
+  };
+  EXPECT_EQ(die_of(1).units(), 144);
+  EXPECT_EQ(die_of(1).spare_units(), 12);
+  EXPECT_EQ(die_of(4).units(), 36);
+  EXPECT_EQ(die_of(4).spare_units(), 3);
+  EXPECT_EQ(die_of(8).units(), 18);
+  EXPECT_EQ(die_of(8).spare_units(), 1);
+  EXPECT_DOUBLE_EQ(die_of(4).link_share(), 0.1);
 }
 
 TEST(Technology, RefusesWhatDoesNotFit) {
