@@ -133,7 +133,7 @@ TEST(Technology, ChipletsShareTheUnitsOfTheDie) {
     TechnologyBudget budget = base.budget;
     budget.dies = dies;
     budget.area = base.budget.area / dies;
-    budget.link_share = 0.1;
+    budget.link_share = dies > 1 ? 0.1 : 0;
     const auto chip = DeriveChip(base.chip, base.package, budget, library);
     CHECK(chip.ok()) << chip.status().ToString();
     // The same area for units, the same units.

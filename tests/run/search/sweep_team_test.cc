@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Mailboxes of ranks. `drop`: letters from rank to rank that get lost.
+// Mailboxes of ranks.
 class Post {
  public:
   explicit Post(int ranks) : boxes_(static_cast<size_t>(ranks)) {}
@@ -148,7 +148,9 @@ TEST_F(SweepTeamTest, RowsDoNotDependOnBlocksThreadsOrRanks) {
       for (std::thread& other : others) other.join();
       EXPECT_EQ(text, one) << ranks << " ranks, " << own << " own threads";
       // 360 points in 52 blocks.
-      if (own == 0) EXPECT_GE(post.letters(), 2 * 52);
+      if (own == 0) {
+        EXPECT_GE(post.letters(), 2 * 52);
+      }
     }
   }
 }
@@ -203,7 +205,7 @@ TEST(BlockQueue, GivesRowsInOrderAndHoldsAWindow) {
   const auto rows_of = [](const PointBlock& block) {
     std::vector<SweepRow> rows;
     for (int64_t p = block.begin; p < block.end; ++p) {
-      rows.push_back({.point = p});
+      rows.emplace_back().point = p;
     }
     return rows;
   };
@@ -229,9 +231,13 @@ TEST(BlockQueue, GivesRowsInOrderAndHoldsAWindow) {
 }
 
 TEST_F(SweepTeamTest, LettersAreReadAsWritten) {
-  SweepRow answered{.point = 5, .values = {"1", "16", "2", "3"}};
+  SweepRow answered;
+  answered.point = 5;
+  answered.values = {"1", "16", "2", "3"};
   answered.columns = {0.1 + 0.2};
-  SweepRow refused{.point = 6, .values = {"3", "", "", ""}};
+  SweepRow refused;
+  refused.point = 6;
+  refused.values = {"3", "", "", ""};
   refused.problem = "data: 'chips / 3' is \"5.3\", no whole number";
   const RowsLetter rows{{5, 7}, {answered, refused}};
   const auto read = ReadLetter(study_, WriteLetter(rows));
