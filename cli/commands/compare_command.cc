@@ -115,6 +115,13 @@ absl::Status WriteTimelines(const Arguments& arguments,
     ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
     RecordForTrace(request, options);
     if (scenario.inference() != nullptr) {
+      if (scenario.inference()->disaggregated()) {
+        return absl::InvalidArgumentError(
+            fmt::format("--trace: '{}' has separate pools, each with a "
+                        "timeline of its own; 'orrery simulate --trace' draws "
+                        "them",
+                        side.name));
+      }
       options.part = InferencePart::kRequest;
       ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
       const RequestTimeline requests = RequestsOf(scenario, run);

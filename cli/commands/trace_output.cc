@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/format.h"
 #include "base/status.h"
@@ -40,16 +42,59 @@ void AddPathRanks(const std::vector<PathStep>& path, TimelineOptions& options) {
   }
 }
 
-void Draw(const TraceRequest& request, const ResolvedScenario& scenario,
-          const SimulatedRun& run, TimelineOptions options,
-          const RequestTimeline* requests, PerfettoWriter& writer) {
+Time EndOf(absl::Span<const TracedPool> pools) {
+  Time end{};
+  for (const TracedPool& pool : pools) {
+    end = std::max(end, pool.from + pool.run.result.end.time_since_epoch());
+  }
+  return end;
+}
+
+TracedPool WholeOf(const ResolvedScenario& scenario, const SimulatedRun& run) {
+  return {.name = "cluster",
+          .run = run,
+          .system = scenario.system,
+          .kernels = scenario.kernels};
+}
+
+// What there is to see of the pool, if anything is in the window, which is
+// counted from its own beginning.
+absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(
+    const TraceRequest& request, const TracedPool& pool) {
+  ASSIGN_OR_RETURN(TimelineOptions options,
+                   OptionsFor(request, pool.run.placed.program));
+  const Duration from = pool.from.time_since_epoch();
+  options.from = std::max(Time{}, options.from - from);
+  if (options.to != Time::max()) options.to -= from;
+  if (options.to <= Time{} || options.from >= pool.run.result.end) {
+    return std::nullopt;
+  }
+  return options;
+}
+
+// Every rank that was asked for is known before anything is written.
+absl::Status CheckShown(const TraceRequest& request,
+                        absl::Span<const TracedPool> pools) {
+  for (const TracedPool& pool : pools) {
+    RETURN_IF_ERROR(OptionsOf(request, pool).status());
+  }
+  if (request.from < EndOf(pools)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("--trace-window: the step ends after {}, before the window",
+                  SecondsText(ToSeconds(EndOf(pools)))));
+}
+
+absl::Status WritePool(const TraceRequest& request,
+                       const ResolvedScenario& scenario, const TracedPool& pool,
+                       TimelineOptions options, PerfettoWriter& writer) {
+  const SimulatedRun& run = pool.run;
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans, options.to);
   // Of a window the others are not recorded as a whole.
   if (!request.ranks && spans.is_whole()) AddPathRanks(path, options);
   const GroupSizes sizes = GroupSizesOf(run);
-  const Chip& chip = scenario.system.chip();
+  const Chip& chip = pool.system.chip();
   const TrainingPlan* plan = scenario.training();
   const TimelineSource source = {
       .program = program,
@@ -62,15 +107,16 @@ void Draw(const TraceRequest& request, const ResolvedScenario& scenario,
       .groups = &run.placed.groups,
       .end = run.result.end,
       .alone = &run.alone,
-      .ranks_per_node = scenario.system.chips_per_node(),
+      .ranks_per_node = pool.system.chips_per_node(),
       .ranks_are_chips = plan == nullptr || plan->layout().rank_map.empty(),
-      .reserved_memory = scenario.kernels.reserved_memory(),
-      .memory_capacity = MemoryCapacity(scenario.system),
+      .reserved_memory = pool.kernels.reserved_memory(),
+      .memory_capacity = MemoryCapacity(pool.system),
       .peak =
           [&](DType type) {
             const auto peak = chip.peak(type);
             return peak ? std::optional<double>(peak->value()) : std::nullopt;
           },
+      .name = pool.name,
       .description = scenario.proto.description()};
   const Timeline timeline(source, options);
   const int64_t slices = timeline.CountSlices();
@@ -80,19 +126,25 @@ void Draw(const TraceRequest& request, const ResolvedScenario& scenario,
         "--trace-window and --trace-detail make it smaller",
         slices));
   }
+  writer.SetOrigin(pool.from);
   timeline.Write(writer);
-  if (requests != nullptr) WriteRequestTracks(*requests, writer);
+  writer.SetOrigin(Time{});
+  return absl::OkStatus();
 }
 
-// What the window leaves of the run.
-absl::StatusOr<TimelineOptions> ShownOf(const TraceRequest& request,
-                                        const SimulatedRun& run) {
-  ASSIGN_OR_RETURN(TimelineOptions options,
-                   OptionsFor(request, run.placed.program));
-  if (options.from < run.result.end) return options;
-  return absl::InvalidArgumentError(
-      fmt::format("--trace-window: the step ends after {}, before the window",
-                  SecondsText(ToSeconds(run.result.end))));
+absl::Status WritePools(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests,
+                        PerfettoWriter& writer) {
+  for (const TracedPool& pool : pools) {
+    ASSIGN_OR_RETURN(const std::optional<TimelineOptions> options,
+                     OptionsOf(request, pool));
+    if (!options) continue;
+    RETURN_IF_ERROR(WritePool(request, scenario, pool, *options, writer));
+  }
+  if (requests != nullptr) WriteRequestTracks(*requests, writer);
+  return absl::OkStatus();
 }
 
 absl::Status FinishTrace(const TraceRequest& request, PerfettoWriter& writer) {
@@ -104,8 +156,7 @@ absl::Status FinishTrace(const TraceRequest& request, PerfettoWriter& writer) {
 
 absl::Status WritePerfetto(const TraceRequest& request,
                            const ResolvedScenario& scenario,
-                           const SimulatedRun& run,
-                           const TimelineOptions& options,
+                           absl::Span<const TracedPool> pools,
                            const RequestTimeline* requests) {
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
   writer.AddAttribute("orrery.scenario", scenario.proto.name());
@@ -114,36 +165,46 @@ absl::Status WritePerfetto(const TraceRequest& request,
                       static_cast<int64_t>(scenario.proto.seed()));
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
-                      run.result.end.time_since_epoch().count());
-  Draw(request, scenario, run, options, requests, writer);
+                      EndOf(pools).time_since_epoch().count());
+  RETURN_IF_ERROR(WritePools(request, scenario, pools, requests, writer));
   return FinishTrace(request, writer);
 }
 
 absl::Status WriteKinetoFiles(const TraceRequest& request,
-                              const ResolvedScenario& scenario,
-                              const SimulatedRun& run,
-                              const TimelineOptions& options) {
+                              absl::Span<const TracedPool> pools) {
   std::error_code error;
   std::filesystem::create_directories(request.path, error);
   if (error) {
     return absl::InvalidArgumentError(fmt::format(
         "cannot make the folder '{}': {}", request.path, error.message()));
   }
-  const Program& program = run.placed.program;
-  const GroupSizes sizes = GroupSizesOf(run);
-  for (const RankId rank : options.ranks) {
-    const int32_t number = program.ranks()[rank].number;
-    ASSIGN_OR_RETURN(KinetoWriter writer,
-                     KinetoWriter::Create(
-                         fmt::format("{}/rank_{}.json", request.path, number),
-                         {.rank = number,
-                          .world_size = scenario.system.chips(),
-                          .device_name = scenario.system.chip().name()}));
-    WriteKineto(program, run.spans, sizes, &run.placed.groups, rank, options,
-                writer);
-    RETURN_IF_ERROR(writer.Finish());
+  size_t files = 0;
+  for (const TracedPool& pool : pools) {
+    ASSIGN_OR_RETURN(const std::optional<TimelineOptions> options,
+                     OptionsOf(request, pool));
+    if (!options) continue;
+    const Program& program = pool.run.placed.program;
+    const GroupSizes sizes = GroupSizesOf(pool.run);
+    // Ranks of every pool are numbered from 0.
+    const std::string prefix =
+        pools.size() == 1 ? ""
+                          : absl::StrReplaceAll(pool.name, {{" ", "_"}}) + "_";
+    for (const RankId rank : options->ranks) {
+      const int32_t number = program.ranks()[rank].number;
+      ASSIGN_OR_RETURN(
+          KinetoWriter writer,
+          KinetoWriter::Create(
+              fmt::format("{}/{}rank_{}.json", request.path, prefix, number),
+              {.rank = number,
+               .world_size = pool.system.chips(),
+               .device_name = pool.system.chip().name()}));
+      WriteKineto(program, pool.run.spans, sizes, &pool.run.placed.groups, rank,
+                  *options, writer);
+      RETURN_IF_ERROR(writer.Finish());
+      ++files;
+    }
   }
-  Say(fmt::format("wrote {} files to {}", options.ranks.size(), request.path));
+  Say(fmt::format("wrote {} files to {}", files, request.path));
   return absl::OkStatus();
 }
 
@@ -183,12 +244,19 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests) {
-  ASSIGN_OR_RETURN(const TimelineOptions options, ShownOf(request, run));
+  return WriteTrace(request, scenario, {WholeOf(scenario, run)}, requests);
+}
+
+absl::Status WriteTrace(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests) {
+  RETURN_IF_ERROR(CheckShown(request, pools));
   switch (request.format) {
     case TraceFormat::kPerfetto:
-      return WritePerfetto(request, scenario, run, options, requests);
+      return WritePerfetto(request, scenario, pools, requests);
     case TraceFormat::kKineto:
-      return WriteKinetoFiles(request, scenario, run, options);
+      return WriteKinetoFiles(request, pools);
   }
   return absl::OkStatus();
 }
@@ -207,10 +275,10 @@ absl::Status SharedTrace::Add(const std::string& name,
                               const ResolvedScenario& scenario,
                               const SimulatedRun& run,
                               const RequestTimeline* requests) {
-  ASSIGN_OR_RETURN(const TimelineOptions options, ShownOf(request_, run));
+  const TracedPool whole[] = {WholeOf(scenario, run)};
+  RETURN_IF_ERROR(CheckShown(request_, whole));
   writer_.BeginSection(name);
-  Draw(request_, scenario, run, options, requests, writer_);
-  return absl::OkStatus();
+  return WritePools(request_, scenario, whole, requests, writer_);
 }
 
 absl::Status SharedTrace::Finish() { return FinishTrace(request_, writer_); }

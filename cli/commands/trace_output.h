@@ -2,6 +2,7 @@
 // Writes the timeline that a user asked for.
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/types/span.h>
 
 #include <string>
 #include <utility>
@@ -30,6 +31,20 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests = nullptr);
+
+// One of several pools of chips, each with a run of its own.
+struct TracedPool {
+  std::string name;
+  const SimulatedRun& run;
+  const System& system;
+  const Kernels& kernels;
+  // When it begins.
+  Time from{};
+};
+absl::Status WriteTrace(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests);
 
 // The timelines of several runs in one file, each below a track of its name and
 // all from the same instant on.

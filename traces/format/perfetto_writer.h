@@ -50,6 +50,9 @@ class PerfettoWriter {
   // From now on what has no parent is below a track of this name: several runs
   // on one timeline.
   void BeginSection(const std::string& name);
+  // Times of what is written from here on are counted from this instant.
+  void SetOrigin(Time origin) { origin_ = origin; }
+
   TrackId AddTrack(const TrackSpec& spec);
   // One more row of a track. Requires: it was added with `lanes`.
   TrackId AddLane(TrackId track);
@@ -113,6 +116,7 @@ class PerfettoWriter {
   int32_t roots_ = 0;
   std::optional<TrackId> section_;
   Interned names_, categories_, keys_, texts_;
+  Time origin_{};
   uint64_t last_arrow_ = 0;
   int64_t slices_ = 0;
   // The event being written, its parts, and the packet around it.
