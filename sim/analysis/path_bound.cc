@@ -9,6 +9,7 @@
 #include "sim/analysis/worst_sharing.h"
 #include "sim/engine/chip_sharing.h"
 #include "sim/engine/engine_state.h"
+#include "sim/sharing/step_waits.h"
 
 namespace orrery {
 namespace {
@@ -171,45 +172,22 @@ class PathRun {
   std::vector<std::pair<RankId, size_t>> awake_;
 };
 
-// The longest path through the steps of a plan, each as long as `time` says.
-template <class TimeOf>
-Duration LongestChain(const Transfers& transfers, PlanId plan, TimeOf time) {
-  const auto steps = static_cast<size_t>(transfers.plans.step_count(plan));
-  std::vector<Duration> start(steps);
-  std::vector<int32_t> waits(steps);
-  std::vector<int32_t> ready;
-  for (size_t i = 0; i < steps; ++i) {
-    waits[i] = transfers.plans.step(plan, static_cast<int32_t>(i)).predecessors;
-    if (waits[i] == 0) ready.push_back(static_cast<int32_t>(i));
-  }
-  Duration longest{};
-  while (!ready.empty()) {
-    const int32_t i = ready.back();
-    ready.pop_back();
-    const TransferPlans::Step step = transfers.plans.step(plan, i);
-    const Duration end = start[static_cast<size_t>(i)] + time(step);
-    longest = std::max(longest, end);
-    for (const int32_t next : step.successors) {
-      const auto n = static_cast<size_t>(next);
-      start[n] = std::max(start[n], end);
-      if (--waits[n] == 0) ready.push_back(next);
-    }
-  }
-  return longest;
-}
-
 }  // namespace
 
 Duration ShortestTime(const Transfers& transfers, PlanId plan) {
-  return LongestChain(transfers, plan, [&](const TransferPlans::Step& step) {
-    return Alone(transfers, step);
-  });
+  return LongestChain(
+      transfers.plans, plan,
+      [&](const TransferPlans::Step& step) { return Alone(transfers, step); });
 }
 
 Duration SerialTime(const Transfers& transfers, PlanId plan) {
   Duration sum{};
-  for (int32_t i = 0; i < transfers.plans.step_count(plan); ++i) {
-    sum = AddTimes(sum, Alone(transfers, transfers.plans.step(plan, i)));
+  for (int32_t i = 0; i < transfers.plans.listed_count(plan); ++i) {
+    const TransferPlans::Step step = transfers.plans.listed(plan, i);
+    const Duration alone = Alone(transfers, step);
+    for (int32_t time = transfers.plans.times(plan, step); time > 0; --time) {
+      sum = AddTimes(sum, alone);
+    }
   }
   return sum;
 }
@@ -244,7 +222,8 @@ std::optional<Duration> SlowestPath(const Program& program,
     return Duration(0);
   };
   for (const CallId id : program.calls().ids()) {
-    times.calls.Add(LongestChain(transfers, transfers.plan_of_call[id], worst));
+    times.calls.Add(
+        LongestChain(transfers.plans, transfers.plan_of_call[id], worst));
   }
   if (!in_range) return std::nullopt;
   const std::optional<Duration> lost = MostLost(program, times.calls);

@@ -13,12 +13,12 @@ namespace orrery {
 namespace {
 
 // What a plan can have on resources at one time: of a chain one step, otherwise
-// all of them.
+// all of them, of a loop one time.
 void AddAtOnce(const TransferPlans& plans, PlanId plan,
                std::vector<ResourceUse>& uses) {
   const size_t begin = uses.size();
-  for (int32_t i = 0; i < plans.step_count(plan); ++i) {
-    const absl::Span<const ResourceUse> step = plans.step(plan, i).uses;
+  for (int32_t i = 0; i < plans.listed_count(plan); ++i) {
+    const absl::Span<const ResourceUse> step = plans.listed(plan, i).uses;
     uses.insert(uses.end(), step.begin(), step.end());
   }
   if (plans.is_chain(plan)) return;

@@ -56,13 +56,21 @@ class Expander {
   }
 
  private:
+  // Where in the plan a repetition begins.
+  struct Written {
+    size_t steps = 0;
+    size_t orders = 0;
+  };
+
   void ExpandPhase(const Phase& phase, Duration behind, Frontier& frontier,
                    Frontier& done) {
     for (const Round& round : schedule_.rounds_of(phase)) {
       Frontier before;
+      Written previous = {};
       for (int32_t repeat = 0; repeat < round.repeat; ++repeat) {
         Frontier& ready = repeat == 0 ? frontier : before;
         Frontier after(frontier.size());
+        const Written here = {plan_.steps.size(), plan_.orders.size()};
         for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
           const Message& m = schedule_.messages[static_cast<size_t>(i)];
           if (repeat < m.first || repeat >= m.first + m.times) continue;
@@ -87,15 +95,62 @@ class Expander {
                 after[r].empty() && repeat > 0 ? ready[r] : after[r];
             done[r].insert(done[r].end(), last.begin(), last.end());
           }
-        } else {
-          // Who had nothing to do goes on waiting for what it had.
-          for (size_t r = 0; r < after.size(); ++r) {
-            if (after[r].empty()) after[r] = ready[r];
-          }
-          before = std::move(after);
+          continue;
         }
+        // Who had nothing to do goes on waiting for what it had.
+        for (size_t r = 0; r < after.size(); ++r) {
+          if (after[r].empty()) after[r] = ready[r];
+        }
+        before = std::move(after);
+        repeat += Loop(round, repeat, previous, here);
+        previous = here;
       }
     }
+  }
+
+  // Makes a loop of the repetition that was written from `here` on and those
+  // that are like it; returns how many these are. The one written from `last`
+  // on has to wait for what was before it in the same way, and one more has to
+  // follow.
+  int32_t Loop(const Round& round, int32_t repeat, const Written& last,
+               const Written& here) {
+    const size_t width = plan_.steps.size() - here.steps;
+    const size_t orders = plan_.orders.size() - here.orders;
+    const auto ahead = static_cast<int32_t>(width);
+    if (repeat < 2 || width == 0 || here.steps - last.steps != width ||
+        here.orders - last.orders != orders) {
+      return 0;
+    }
+    std::vector<bool> follows(width, false);  // itself of the time before
+    for (size_t i = 0; i < orders; ++i) {
+      const StepOrder& was = plan_.orders[last.orders + i];
+      const StepOrder& is = plan_.orders[here.orders + i];
+      if (is.before != was.before + ahead || is.after != was.after + ahead ||
+          is.before < static_cast<int32_t>(last.steps)) {
+        return 0;
+      }
+      if (is.after == is.before + ahead) {
+        follows[static_cast<size_t>(is.after) - here.steps] = true;
+      }
+    }
+    for (size_t i = 0; i < width; ++i) {
+      if (plan_.messages[here.steps + i].message !=
+          plan_.messages[last.steps + i].message) {
+        return 0;
+      }
+      if (plan_.steps[here.steps + i].work > 0 && !follows[i]) return 0;
+    }
+    int32_t changes = round.repeat;  // who sends, next
+    for (const Message& m : schedule_.messages_of(round)) {
+      for (const int32_t change : {m.first, m.first + m.times}) {
+        if (change > repeat) changes = std::min(changes, change);
+      }
+    }
+    const int32_t times = changes - 1 - repeat;
+    if (times < 2) return 0;
+    plan_.loops.push_back({static_cast<int32_t>(here.steps),
+                           static_cast<int32_t>(plan_.steps.size()), times});
+    return times - 1;
   }
 
   // Waits for many become one step that waits for them.

@@ -8,6 +8,10 @@
 // Within a pipeline a message's bytes
 // follow the bytes of the same message of the segment before, while its latency
 // passes alongside.
+//
+// Repetitions of a round that are alike, a few at either end apart, are one
+// loop of the plan: its length is that of the schedule, however often its
+// messages are sent.
 #include <absl/status/statusor.h>
 
 #include "sim/network/collective_plan.h"
