@@ -3,7 +3,9 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "topology/routing/route_hash.h"
 
@@ -221,6 +223,8 @@ void LeafFlows::FindHops(size_t to) {
   for (const int32_t v : order_) {
     Hop& hop = hops_[static_cast<size_t>(v)];
     hop.begin = static_cast<uint32_t>(choices_.size());
+    hop.vertex =
+        static_cast<uint32_t>(Index(vertices_[static_cast<size_t>(v)]));
     Duration& rest = rest_[static_cast<size_t>(v)];
     rest = Duration(0);
     hop.even = true;
@@ -235,19 +239,23 @@ void LeafFlows::FindHops(size_t to) {
       }
     }
     hop.count = static_cast<uint32_t>(choices_.size()) - hop.begin;
+    if (std::has_single_bit(hop.count)) hop.mask = hop.count - 1;
     hop.settled =
         hop.count == 0 ||
         (hop.count == 1 &&
          hops_[static_cast<size_t>(choices_[hop.begin].other)].settled);
   }
+  next_.clear();
+  for (const Edge& choice : choices_) {
+    const bool settled = hops_[static_cast<size_t>(choice.other)].settled;
+    next_.push_back(settled ? ~choice.other : choice.other);
+  }
   taken_.assign(choices_.size(), 0);
   arrived_.assign(vertices_.size(), 0);
 }
 
-// Of one unit to each sink of another island; the slowest of them, if timed.
-template <bool kTimed>
-Duration LeafFlows::Count(const EndPoint& source,
-                          absl::Span<const EndPoint> sinks) {
+Duration LeafFlows::CountTimed(const EndPoint& source,
+                               absl::Span<const EndPoint> sinks) {
   Duration slowest{};
   const uint64_t from = SourceHash(source.chip);
   for (const EndPoint& sink : sinks) {
@@ -256,23 +264,50 @@ Duration LeafFlows::Count(const EndPoint& source,
     Duration latency = source.latency + sink.latency;
     auto at = static_cast<size_t>(leaves_[source.leaf]);
     for (Hop hop = hops_[at]; !hop.settled; hop = hops_[at]) {
-      uint32_t pick = hop.begin;
-      if (hop.count > 1) {
-        const uint64_t choice = ChoiceHash(hash, Index(vertices_[at]));
-        // A division takes longer than the rest.
-        pick += static_cast<uint32_t>((hop.count & (hop.count - 1)) == 0
-                                          ? choice & (hop.count - 1)
-                                          : choice % hop.count);
-      }
+      const uint32_t pick = hop.Pick(hash);
       ++taken_[pick];
-      const Edge& next = choices_[pick];
-      if constexpr (kTimed) latency += next.latency;
-      at = static_cast<size_t>(next.other);
+      latency += choices_[pick].latency;
+      at = static_cast<size_t>(choices_[pick].other);
     }
     ++arrived_[at];
-    if constexpr (kTimed) slowest = std::max(slowest, latency + rest_[at]);
+    slowest = std::max(slowest, latency + rest_[at]);
   }
   return slowest;
+}
+
+// Flows do not wait for each other's hashes that way.
+void LeafFlows::Count(const EndPoint& source,
+                      absl::Span<const EndPoint> sinks) {
+  const uint64_t from = SourceHash(source.chip);
+  const int32_t leaf = leaves_[source.leaf];
+  const Hop first = hops_[static_cast<size_t>(leaf)];
+  under_way_.resize(sinks.size());
+  size_t left = 0;
+  const auto go_on = [&](uint64_t hash, const Hop& hop) {
+    const uint32_t pick = hop.Pick(hash);
+    ++taken_[pick];
+    const int32_t next = next_[pick];
+    if (next < 0) {
+      ++arrived_[static_cast<size_t>(~next)];
+    } else {
+      under_way_[left++] = {hash, next};
+    }
+  };
+  for (const EndPoint& sink : sinks) {
+    if (source.island == sink.island) continue;
+    if (first.settled) {
+      ++arrived_[static_cast<size_t>(leaf)];
+    } else {
+      go_on(FlowHash(from, sink.chip, /*flow=*/0), first);
+    }
+  }
+  while (left > 0) {
+    const size_t before = std::exchange(left, 0);
+    for (size_t i = 0; i < before; ++i) {
+      const Flow flow = under_way_[i];
+      go_on(flow.hash, hops_[static_cast<size_t>(flow.at)]);
+    }
+  }
 }
 
 bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
@@ -295,10 +330,10 @@ bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
     const auto leaf = static_cast<size_t>(leaves_[source.leaf]);
     if (!Reached(leaves_[source.leaf])) continue;  // and sends nothing
     if (!hops_[leaf].even) {
-      slowest = std::max(slowest, Count<true>(source, sinks));
+      slowest = std::max(slowest, CountTimed(source, sinks));
       continue;
     }
-    Count<false>(source, sinks);
+    Count(source, sinks);
     const Duration before = source.latency + rest_[leaf];
     if (before + farthest <= slowest) continue;
     for (const EndPoint& sink : sinks) {
