@@ -40,11 +40,20 @@ class SprayedWays {
         routes_[a][b] = *std::move(route);
       }
     }
+    for (size_t b = 0; b < leaves_.size(); ++b) {
+      for (size_t a = 0; a < leaves_.size(); ++a) {
+        latencies_to_.push_back(latency(a, b));
+      }
+    }
     return true;
   }
 
   Duration latency(size_t a, size_t b) const {
     return latencies_[a * leaves_.size() + b];
+  }
+  // From `a` to `b`, near that of others to `b`.
+  Duration latency_to(size_t b, size_t a) const {
+    return latencies_to_[b * leaves_.size() + a];
   }
 
   // Adds what so many units from leaf `a` to each put on links.
@@ -67,7 +76,8 @@ class SprayedWays {
   const std::vector<VertexId>& leaves_;
   Router& router_;
   std::optional<LeafFlows> flows_;
-  std::vector<Duration> latencies_;
+  std::vector<Duration> latencies_;         // by leaf and leaf
+  std::vector<Duration> latencies_to_;      // the other way round
   std::vector<std::vector<Route>> routes_;  // of leaves that are not counted
   std::vector<Duration> scratch_;
 };
@@ -90,56 +100,70 @@ std::optional<LeafDetours> DetoursBetween(const std::vector<LeafGroup>& leaves,
   SprayedWays ways(ends, router);
   if (!ways.Find()) return std::nullopt;
 
+  // By leaf of the exchange.
   struct EndPoint {
     VertexId chip;
     int64_t island;
     Duration out{};
     Duration in{};
   };
-  std::vector<EndPoint> points;
+  std::vector<std::vector<EndPoint>> points;
   for (const LeafGroup& leaf : leaves) {
+    std::vector<EndPoint>& own = points.emplace_back();
     for (const VertexId chip : leaf.chips) {
-      points.push_back({chip, IslandNumber(graph, chip),
-                        LatencyOf(graph, router.segments().Leaving(chip)),
-                        LatencyOf(graph, router.segments().Entering(chip))});
+      own.push_back({chip, IslandNumber(graph, chip),
+                     LatencyOf(graph, router.segments().Leaving(chip)),
+                     LatencyOf(graph, router.segments().Entering(chip))});
     }
   }
-  // Legs from leaf to leaf, both of every detour.
-  std::vector<int64_t> legs(ends.size() * ends.size());
+  // First legs by the leaf they leave and second ones by the leaf they reach,
+  // then by the leaf where they turn; pairs of leaves one after the other, so
+  // that what they count is near.
+  const size_t count = ends.size();
+  std::vector<int64_t> leaving(count * count);
+  std::vector<int64_t> reaching(count * count);
   LeafDetours result;
   absl::flat_hash_set<WayTimes> seen;
   WayTimes last{Duration(-1)};
   const Intermediates& intermediates = router.intermediates();
-  for (const EndPoint& from : points) {
-    const uint64_t source_hash = SourceHash(from.chip);
-    const size_t a = leaf_of[from.chip];
-    for (const EndPoint& to : points) {
-      if (from.island == to.island) continue;
-      const size_t b = leaf_of[to.chip];
-      const std::optional<VertexId> by = intermediates.Picked(
-          from.chip, to.chip, FlowHash(source_hash, to.chip, /*flow=*/0));
-      const Duration ends_only = from.out + to.in;
-      WayTimes times = {ends_only + ways.latency(a, b)};
-      if (by) {
-        const size_t turn = leaf_of[*by];
-        ++legs[a * ends.size() + turn];
-        ++legs[turn * ends.size() + b];
-        times.detour =
-            ends_only + ways.latency(a, turn) + ways.latency(turn, b);
-      } else {
-        ++legs[a * ends.size() + b];
-        times.detour = times.direct;
+  const auto add = [&](const EndPoint& from, const EndPoint& to, size_t a,
+                       size_t b) {
+    const std::optional<VertexId> by = intermediates.Picked(
+        from.chip, to.chip,
+        FlowHash(SourceHash(from.chip), to.chip, /*flow=*/0));
+    const Duration ends_only = from.out + to.in;
+    WayTimes times = {ends_only + ways.latency(a, b)};
+    if (by) {
+      const size_t turn = leaf_of[*by];
+      ++leaving[a * count + turn];
+      ++reaching[b * count + turn];
+      times.detour =
+          ends_only + ways.latency(a, turn) + ways.latency_to(b, turn);
+    } else {
+      ++leaving[a * count + b];
+      times.detour = times.direct;
+    }
+    if (times == last) return;
+    last = times;
+    if (seen.insert(times).second) result.times.push_back(times);
+  };
+  for (const std::vector<EndPoint>& sources : points) {
+    const size_t a = leaf_of[sources.front().chip];
+    for (const std::vector<EndPoint>& sinks : points) {
+      const size_t b = leaf_of[sinks.front().chip];
+      for (const EndPoint& from : sources) {
+        for (const EndPoint& to : sinks) {
+          if (from.island != to.island) add(from, to, a, b);
+        }
       }
-      if (times == last) continue;
-      last = times;
-      if (seen.insert(times).second) result.times.push_back(times);
     }
   }
   result.loads.resize(graph.link_count());
-  std::vector<double> amounts(ends.size());
-  for (size_t a = 0; a < ends.size(); ++a) {
-    for (size_t b = 0; b < ends.size(); ++b) {
-      amounts[b] = static_cast<double>(legs[a * ends.size() + b]);
+  std::vector<double> amounts(count);
+  for (size_t a = 0; a < count; ++a) {
+    for (size_t b = 0; b < count; ++b) {
+      amounts[b] =
+          static_cast<double>(leaving[a * count + b] + reaching[b * count + a]);
     }
     amounts[a] = 0;
     ways.Add(a, amounts, absl::MakeSpan(result.loads));

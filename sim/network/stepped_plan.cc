@@ -117,6 +117,8 @@ class Expander {
     const size_t width = plan_.steps.size() - here.steps;
     const size_t orders = plan_.orders.size() - here.orders;
     const auto ahead = static_cast<int32_t>(width);
+    // Segments follow one another repetition by repetition.
+    if (pipelined_) return 0;
     if (repeat < 2 || width == 0 || here.steps - last.steps != width ||
         here.orders - last.orders != orders) {
       return 0;

@@ -250,7 +250,7 @@ void LeafFlows::FindHops(size_t to) {
     const bool settled = hops_[static_cast<size_t>(choice.other)].settled;
     next_.push_back(settled ? ~choice.other : choice.other);
   }
-  taken_.assign(choices_.size(), 0);
+  taken_.assign(kTurns * choices_.size(), 0);
   arrived_.assign(vertices_.size(), 0);
 }
 
@@ -265,11 +265,10 @@ Duration LeafFlows::CountTimed(const EndPoint& source,
     auto at = static_cast<size_t>(leaves_[source.leaf]);
     for (Hop hop = hops_[at]; !hop.settled; hop = hops_[at]) {
       const uint32_t pick = hop.Pick(hash);
-      ++taken_[pick];
+      ++taken_[kTurns * pick];
       latency += choices_[pick].latency;
       at = static_cast<size_t>(choices_[pick].other);
     }
-    ++arrived_[at];
     slowest = std::max(slowest, latency + rest_[at]);
   }
   return slowest;
@@ -279,33 +278,28 @@ Duration LeafFlows::CountTimed(const EndPoint& source,
 void LeafFlows::Count(const EndPoint& source,
                       absl::Span<const EndPoint> sinks) {
   const uint64_t from = SourceHash(source.chip);
-  const int32_t leaf = leaves_[source.leaf];
-  const Hop first = hops_[static_cast<size_t>(leaf)];
+  const Hop first = hops_[static_cast<size_t>(leaves_[source.leaf])];
   under_way_.resize(sinks.size());
+  uint32_t* const taken = taken_.data();
+  const int32_t* const next_of = next_.data();
+  Flow* const flows = under_way_.data();
+  const Hop* const hops = hops_.data();
   size_t left = 0;
-  const auto go_on = [&](uint64_t hash, const Hop& hop) {
+  const auto go_on = [&](uint64_t hash, const Hop& hop, size_t turn) {
     const uint32_t pick = hop.Pick(hash);
-    ++taken_[pick];
-    const int32_t next = next_[pick];
-    if (next < 0) {
-      ++arrived_[static_cast<size_t>(~next)];
-    } else {
-      under_way_[left++] = {hash, next};
-    }
+    ++taken[kTurns * pick + turn % kTurns];
+    flows[left] = {hash, next_of[pick]};
+    left += flows[left].at >= 0;
   };
-  for (const EndPoint& sink : sinks) {
-    if (source.island == sink.island) continue;
-    if (first.settled) {
-      ++arrived_[static_cast<size_t>(leaf)];
-    } else {
-      go_on(FlowHash(from, sink.chip, /*flow=*/0), first);
-    }
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    if (source.island == sinks[i].island) continue;
+    go_on(FlowHash(from, sinks[i].chip, /*flow=*/0), first, i);
   }
   while (left > 0) {
     const size_t before = std::exchange(left, 0);
     for (size_t i = 0; i < before; ++i) {
-      const Flow flow = under_way_[i];
-      go_on(flow.hash, hops_[static_cast<size_t>(flow.at)]);
+      const Flow flow = flows[i];
+      go_on(flow.hash, hops[flow.at], i);
     }
   }
 }
@@ -333,7 +327,13 @@ bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
       slowest = std::max(slowest, CountTimed(source, sinks));
       continue;
     }
-    Count(source, sinks);
+    if (hops_[leaf].settled) {
+      for (const EndPoint& sink : sinks) {
+        arrived_[leaf] += source.island != sink.island;
+      }
+    } else {
+      Count(source, sinks);
+    }
     const Duration before = source.latency + rest_[leaf];
     if (before + farthest <= slowest) continue;
     for (const EndPoint& sink : sinks) {
@@ -341,10 +341,14 @@ bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
       slowest = std::max(slowest, before + sink.latency);
     }
   }
-  for (size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i] > 0) {
-      loads[Index(choices_[i].link)] += static_cast<double>(taken_[i]);
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    int64_t taken = 0;
+    for (size_t turn = 0; turn < kTurns; ++turn) {
+      taken += taken_[kTurns * i + turn];
     }
+    if (taken == 0) continue;
+    loads[Index(choices_[i].link)] += static_cast<double>(taken);
+    if (next_[i] < 0) arrived_[static_cast<size_t>(~next_[i])] += taken;
   }
   for (size_t i = order_.size(); i-- > 1;) {
     const auto v = static_cast<size_t>(order_[i]);

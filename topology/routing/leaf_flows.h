@@ -128,7 +128,8 @@ class LeafFlows {
     }
   };
   void FindHops(size_t to);
-  // Of one unit to each sink of another island: the slowest of them.
+  // Of one unit to each sink of another island: the slowest of them. Requires:
+  // the source has a choice, as do all where ways differ.
   Duration CountTimed(const EndPoint& source, absl::Span<const EndPoint> sinks);
   // The same hop by hop for all of them together, without their times.
   void Count(const EndPoint& source, absl::Span<const EndPoint> sinks);
@@ -138,8 +139,11 @@ class LeafFlows {
   // By choice, apart from it, so that what is read for every pair is little:
   // the next place, or its complement if nothing is left to choose from there.
   std::vector<int32_t> next_;
+  // So many counts of each choice, taken in turns: a count that is still being
+  // written is not read.
+  static constexpr size_t kTurns = 4;
   std::vector<uint32_t> taken_;
-  std::vector<uint32_t> arrived_;  // by place, where the choices end
+  std::vector<int64_t> arrived_;  // by place, where the choices end
   // Of the flows under way, which are that many at most.
   struct Flow {
     uint64_t hash;

@@ -4,6 +4,8 @@
 
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "sim/network/stepped_plan.h"
 #include "tests/sim/network/networks.h"
@@ -108,6 +110,47 @@ TEST(SteppedLoops, RunAsIfWrittenOut) {
     }
   }
   EXPECT_GT(loops, 0u);
+}
+
+// A line of three: the first sends and sends, a latency behind it the second
+// follows, more slowly, and the third. Nobody waits for who comes after, so the
+// first runs ahead by all its times and many latencies pass side by side.
+TEST(SteppedLoops, StepsMayRunAheadOfThoseThatFollow) {
+  constexpr int32_t kWidth = 4;
+  PlanSteps plan;
+  plan.steps = {{.latency = Duration(1)}};
+  for (int32_t time = 0; time < 4; ++time) {
+    const auto first = static_cast<int32_t>(plan.steps.size());
+    plan.steps.push_back({.work = 10, .uses = {{ResourceId(0), 1}}});
+    plan.steps.push_back({.latency = Duration(1000)});
+    plan.steps.push_back({.work = 70, .uses = {{ResourceId(1), 1}}});
+    plan.steps.push_back(
+        {.latency = Duration(5), .work = 30, .uses = {{ResourceId(1), 1}}});
+    plan.orders.push_back({first + 1, first + 2});
+    if (time == 0) {
+      for (const int32_t after : {0, 1, 3}) {
+        plan.orders.push_back({0, first + after});
+      }
+      continue;
+    }
+    for (const auto& [before, after] : std::vector<std::pair<int32_t, int32_t>>{
+             {0, 0}, {0, 1}, {2, 2}, {2, 3}, {3, 3}}) {
+      plan.orders.push_back({first - kWidth + before, first + after});
+    }
+  }
+  plan.loops = {{1 + 2 * kWidth, 1 + 3 * kWidth, 50}};
+  EXPECT_EQ(plan.StepCount(), 1 + 53 * kWidth);
+  const IdVector<ResourceId, double> capacities(2, 1e12);
+  const std::vector<StartedPlan> looped = {{plan, Time{}}};
+  const std::vector<StartedPlan> written = {{AllTimes(plan), Time{}}};
+  TransferLog a;
+  TransferLog b;
+  EXPECT_EQ(RunPlans(capacities, looped, &a),
+            RunPlans(capacities, written, &b));
+  ExpectSameLog(a, b);
+  // After the first wait and one of the third, which waits for nothing else at
+  // first, the first ends at 1 + 53 * 10, before the second's latency does.
+  EXPECT_EQ(a.spans[1 + 1 + 52].ended, Time(Duration(1 + 53 * 10)));
 }
 
 // Two passes of p - 1 repetitions of p messages each, and a first wait: of a
