@@ -32,6 +32,7 @@ void BM_EstimateDecodeStep(benchmark::State& state, const char* name) {
 }
 BENCHMARK_CAPTURE(BM_EstimateDecodeStep, llama2_70b, "llama2_70b_inference");
 BENCHMARK_CAPTURE(BM_EstimateDecodeStep, llama3_70b, "llama3_70b_fp8_serving");
+BENCHMARK_CAPTURE(BM_EstimateDecodeStep, deepseek_v3, "deepseek_v3_pools");
 
 void BM_DecodeStep(benchmark::State& state, const char* name) {
   const ResolvedScenario s = Load(name, {});

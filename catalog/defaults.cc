@@ -148,6 +148,9 @@ void FillTraining(int64_t chips, const pb::Training& usual,
   }
   if (training->sharding() == pb::Training::ZERO_3) {
     FILL_USUAL(reshard_after_forward, true);
+    if (training->reshard_after_forward()) {
+      FILL_USUAL(overlap_backward_gather, true);
+    }
   }
   if (training->parallel().context() > 1) {
     FILL_USUAL(context_method, pb::Training::CONTEXT_RING);

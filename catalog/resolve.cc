@@ -3,26 +3,22 @@
 #include <absl/strings/match.h>
 #include <absl/strings/strip.h>
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
-#include "catalog/chip_like.h"
 #include "catalog/defaults.h"
 #include "catalog/finite.h"
-#include "catalog/merge.h"
 #include "catalog/nearest.h"
 #include "catalog/override.h"
 #include "catalog/preset_file.h"
+#include "catalog/scenario_parts.h"
 #include "catalog/textproto.h"
 
 namespace orrery {
 namespace {
-
-constexpr char kDefaultEngine[] = "vllm";
 
 absl::StatusOr<std::vector<Override>> ParseOverrides(
     absl::Span<const std::string> sets) {
@@ -32,159 +28,6 @@ absl::StatusOr<std::vector<Override>> ParseOverrides(
     overrides.push_back(std::move(parsed));
   }
   return overrides;
-}
-
-// Files that name files that name files; more is a circle.
-constexpr int kMostFiles = 8;
-
-// Merges `part` over the preset it names, if it names one. Of a file nothing is
-// left but what it says, so that the result needs it no more.
-template <class Part>
-absl::Status MergePreset(
-    Part* part, absl::string_view field,
-    absl::StatusOr<Part> (Catalog::*find)(absl::string_view) const,
-    const Catalog& catalog) {
-  for (int files = 0; part->has_preset(); ++files) {
-    const std::string name = part->preset();
-    absl::StatusOr<Part> base = (catalog.*find)(name);
-    if (!base.ok()) {
-      return Annotate(base.status(), field);
-    }
-    const bool is_preset = catalog.HasAny(name);
-    if (!is_preset) part->clear_preset();
-    MergeOver(*part, &*base);
-    *part = *std::move(base);
-    if (is_preset) break;
-    if (files == kMostFiles) {
-      return absl::InvalidArgumentError(fmt::format(
-          "{}: '{}' names a file that names a file, and so on: more "
-          "than {} of them",
-          field, name, kMostFiles));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status MergeChipPresets(const Catalog& catalog, absl::string_view field,
-                              pb::Chip* chip) {
-  RETURN_IF_ERROR(MergePreset(chip, field, &Catalog::Chip, catalog));
-  return CompleteLike(catalog, chip);
-}
-
-absl::Status MergeSystemPresets(const Catalog& catalog, const std::string& path,
-                                pb::System* system) {
-  RETURN_IF_ERROR(
-      MergePreset(system, path + ".preset", &Catalog::System, catalog));
-  if (!system->has_chip()) return absl::OkStatus();
-  return MergeChipPresets(catalog, path + ".chip.preset",
-                          system->mutable_chip());
-}
-
-// What a chip of one's own says of its kernels.
-void ApplyChipEfficiency(const pb::Chip& chip, pb::Kernels* kernels) {
-  if (chip.has_matrix_efficiency()) {
-    kernels->set_matrix_efficiency(chip.matrix_efficiency());
-  }
-}
-
-// The name of the framework that is the default for chips of this vendor, or of
-// the one for all others; "" if the catalogue has neither.
-absl::StatusOr<std::string> DefaultFramework(const Catalog& catalog,
-                                             const std::string& vendor) {
-  std::string others;
-  for (const std::string& name : catalog.Names("frameworks")) {
-    ASSIGN_OR_RETURN(const pb::Framework framework, catalog.Framework(name));
-    for (const std::string& known : framework.default_for()) {
-      if (known == vendor) return name;
-      if (known.empty()) others = name;
-    }
-  }
-  return others;
-}
-
-// Merges what the scenario says of the framework over the preset it names, or
-// over the default for the chip. Only training has one.
-absl::Status MergeFramework(const Catalog& catalog, pb::Scenario* scenario) {
-  if (!scenario->has_training()) return absl::OkStatus();
-  pb::Framework* framework = scenario->mutable_framework();
-  if (framework->has_preset()) {
-    return MergePreset(framework, "framework", &Catalog::Framework, catalog);
-  }
-  if (framework->has_name()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(
-      const std::string name,
-      DefaultFramework(catalog, scenario->system().chip().vendor()));
-  if (name.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(pb::Framework base, catalog.Framework(name));
-  base.set_preset(name);
-  MergeOver(*framework, &base);
-  *framework = std::move(base);
-  return absl::OkStatus();
-}
-
-bool Knows(const pb::Kernels& kernels, const std::string& attention) {
-  return std::any_of(kernels.flash_attention().begin(),
-                     kernels.flash_attention().end(),
-                     [&](const pb::FlashAttention& known) {
-                       return known.name() == attention;
-                     });
-}
-
-// Merges what is said of the kernels of a system over the preset it names, or
-// over the chip's default with what the framework has of its own.
-absl::Status MergeKernels(const Catalog& catalog, absl::string_view field,
-                          const pb::System& system,
-                          const pb::Framework& framework,
-                          pb::Kernels* kernels) {
-  if (kernels->has_preset()) {
-    const bool says_so = kernels->has_matrix_efficiency();
-    RETURN_IF_ERROR(MergePreset(kernels, field, &Catalog::Kernels, catalog));
-    if (!says_so) ApplyChipEfficiency(system.chip(), kernels);
-    return absl::OkStatus();
-  }
-  // A machine without a chip is for validation to explain.
-  if (kernels->has_name() || !system.has_chip()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(pb::Kernels base,
-                   ResolveKernels(catalog, system.chip(), ""));
-  // A file's path would be relative to a file that is not named any more.
-  if (catalog.HasAny(system.chip().default_kernels())) {
-    base.set_preset(system.chip().default_kernels());
-  }
-  if (framework.has_kernels()) {
-    const std::string own = base.attention();
-    MergeOver(framework.kernels(), &base);
-    // What software would rather run may not exist for the chip.
-    if (!Knows(base, base.attention())) base.set_attention(own);
-  }
-  MergeOver(*kernels, &base);
-  *kernels = std::move(base);
-  return absl::OkStatus();
-}
-
-// The machines, each with the kernels of its chips; a pool may have its own.
-absl::Status MergeMachines(const Catalog& catalog, pb::Scenario* scenario) {
-  RETURN_IF_ERROR(
-      MergeSystemPresets(catalog, "system", scenario->mutable_system()));
-  if (!scenario->inference().disaggregated().has_prefill_system()) {
-    return absl::OkStatus();
-  }
-  auto* pools = scenario->mutable_inference()->mutable_disaggregated();
-  const std::string path = "inference.disaggregated.prefill_";
-  RETURN_IF_ERROR(MergeSystemPresets(catalog, path + "system",
-                                     pools->mutable_prefill_system()));
-  return MergeKernels(catalog, path + "kernels.preset", pools->prefill_system(),
-                      {}, pools->mutable_prefill_kernels());
-}
-
-// The engine that an inference scenario names, or the default one.
-absl::Status MergeEngine(const Catalog& catalog, pb::Scenario* scenario) {
-  if (!scenario->has_inference()) return absl::OkStatus();
-  pb::Engine* engine = scenario->mutable_inference()->mutable_engine();
-  if (!engine->has_preset() && !engine->has_name() &&
-      catalog.Has("engines", kDefaultEngine)) {
-    engine->set_preset(kDefaultEngine);
-  }
-  return MergePreset(engine, "inference.engine", &Catalog::Engine, catalog);
 }
 
 // Names a preset, which decides what the other fields override.
@@ -289,18 +132,9 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
     }
   }
   RETURN_IF_ERROR(CheckParts(scenario, origin));
-  absl::Status merged = MergePreset(scenario.mutable_model(), "model.preset",
-                                    &Catalog::Model, catalog);
-  if (merged.ok()) merged = MergeMachines(catalog, &scenario);
-  if (merged.ok()) merged = MergeFramework(catalog, &scenario);
-  if (merged.ok()) {
-    merged = MergeKernels(catalog, "kernels.preset", scenario.system(),
-                          scenario.framework(), scenario.mutable_kernels());
-    // They are among the scenario's kernels now, and act there.
-    if (scenario.has_framework()) scenario.mutable_framework()->clear_kernels();
+  if (absl::Status merged = MergeParts(catalog, &scenario); !merged.ok()) {
+    return Annotate(merged, origin);
   }
-  if (merged.ok()) merged = MergeEngine(catalog, &scenario);
-  if (!merged.ok()) return Annotate(merged, origin);
   for (const Override& each : overrides) {
     if (!NamesPreset(each)) {
       RETURN_IF_ERROR(ApplyOverride(each, &scenario));
@@ -368,8 +202,7 @@ absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
   ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
   pb::Scenario scenario;
   scenario.mutable_system()->set_preset(std::string(name));
-  RETURN_IF_ERROR(
-      MergeSystemPresets(catalog, "system", scenario.mutable_system()));
+  RETURN_IF_ERROR(MergeSystem(catalog, "system", scenario.mutable_system()));
   for (const Override& each : overrides) {
     RETURN_IF_ERROR(ApplyOverride(each, &scenario));
   }
@@ -378,45 +211,6 @@ absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
   CheckFinite(scenario.system(), "system", &violations);
   RETURN_IF_ERROR(violations.ToStatus());
   return scenario.system();
-}
-
-absl::StatusOr<pb::Chip> ResolveChip(const Catalog& catalog,
-                                     absl::string_view name) {
-  pb::Chip chip;
-  chip.set_preset(std::string(name));
-  RETURN_IF_ERROR(MergeChipPresets(catalog, "chip", &chip));
-  chip.clear_preset();
-  return chip;
-}
-
-absl::StatusOr<pb::Model> ResolveModel(const Catalog& catalog,
-                                       absl::string_view name) {
-  pb::Model model;
-  model.set_preset(std::string(name));
-  RETURN_IF_ERROR(MergePreset(&model, "model", &Catalog::Model, catalog));
-  model.clear_preset();
-  return model;
-}
-
-absl::StatusOr<pb::Kernels> ResolveKernels(const Catalog& catalog,
-                                           const pb::Chip& chip,
-                                           absl::string_view name) {
-  if (name.empty() && !chip.has_default_kernels()) {
-    const std::string hint = SuggestLike(catalog, chip);
-    return absl::InvalidArgumentError(fmt::format(
-        "chip '{}' has no default_kernels; name a kernels preset ('orrery list "
-        "kernels' shows them){}{}",
-        chip.name(), hint.empty() ? "" : "; or, ", hint));
-  }
-  pb::Kernels kernels;
-  kernels.set_preset(name.empty() ? chip.default_kernels() : std::string(name));
-  const absl::Status merged = MergePreset(
-      &kernels, name.empty() ? "system.chip.default_kernels" : "kernels",
-      &Catalog::Kernels, catalog);
-  if (!merged.ok()) return merged;
-  kernels.clear_preset();
-  ApplyChipEfficiency(chip, &kernels);
-  return kernels;
 }
 
 }  // namespace orrery

@@ -45,16 +45,4 @@ absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
                                          absl::string_view name,
                                          absl::Span<const std::string> sets);
 
-// A chip or a model by itself: a preset's name or the path of a file.
-absl::StatusOr<pb::Chip> ResolveChip(const Catalog& catalog,
-                                     absl::string_view name);
-absl::StatusOr<pb::Model> ResolveModel(const Catalog& catalog,
-                                       absl::string_view name);
-
-// The kernels `name`, a preset's or a file, or if it is empty the chip's
-// default.
-absl::StatusOr<pb::Kernels> ResolveKernels(const Catalog& catalog,
-                                           const pb::Chip& chip,
-                                           absl::string_view name);
-
 }  // namespace orrery

@@ -10,7 +10,7 @@
 #include "catalog/chip_like.h"
 #include "catalog/finite.h"
 #include "catalog/override.h"
-#include "catalog/resolve.h"
+#include "catalog/scenario_parts.h"
 
 namespace orrery {
 

@@ -87,6 +87,46 @@ absl::StatusOr<Duration> InferenceSimulator::StepTime(const InferencePass& pass,
   return std::max(way, rounds - round);
 }
 
+absl::StatusOr<Duration> InferenceSimulator::PrefillTime(
+    absl::Span<const InferencePass> passes, const RunOptions& options,
+    StepWork* work) {
+  // Prompts that come one after the other do the same.
+  struct Known {
+    const InferencePass* before;
+    const InferencePass* pass;
+    StepWork work;
+  };
+  const auto same = [](const InferencePass* a, const InferencePass* b) {
+    return a == b || (a != nullptr && b != nullptr && *a == *b);
+  };
+  const bool piped = plan_->layout(passes[0].purpose).degrees.pipeline > 1;
+  std::vector<Known> known;
+  StepWork sum;
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const InferencePass* before = piped && i > 0 ? &passes[i - 1] : nullptr;
+    auto seen = std::find_if(known.begin(), known.end(), [&](const auto& each) {
+      return same(each.before, before) && same(each.pass, &passes[i]);
+    });
+    if (seen == known.end()) {
+      StepWork one;
+      RETURN_IF_ERROR(StepTime(passes[i], options, &one).status());
+      if (before != nullptr) {
+        ASSIGN_OR_RETURN(const Duration alone, StepTime(*before, options));
+        ASSIGN_OR_RETURN(const SimulatedRun both,
+                         Run({*before, passes[i]}, options));
+        one.time = both.result.end - Time{} - alone;
+      }
+      seen = known.insert(known.end(), {before, &passes[i], one});
+    }
+    if (ToSeconds(sum.time) + ToSeconds(seen->work.time) > kLongest) {
+      return TooLong();
+    }
+    sum += seen->work;
+  }
+  if (work != nullptr) *work = sum;
+  return sum.time;
+}
+
 std::vector<InferencePass> PassesOf(const InferencePlan& plan,
                                     InferencePart part) {
   const int64_t steps = DecodeSteps(plan);
@@ -95,9 +135,16 @@ std::vector<InferencePass> PassesOf(const InferencePlan& plan,
   }
   std::vector<InferencePass> passes = PrefillPasses(plan);
   if (part == InferencePart::kRequest && !plan.disaggregated()) {
-    for (int64_t i = 0; i < std::min(steps, kShownSteps); ++i) {
-      passes.push_back(DecodePass(plan, CachedInStep(plan, i)));
-    }
+    const std::vector<InferencePass> first = FirstDecodePasses(plan);
+    passes.insert(passes.end(), first.begin(), first.end());
+  }
+  return passes;
+}
+
+std::vector<InferencePass> FirstDecodePasses(const InferencePlan& plan) {
+  std::vector<InferencePass> passes;
+  for (int64_t i = 0; i < std::min(DecodeSteps(plan), kShownSteps); ++i) {
+    passes.push_back(DecodePass(plan, CachedInStep(plan, i)));
   }
   return passes;
 }
@@ -111,29 +158,11 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
                    InferenceSimulator::Create(prefill, plan));
   ASSIGN_OR_RETURN(InferenceSimulator steps,
                    InferenceSimulator::Create(decode, plan));
-  Duration prefill_time = plan.engine().request_overhead;
-  // Prompts that come one after the other do the same.
-  struct Known {
-    InferencePass pass;
-    StepWork work;
-  };
-  std::vector<Known> known;
   StepWork prefill_work;
-  for (const InferencePass& pass : PrefillPasses(plan)) {
-    auto seen = std::find_if(known.begin(), known.end(), [&](const auto& each) {
-      return each.pass == pass;
-    });
-    if (seen == known.end()) {
-      StepWork work;
-      RETURN_IF_ERROR(prompts.StepTime(pass, how, &work).status());
-      seen = known.insert(known.end(), {pass, work});
-    }
-    if (ToSeconds(prefill_time) + ToSeconds(seen->work.time) > kLongest) {
-      return TooLong();
-    }
-    prefill_time += seen->work.time;
-    prefill_work += seen->work;
-  }
+  ASSIGN_OR_RETURN(
+      Duration prefill_time,
+      prompts.PrefillTime(PrefillPasses(plan), how, &prefill_work));
+  prefill_time += plan.engine().request_overhead;
   const int64_t count = DecodeSteps(plan);
   // The middle step first, with everything that is asked of it.
   ASSIGN_OR_RETURN(SimulatedRun middle,

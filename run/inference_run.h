@@ -43,6 +43,12 @@ class InferenceSimulator {
   absl::StatusOr<Duration> StepTime(const InferencePass& pass,
                                     const RunOptions& options,
                                     StepWork* work = nullptr);
+  // Steps of prompts, one after the other. Through a pipeline they follow one
+  // another: each adds what it ends later than the one before it.
+  // `work`, if given, gets what the chips did.
+  absl::StatusOr<Duration> PrefillTime(absl::Span<const InferencePass> passes,
+                                       const RunOptions& options,
+                                       StepWork* work = nullptr);
 
  private:
   InferenceSimulator(const TrainingGround& on, const InferencePlan& plan,
@@ -88,8 +94,11 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
                                           const InferencePlan& plan,
                                           const InferenceOptions& options);
 
-// The passes of a part.
+// The passes of a part; the prefill's if nothing is decoded. With separate
+// pools a request is its prefill: decode steps run elsewhere.
 std::vector<InferencePass> PassesOf(const InferencePlan& plan,
                                     InferencePart part);
+// The decode steps that a timeline shows.
+std::vector<InferencePass> FirstDecodePasses(const InferencePlan& plan);
 
 }  // namespace orrery

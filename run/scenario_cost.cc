@@ -9,19 +9,14 @@
 #include "base/status.h"
 #include "base/units_text.h"
 #include "catalog/catalog.h"
+#include "run/cost_blocks.h"
 #include "run/silicon_catalog.h"
 #include "topology/graph/build.h"
 
 namespace orrery {
 namespace {
 
-constexpr double kJoulesPerKwh = 3.6e6;
-
-void Set(const Interval& from, pb::Report::Interval* to) {
-  to->set_low(from.low);
-  to->set_nominal(from.nominal);
-  to->set_high(from.high);
-}
+constexpr double kMillion = 1e6;
 
 // What the money is for: one step, a run, tokens.
 struct Output {
@@ -48,99 +43,81 @@ Output OutputOf(const ResolvedScenario& scenario, const pb::Report& report) {
   return output;
 }
 
-void FillItems(const MachineCost& machine, pb::Report::CostResult& cost) {
-  for (const BillItem& item : machine.items()) {
-    auto& to = *cost.add_items();
-    to.set_what(item.what);
-    to.set_count(item.count);
-    to.set_date(item.price.date);
-    Set({item.price.low, item.price.nominal, item.price.high},
-        to.mutable_price());
-    Set({item.count * item.price.low, item.count * item.price.nominal,
-         item.count * item.price.high},
-        to.mutable_total());
-  }
-}
+// Mean power of the machine in the step; without its work a share of the limit.
+struct Draw {
+  const ResolvedScenario& scenario;
+  const MachineCost& machine;
+  const Output& output;
+  const StepWork* work;  // with a chip whose power is known, or null
 
-void FillMoney(const MachineCost& machine, const Output& output, Watts drawn,
-               const std::string& prices, pb::Report::CostResult& cost) {
-  // Per draw: chip-hour, its parts, capital, a step, a run, a million tokens.
+  StepEnergy Energy(const PriceDraw& draw) const {
+    const System& system = scenario.system;
+    return EnergyOf(system, *system.chip().peak(scenario.precision()), *work,
+                    machine.Rates(draw));
+  }
+  Watts Power(const PriceDraw& draw) const {
+    if (work == nullptr) {
+      return machine.power_limit() * machine.Rates(draw).host;
+    }
+    return Watts(Energy(draw).machine().value() / output.step_s);
+  }
+};
+
+void FillMoney(const Draw& of, pb::Report::CostResult& cost) {
+  const MachineCost& machine = of.machine;
+  const Output& output = of.output;
+  // Per draw: a chip-hour and its parts, capital, a step, a run, a million
+  // tokens.
   const std::vector<Interval> all = Intervals([&](const PriceDraw& draw) {
-    const ChipHourCost hour = machine.ChipHour(draw, drawn);
-    const double rate = hour.total().value();
-    const double per_second = rate * output.chips / 3600;
-    const double step = per_second * output.step_s;
+    const ChipHourCost hour = machine.ChipHour(draw, of.Power(draw));
+    const double step =
+        hour.total().value() * output.chips / 3600 * output.step_s;
     const double goodput = machine.Goodput(draw);
-    return std::vector<double>{
-        rate,
-        hour.capital.value(),
-        hour.facility.value(),
-        hour.energy.value(),
-        hour.rent.value(),
-        machine.Capital(draw).value(),
-        step,
-        step * output.run_steps / goodput,
-        output.tokens_per_step > 0
-            ? step / output.tokens_per_step * 1e6 / goodput
-            : 0};
+    std::vector<double> values = HourValues(hour);
+    values.push_back(machine.Capital(draw).value());
+    values.push_back(step);
+    values.push_back(step * output.run_steps / goodput);
+    values.push_back(output.tokens_per_step > 0
+                         ? step / output.tokens_per_step * kMillion / goodput
+                         : 0);
+    return values;
   });
-  cost.set_terms(machine.rented() ? "rented" : "owned");
-  cost.set_prices(prices);
-  cost.set_dollars_per_chip_hour(all[0].nominal);
-  Set(all[0], cost.mutable_chip_hour());
-  const std::pair<const char*, size_t> parts[] = {
-      {"capital", 1}, {"facility", 2}, {"energy", 3}, {"rent", 4}};
-  for (const auto& [name, index] : parts) {
-    if (all[index].nominal == 0) continue;
-    auto& share = *cost.add_chip_hour_shares();
-    share.set_what(name);
-    Set(all[index], share.mutable_dollars());
-  }
+  const absl::Span<const Interval> rest =
+      absl::MakeConstSpan(all).subspan(kHourValues);
+  FillTerms(machine, of.scenario.proto.cost(), cost);
+  FillChipHour(all, cost);
   if (!machine.rented()) {
-    cost.set_oldest_price(machine.oldest());
-    cost.set_newest_price(machine.newest());
-    Set(all[5], cost.mutable_capital());
-    FillItems(machine, cost);
+    SetInterval(rest[0], cost.mutable_capital());
+    FillItems(machine, "", cost);
   }
-  cost.set_dollars_per_step(all[6].nominal);
-  Set(all[6], cost.mutable_step());
+  cost.set_dollars_per_step(rest[1].nominal);
+  SetInterval(rest[1], cost.mutable_step());
   if (output.run_steps > 0) {
-    cost.set_dollars_per_run(all[7].nominal);
-    Set(all[7], cost.mutable_run());
+    cost.set_dollars_per_run(rest[2].nominal);
+    SetInterval(rest[2], cost.mutable_run());
     cost.set_run_days(output.step_s * output.run_steps /
                       machine.Goodput(PriceDraw::Nominal()) / 86400);
   }
   if (output.tokens_per_step > 0) {
-    cost.set_dollars_per_million_tokens(all[8].nominal);
-    Set(all[8], cost.mutable_million_tokens());
+    cost.set_dollars_per_million_tokens(rest[3].nominal);
+    SetInterval(rest[3], cost.mutable_million_tokens());
   }
 }
 
-void FillEnergy(const MachineCost& machine, const Output& output,
-                const StepEnergy& energy, pb::Report::EnergyResult& to) {
-  const PriceDraw nominal = PriceDraw::Nominal();
-  const double step = energy.machine().value();
-  to.set_joules_per_step(step);
-  if (output.tokens_per_step > 0) {
-    to.set_joules_per_token(step / output.tokens_per_step);
-  }
-  to.set_chip_watts(energy.chips().value() / output.chips / output.step_s);
-  to.set_machine_watts_per_chip(step / output.chips / output.step_s);
-  to.set_arithmetic_joules(energy.arithmetic.value());
-  to.set_memory_joules(energy.memory.value());
-  to.set_link_joules(energy.links.value());
-  to.set_idle_joules(energy.idle.value());
-  to.set_host_joules(energy.hosts.value());
-  to.set_network_joules(energy.network.value());
-  const double pue = machine.Pue(nominal);
-  const double grams = machine.GramsPerKwh(nominal) / kJoulesPerKwh;
-  to.set_pue(pue);
-  to.set_facility_joules_per_step(step * pue);
-  to.set_grams_co2e_per_step(step * pue * grams);
+void FillEnergy(const Draw& of, pb::Report::EnergyResult& to) {
+  const MachineCost& machine = of.machine;
+  const Output& output = of.output;
+  FillStepEnergy(machine, of.Energy(PriceDraw::Nominal()),
+                 {.chips = output.chips,
+                  .seconds = output.step_s,
+                  .tokens = output.tokens_per_step},
+                 to);
   if (output.run_steps > 0) {
-    const double run = step * pue * output.run_steps / machine.Goodput(nominal);
-    to.set_facility_kwh_per_run(run / kJoulesPerKwh);
-    to.set_tonnes_co2e_per_run(run * grams / 1e6);
+    const PriceDraw nominal = PriceDraw::Nominal();
+    const double steps = output.run_steps / machine.Goodput(nominal);
+    to.set_facility_kwh_per_run(to.facility_joules_per_step() * steps /
+                                kJoulesPerKwh);
+    to.set_tonnes_co2e_per_run(to.grams_co2e_per_step() * steps / 1e6);
   }
 }
 
@@ -197,27 +174,18 @@ void FillCost(const ResolvedScenario& scenario, const StepWork* work,
     return;
   }
   const Output output = OutputOf(scenario, report);
-  const PriceDraw nominal = PriceDraw::Nominal();
-  const EnergyRates rates = machine->Rates(nominal);
-  Watts drawn = machine->power_limit() * rates.host;
-  if (work != nullptr && output.step_s > 0) {
-    if (scenario.system.chip().power()) {
-      const StepEnergy energy = EnergyOf(
-          scenario.system, *scenario.system.chip().peak(scenario.precision()),
-          *work, rates);
-      drawn = Watts(energy.machine().value() / output.step_s);
-      FillEnergy(*machine, output, energy, *report.mutable_energy());
-    } else {
-      report.add_warnings(
-          fmt::format("no energy: chip '{}' says no power limit; say one: "
-                      "system.chip.power",
-                      scenario.system.chip().name()));
-    }
+  const bool powered = scenario.system.chip().power().has_value();
+  const bool ran = work != nullptr && output.step_s > 0;
+  const Draw of{scenario, *machine, output, ran && powered ? work : nullptr};
+  if (of.work != nullptr) {
+    FillEnergy(of, *report.mutable_energy());
+  } else if (ran) {
+    report.add_warnings(
+        fmt::format("no energy: chip '{}' says no power limit; say one: "
+                    "system.chip.power",
+                    scenario.system.chip().name()));
   }
-  const pb::CostOptions& options = scenario.proto.cost();
-  FillMoney(*machine, output, drawn,
-            options.has_prices() ? options.prices() : kDefaultPrices,
-            *report.mutable_cost());
+  FillMoney(of, *report.mutable_cost());
 }
 
 }  // namespace orrery

@@ -31,15 +31,36 @@ constexpr std::pair<absl::string_view, absl::string_view> kEngines[] = {
     {"NeMo", "nemo_trtllm_2023"},
     {"DeepSeek", "deepseek_2025"}};
 
-// Models, by their names in tables.
+// Models whose names in tables are not those of their presets: releases of the
+// same architecture.
 constexpr std::pair<absl::string_view, absl::string_view> kModels[] = {
-    {"GPT-3-175B", "gpt3_175b"},     {"GPT-20B", "gpt3_20b"},
-    {"Llama2-7B", "llama2_7b"},      {"Llama2-13B", "llama2_13b"},
-    {"Llama2-70B", "llama2_70b"},    {"Llama3-8B", "llama3_8b"},
-    {"Llama3-70B", "llama3_70b"},    {"Llama3.1-8B", "llama3_8b"},
-    {"Llama3.1-70B", "llama3_70b"},  {"Llama3.1-405B", "llama3_405b"},
-    {"Mistral-7B", "mistral_7b"},    {"DeepSeek-V3", "deepseek_v3"},
-    {"Mixtral-8x7B", "mixtral_8x7b"}};
+    {"gpt_3_175b", "gpt3_175b"},
+    {"gpt_175b", "gpt3_175b"},
+    {"gpt_20b", "gpt3_20b"},
+    {"gpt_j", "gpt_j_6b"},
+    {"llama3_1_8b", "llama3_8b"},
+    {"llama3_1_70b", "llama3_70b"},
+    {"llama3_1_405b", "llama3_405b"},
+    {"llama3_3_70b", "llama3_70b"},
+    {"deepseek_r1", "deepseek_v3"},
+    {"mixtral_8x7b_v0_1", "mixtral_8x7b"},
+    {"mixtral_8x22b_v0_1", "mixtral_8x22b"}};
+
+// "Llama3.1-8B" as presets are spelled: llama3_1_8b. A hyphen between a family
+// and its generation does not count: "Llama-3.1-8B" is the same.
+std::string SpelledAsPreset(absl::string_view name) {
+  std::string spelled;
+  for (const char c : name) {
+    spelled += absl::ascii_isalnum(static_cast<unsigned char>(c))
+                   ? absl::ascii_tolower(static_cast<unsigned char>(c))
+                   : '_';
+  }
+  constexpr absl::string_view kLlama = "llama_";
+  if (absl::StartsWith(spelled, kLlama)) {
+    spelled.erase(kLlama.size() - 1, 1);
+  }
+  return spelled;
+}
 
 class RowReader {
  public:
@@ -145,19 +166,27 @@ class RowReader {
     return absl::OkStatus();
   }
 
-  template <size_t n>
-  absl::StatusOr<std::string> Preset(
-      const char* column, bool prefix,
-      const std::pair<absl::string_view, absl::string_view> (&table)[n]) const {
-    const std::string text = row_.Text(column);
+  absl::StatusOr<std::string> Model(const Catalog& catalog) const {
+    std::string name = row_.Text("model");
+    if (catalog.Has("models", name)) return name;
+    name = SpelledAsPreset(name);
+    for (const auto& [alias, preset] : kModels) {
+      if (name == alias) name = std::string(preset);
+    }
+    if (catalog.Has("models", name)) return name;
+    return row_.Wrong("model",
+                      "the name of a preset ('orrery list models' shows them), "
+                      "in any spelling");
+  }
+
+  absl::StatusOr<std::string> Engine() const {
+    const std::string text = row_.Text("framework");
     std::string known;
-    for (const auto& [name, preset] : table) {
-      if (prefix ? absl::StartsWith(text, name) : text == name) {
-        return std::string(preset);
-      }
+    for (const auto& [name, preset] : kEngines) {
+      if (absl::StartsWith(text, name)) return std::string(preset);
       known += (known.empty() ? "" : ", ") + std::string(name);
     }
-    return row_.Wrong(column, "one of " + known);
+    return row_.Wrong("framework", "one of " + known);
   }
 
   absl::StatusOr<std::string> System() const {
@@ -185,11 +214,10 @@ class RowReader {
   }
 
   absl::StatusOr<ResolvedScenario> Scenario() const {
-    ASSIGN_OR_RETURN(const std::string model, Preset("model", false, kModels));
-    ASSIGN_OR_RETURN(const std::string engine,
-                     Preset("framework", true, kEngines));
-    ASSIGN_OR_RETURN(const std::string system, System());
     const Catalog catalog;
+    ASSIGN_OR_RETURN(const std::string model, Model(catalog));
+    ASSIGN_OR_RETURN(const std::string engine, Engine());
+    ASSIGN_OR_RETURN(const std::string system, System());
     ASSIGN_OR_RETURN(const pb::System machine, catalog.System(system));
     // A part of a node is a smaller node.
     const int node = std::min(chips_, machine.chips_per_node());
@@ -222,6 +250,14 @@ class RowReader {
                      ResolveScenarioText(catalog, text, "as a scenario", {}));
     if (proto.model().moe().experts() == 0) {
       proto.mutable_inference()->mutable_parallel()->set_expert_tensor(1);
+    }
+    // TensorRT-LLM attends to all tokens unless max_attention_window_size says
+    // otherwise, whatever window a model was trained with
+    // (triton-inference-server/tensorrtllm_backend, docs/model_config.md:
+    // "default=max_sequence_length"). No row of a table says so.
+    if (absl::StartsWith(engine, "tensorrt_llm") &&
+        !proto.model().attention().has_global_every()) {
+      proto.mutable_model()->mutable_attention()->clear_window();
     }
     return MakeScenario(std::move(proto));
   }

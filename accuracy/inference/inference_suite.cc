@@ -57,10 +57,9 @@ absl::StatusOr<Prediction> Predict(const InferenceRow& row) {
   double prefill = row.quantity == InferenceQuantity::kFirstToken
                        ? ToSeconds(plan.engine().request_overhead)
                        : 0;
-  for (const InferencePass& pass : PrefillPasses(plan)) {
-    ASSIGN_OR_RETURN(const Duration time, simulator.StepTime(pass, {}));
-    prefill += ToSeconds(time);
-  }
+  ASSIGN_OR_RETURN(const Duration time,
+                   simulator.PrefillTime(PrefillPasses(plan), {}));
+  prefill += ToSeconds(time);
   if (row.quantity == InferenceQuantity::kFirstToken) {
     return Prediction{row.measured_s, prefill};
   }

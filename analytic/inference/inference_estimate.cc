@@ -1,6 +1,7 @@
 #include "analytic/inference/inference_estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,10 +30,23 @@ class HostClock {
 
   // What the next unit needs is there at `time`.
   void Arrive(double time) { input_ = time; }
-  void Run(const ForwardEstimate& unit) {
-    for (size_t i = 0; i < unit.steps.size(); ++i) {
-      if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
-      chip_ = std::max(chip_, input_) + unit.steps[i];
+  // So many units alike, one after the other. Once the host is as far ahead of
+  // the chip after one as before it, every further one takes as long; and once
+  // the chip waited for nothing, it never will, if the host gains on it.
+  void Run(const ForwardEstimate& unit, int times) {
+    for (int left = times; left > 0; --left) {
+      const double chip = chip_;
+      const double host = host_;
+      waited_ = false;
+      RunOne(unit);
+      const double on_chip = chip_ - chip;
+      const double on_host = host_ - host;
+      const bool alike = std::abs(on_chip - on_host) <= kAlike * on_chip;
+      if (alike || (!waited_ && on_host < on_chip)) {
+        chip_ += (left - 1) * on_chip;
+        host_ += (left - 1) * on_host;
+        return;
+      }
     }
   }
   double chip() const { return chip_; }
@@ -42,13 +56,28 @@ class HostClock {
   }
 
  private:
+  // Times that differ by no more are the same.
+  static constexpr double kAlike = 1e-12;
+
+  void RunOne(const ForwardEstimate& unit) {
+    for (size_t i = 0; i < unit.steps.size(); ++i) {
+      if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
+      WaitFor(input_);
+      chip_ += unit.steps[i];
+    }
+  }
+  void WaitFor(double time) {
+    if (time <= chip_) return;
+    chip_ = time;
+    waited_ = true;
+  }
   void Start(bool call) {
     const bool waits =
         launch_ == EngineLaunch::kWaiting || (call && calls_wait_);
     // Nothing ran before the first.
     if (waits && ran_) host_ = std::max(host_, chip_);
     host_ += call ? call_ : kernel_;
-    chip_ = std::max(chip_, host_);
+    WaitFor(host_);
     ran_ = true;
   }
 
@@ -60,6 +89,13 @@ class HostClock {
   double chip_;
   double input_ = 0;
   bool ran_ = false;
+  bool waited_ = false;
+};
+
+// So many units alike, one after the other.
+struct UnitRow {
+  const ForwardEstimate* unit;
+  int times = 1;
 };
 
 class PassEstimator {
@@ -83,6 +119,17 @@ class PassEstimator {
               .traffic = TrafficOf(model, layout_)};
   }
 
+  // Seconds by which a step ends later than one like it, right before it.
+  double Following() {
+    Estimate();
+    const int parts = pass_.parts;
+    const EngineProfile& engine = plan_.engine();
+    const double between =
+        engine.overlap_steps ? 0 : ToSeconds(engine.Between(pass_.sequences));
+    return Through(0, units_.size(), 2 * parts, pass_.sequences) -
+           Through(0, units_.size(), parts, pass_.sequences) + between;
+  }
+
   StepEstimate Estimate() {
     const std::vector<Stage> stages = CutStages(model_, layout_);
     PassEstimate busiest;
@@ -91,7 +138,9 @@ class PassEstimator {
     for (const Stage& stage : stages) {
       units_.push_back(UnitsOf(stage));
       PassEstimate sums;
-      for (const ForwardEstimate* unit : units_.back()) sums += unit->sums;
+      for (const UnitRow& row : units_.back()) {
+        for (int i = 0; i < row.times; ++i) sums += row.unit->sums;
+      }
       if (sums.total() <= most) continue;
       most = sums.total();
       busiest = sums;
@@ -117,8 +166,8 @@ class PassEstimator {
     for (int part = 0; part < parts; ++part) {
       for (size_t i = 0; i < clocks.size(); ++i) {
         if (i > 0) clocks[i].Arrive(sent[i - 1]);
-        for (const ForwardEstimate* unit : units_[first + i]) {
-          clocks[i].Run(*unit);
+        for (const UnitRow& row : units_[first + i]) {
+          clocks[i].Run(*row.unit, row.times);
         }
         if (i + 1 < clocks.size()) {
           sent[i] = std::max(sent[i], clocks[i].chip()) + hops_[first + i];
@@ -211,14 +260,19 @@ class PassEstimator {
     return kinds_.back().unit;
   }
 
-  std::vector<const ForwardEstimate*> UnitsOf(const Stage& stage) {
-    std::vector<const ForwardEstimate*> units;
-    if (stage.embedding) units.push_back(Add(BuildEmbedding(model_, shape_)));
+  std::vector<UnitRow> UnitsOf(const Stage& stage) {
+    std::vector<UnitRow> units;
+    if (stage.embedding) units.push_back({Add(BuildEmbedding(model_, shape_))});
     for (int i = 0; i < stage.layers; ++i) {
-      units.push_back(Layer(stage.first_layer + i));
+      const ForwardEstimate* layer = Layer(stage.first_layer + i);
+      if (!units.empty() && units.back().unit == layer) {
+        ++units.back().times;
+      } else {
+        units.push_back({layer});
+      }
     }
     if (!stage.head) return units;
-    units.push_back(Add(BuildHead(model_, shape_)));
+    units.push_back({Add(BuildHead(model_, shape_))});
     const auto& guess = plan_.speculation();
     if (!guess || !guess->prediction_module ||
         pass_.purpose != PassPurpose::kDecode) {
@@ -231,7 +285,7 @@ class PassEstimator {
         Add(BuildLayer(model_, model_.layers(), draft));
     const ForwardEstimate* head = Add(BuildHead(model_, draft));
     for (int i = 0; i < guess->drafts; ++i) {
-      units.insert(units.end(), {input, block, head});
+      units.insert(units.end(), {{input}, {block}, {head}});
     }
     return units;
   }
@@ -253,8 +307,8 @@ class PassEstimator {
   ExchangeSpans spans_;
   std::vector<std::unique_ptr<ForwardEstimate>> made_;
   std::vector<Kind> kinds_;
-  std::vector<std::vector<const ForwardEstimate*>> units_;  // by stage
-  std::vector<double> hops_;                                // after each
+  std::vector<std::vector<UnitRow>> units_;  // by stage
+  std::vector<double> hops_;                 // after each
 };
 
 }  // namespace
@@ -277,13 +331,30 @@ StepEstimate InferenceEstimator::Step(const InferencePlan& plan,
   return estimate;
 }
 
+double InferenceEstimator::PrefillSeconds(const InferencePlan& plan,
+                                          const EstimateOptions& options) {
+  double sum = ToSeconds(plan.engine().request_overhead);
+  const bool piped = plan.prefill().degrees.pipeline > 1;
+  const std::vector<InferencePass> passes = PrefillPasses(plan);
+  for (size_t i = 0; i < passes.size(); ++i) {
+    // Steps alike take as long.
+    const size_t first = i;
+    while (i + 1 < passes.size() && passes[i + 1] == passes[first]) ++i;
+    const auto more = static_cast<double>(i - first);
+    const double one = Step(plan, passes[first], options).step_s();
+    const double next = piped ? PassEstimator(*model_, plan, passes[first],
+                                              options.waited, prices_)
+                                    .Following()
+                              : one;
+    sum += (first > 0 ? next : one) + more * next;
+  }
+  return sum;
+}
+
 RequestEstimate InferenceEstimator::Request(const InferencePlan& plan,
                                             const EstimateOptions& options) {
   RequestEstimate request;
-  request.prefill_s = ToSeconds(plan.engine().request_overhead);
-  for (const InferencePass& pass : PrefillPasses(plan)) {
-    request.prefill_s += Step(plan, pass, options).step_s();
-  }
+  request.prefill_s = PrefillSeconds(plan, options);
   const int64_t steps = DecodeSteps(plan);
   if (steps == 0) return request;
   const auto at = [&](int64_t step) {

@@ -46,6 +46,10 @@ class InferenceEstimator {
                     const EstimateOptions& options = {});
   RequestEstimate Request(const InferencePlan& plan,
                           const EstimateOptions& options = {});
+  // Of all prompts, with what the host does before. Through a pipeline steps
+  // follow one another.
+  double PrefillSeconds(const InferencePlan& plan,
+                        const EstimateOptions& options = {});
 
  private:
   InferenceEstimator(const Model& model, Bytes reserved, PriceList prices)

@@ -88,15 +88,16 @@ class DataEstimate {
   void AddPasses(const std::vector<UnitParameters>& piece,
                  StageTimes& times) const {
     if (reduces_in_passes()) AddReductions(piece, times);
-    if (!sharded(Sharding::kWeights) || gathers_ahead()) return;
+    if (!sharded(Sharding::kWeights) || gathers_ahead_backward()) return;
     const bool again = q_.plan.reshards_after_forward();
+    const bool waits_forward = !gathers_ahead();
     for (const UnitParameters& unit : piece) {
       const double time = GatherTime(unit.parameters);
       if (!again) {
-        times.first_forward += time;
+        if (waits_forward) times.first_forward += time;
         continue;
       }
-      times.forward += time;
+      if (waits_forward) times.forward += time;
       if (unit.in_input_gradient ||
           !q_.plan.layout().stages.splits_gradients()) {
         times.input_gradient += time;
@@ -108,6 +109,9 @@ class DataEstimate {
   bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
   bool gathers_ahead() const {
     return q_.overlap && q_.plan.overlap_parameter_gather();
+  }
+  bool gathers_ahead_backward() const {
+    return q_.overlap && q_.plan.overlap_backward_gather();
   }
   bool reduces_in_passes() const {
     return q_.plan.reduces_every_micro_batch() &&
@@ -239,9 +243,14 @@ class DataEstimate {
     if (sharded(Sharding::kWeights)) {
       if (!gathers_ahead()) return 0;  // among the passes
       const bool again = q_.plan.reshards_after_forward();
-      const double all = again ? 2 * units * q_.rounds : units;
-      return std::max(
-          first, all - q_.step_forward_s - (again ? q_.step_backward_s : 0));
+      // Behind what they are gathered; the others are among the passes.
+      double all = again ? units * q_.rounds : units;
+      double behind = q_.step_forward_s;
+      if (again && gathers_ahead_backward()) {
+        all += units * q_.rounds;
+        behind += q_.step_backward_s;
+      }
+      return std::max(first, all - behind);
     }
     if (!gathers_ahead()) return GatherTime(held);
     return std::max(first, units - q_.step_forward_s);

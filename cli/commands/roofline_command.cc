@@ -6,7 +6,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
-#include "catalog/resolve.h"
+#include "catalog/scenario_parts.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
 #include "cli/flags/number_flags.h"

@@ -52,6 +52,40 @@ std::string OverflowText(const pb::Report::Memory& m) {
           static_cast<double>(m.reserved_bytes()));
 }
 
+// Prefill and the first decode steps: one run, or one of each pool.
+absl::Status TraceRequests(const TraceRequest& trace,
+                           const ResolvedScenario& scenario,
+                           const RunOptions& run_options,
+                           const pb::Report& report) {
+  RunOptions traced = run_options;
+  traced.part = InferencePart::kRequest;
+  RecordForTrace(traced);
+  ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
+  const InferencePlan& plan = *scenario.inference();
+  if (!plan.disaggregated() || DecodeSteps(plan) == 0) {
+    const RequestTimeline requests = RequestsOf(scenario, run);
+    return WriteTrace(trace, scenario, run, &requests);
+  }
+  ASSIGN_OR_RETURN(SimulatedRun steps, RunDecodePool(scenario, traced));
+  const DecodePoolRun decode{
+      .run = std::move(steps),
+      .from = run.result.end +
+              FromSeconds(report.inference().pools().exposed_transfer_s())};
+  const RequestTimeline requests = RequestsOf(scenario, run, decode);
+  const auto& own = scenario.prefill;
+  const TracedPool pools[] = {
+      {.name = "prefill pool",
+       .run = run,
+       .system = own ? own->system : scenario.system,
+       .kernels = own ? own->kernels : scenario.kernels},
+      {.name = "decode pool",
+       .run = decode.run,
+       .system = scenario.system,
+       .kernels = scenario.kernels,
+       .from = decode.from}};
+  return WriteTrace(trace, scenario, pools, &requests);
+}
+
 absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
                                          const ResolvedScenario& scenario,
                                          const RunOptions& run_options) {
@@ -68,12 +102,7 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
   report.mutable_engine()->set_wall_s(wall.count());
   report.mutable_engine()->set_peak_rss_bytes(PeakRss());
   if (trace) {
-    RunOptions traced = run_options;
-    traced.part = InferencePart::kRequest;
-    RecordForTrace(traced);
-    ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
-    const RequestTimeline requests = RequestsOf(scenario, run);
-    RETURN_IF_ERROR(WriteTrace(*trace, scenario, run, &requests));
+    RETURN_IF_ERROR(TraceRequests(*trace, scenario, run_options, report));
   }
   progress.Wipe();
   ASSIGN_OR_RETURN(const bool print,

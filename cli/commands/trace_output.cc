@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "base/format.h"
@@ -40,17 +41,40 @@ void AddPathRanks(const std::vector<PathStep>& path, TimelineOptions& options) {
   }
 }
 
-absl::Status WritePerfetto(const TraceRequest& request,
-                           const ResolvedScenario& scenario,
-                           const SimulatedRun& run, TimelineOptions options,
-                           const RequestTimeline* requests) {
+Time EndOf(absl::Span<const TracedPool> pools) {
+  Time end{};
+  for (const TracedPool& pool : pools) {
+    end = std::max(end, pool.from + pool.run.result.end.time_since_epoch());
+  }
+  return end;
+}
+
+// What there is to see of the pool, if anything is in the window, which is
+// counted from its own beginning.
+absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(
+    const TraceRequest& request, const TracedPool& pool) {
+  ASSIGN_OR_RETURN(TimelineOptions options,
+                   OptionsFor(request, pool.run.placed.program));
+  const Duration from = pool.from.time_since_epoch();
+  options.from = std::max(Time{}, options.from - from);
+  if (options.to != Time::max()) options.to -= from;
+  if (options.to <= Time{} || options.from >= pool.run.result.end) {
+    return std::nullopt;
+  }
+  return options;
+}
+
+absl::Status WritePool(const TraceRequest& request,
+                       const ResolvedScenario& scenario, const TracedPool& pool,
+                       TimelineOptions options, PerfettoWriter& writer) {
+  const SimulatedRun& run = pool.run;
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans, options.to);
   // Of a window the others are not recorded as a whole.
   if (!request.ranks && spans.is_whole()) AddPathRanks(path, options);
   const GroupSizes sizes = GroupSizesOf(run);
-  const Chip& chip = scenario.system.chip();
+  const Chip& chip = pool.system.chip();
   const TrainingPlan* plan = scenario.training();
   const TimelineSource source = {
       .program = program,
@@ -63,15 +87,16 @@ absl::Status WritePerfetto(const TraceRequest& request,
       .groups = &run.placed.groups,
       .end = run.result.end,
       .alone = &run.alone,
-      .ranks_per_node = scenario.system.chips_per_node(),
+      .ranks_per_node = pool.system.chips_per_node(),
       .ranks_are_chips = plan == nullptr || plan->layout().rank_map.empty(),
-      .reserved_memory = scenario.kernels.reserved_memory(),
-      .memory_capacity = MemoryCapacity(scenario.system),
+      .reserved_memory = pool.kernels.reserved_memory(),
+      .memory_capacity = MemoryCapacity(pool.system),
       .peak =
           [&](DType type) {
             const auto peak = chip.peak(type);
             return peak ? std::optional<double>(peak->value()) : std::nullopt;
           },
+      .name = pool.name,
       .description = scenario.proto.description()};
   const Timeline timeline(source, options);
   const int64_t slices = timeline.CountSlices();
@@ -81,6 +106,16 @@ absl::Status WritePerfetto(const TraceRequest& request,
         "--trace-window and --trace-detail make it smaller",
         slices));
   }
+  writer.SetOrigin(pool.from);
+  timeline.Write(writer);
+  writer.SetOrigin(Time{});
+  return absl::OkStatus();
+}
+
+absl::Status WritePerfetto(const TraceRequest& request,
+                           const ResolvedScenario& scenario,
+                           absl::Span<const TracedPool> pools,
+                           const RequestTimeline* requests) {
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
   writer.AddAttribute("orrery.scenario", scenario.proto.name());
   writer.AddAttribute("orrery.version", std::string(kVersion));
@@ -88,8 +123,13 @@ absl::Status WritePerfetto(const TraceRequest& request,
                       static_cast<int64_t>(scenario.proto.seed()));
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
-                      run.result.end.time_since_epoch().count());
-  timeline.Write(writer);
+                      EndOf(pools).time_since_epoch().count());
+  for (const TracedPool& pool : pools) {
+    ASSIGN_OR_RETURN(const std::optional<TimelineOptions> options,
+                     OptionsOf(request, pool));
+    if (!options) continue;
+    RETURN_IF_ERROR(WritePool(request, scenario, pool, *options, writer));
+  }
   if (requests != nullptr) WriteRequestTracks(*requests, writer);
   RETURN_IF_ERROR(writer.Finish());
   Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
@@ -98,30 +138,40 @@ absl::Status WritePerfetto(const TraceRequest& request,
 }
 
 absl::Status WriteKinetoFiles(const TraceRequest& request,
-                              const ResolvedScenario& scenario,
-                              const SimulatedRun& run,
-                              const TimelineOptions& options) {
+                              absl::Span<const TracedPool> pools) {
   std::error_code error;
   std::filesystem::create_directories(request.path, error);
   if (error) {
     return absl::InvalidArgumentError(fmt::format(
         "cannot make the folder '{}': {}", request.path, error.message()));
   }
-  const Program& program = run.placed.program;
-  const GroupSizes sizes = GroupSizesOf(run);
-  for (const RankId rank : options.ranks) {
-    const int32_t number = program.ranks()[rank].number;
-    ASSIGN_OR_RETURN(KinetoWriter writer,
-                     KinetoWriter::Create(
-                         fmt::format("{}/rank_{}.json", request.path, number),
-                         {.rank = number,
-                          .world_size = scenario.system.chips(),
-                          .device_name = scenario.system.chip().name()}));
-    WriteKineto(program, run.spans, sizes, &run.placed.groups, rank, options,
-                writer);
-    RETURN_IF_ERROR(writer.Finish());
+  size_t files = 0;
+  for (const TracedPool& pool : pools) {
+    ASSIGN_OR_RETURN(const std::optional<TimelineOptions> options,
+                     OptionsOf(request, pool));
+    if (!options) continue;
+    const Program& program = pool.run.placed.program;
+    const GroupSizes sizes = GroupSizesOf(pool.run);
+    // Ranks of every pool are numbered from 0.
+    const std::string prefix =
+        pools.size() == 1 ? ""
+                          : absl::StrReplaceAll(pool.name, {{" ", "_"}}) + "_";
+    for (const RankId rank : options->ranks) {
+      const int32_t number = program.ranks()[rank].number;
+      ASSIGN_OR_RETURN(
+          KinetoWriter writer,
+          KinetoWriter::Create(
+              fmt::format("{}/{}rank_{}.json", request.path, prefix, number),
+              {.rank = number,
+               .world_size = pool.system.chips(),
+               .device_name = pool.system.chip().name()}));
+      WriteKineto(program, pool.run.spans, sizes, &pool.run.placed.groups, rank,
+                  *options, writer);
+      RETURN_IF_ERROR(writer.Finish());
+      ++files;
+    }
   }
-  Say(fmt::format("wrote {} files to {}", options.ranks.size(), request.path));
+  Say(fmt::format("wrote {} files to {}", files, request.path));
   return absl::OkStatus();
 }
 
@@ -161,18 +211,31 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests) {
-  ASSIGN_OR_RETURN(const TimelineOptions options,
-                   OptionsFor(request, run.placed.program));
-  if (options.from >= run.result.end) {
+  const TracedPool whole[] = {{.name = "cluster",
+                               .run = run,
+                               .system = scenario.system,
+                               .kernels = scenario.kernels}};
+  return WriteTrace(request, scenario, whole, requests);
+}
+
+absl::Status WriteTrace(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests) {
+  // Every rank that was asked for is known before anything is written.
+  for (const TracedPool& pool : pools) {
+    RETURN_IF_ERROR(OptionsOf(request, pool).status());
+  }
+  if (request.from >= EndOf(pools)) {
     return absl::InvalidArgumentError(
         fmt::format("--trace-window: the step ends after {}, before the window",
-                    SecondsText(ToSeconds(run.result.end))));
+                    SecondsText(ToSeconds(EndOf(pools)))));
   }
   switch (request.format) {
     case TraceFormat::kPerfetto:
-      return WritePerfetto(request, scenario, run, options, requests);
+      return WritePerfetto(request, scenario, pools, requests);
     case TraceFormat::kKineto:
-      return WriteKinetoFiles(request, scenario, run, options);
+      return WriteKinetoFiles(request, pools);
   }
   return absl::OkStatus();
 }

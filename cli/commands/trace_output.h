@@ -1,6 +1,7 @@
 #pragma once
 // Writes the timeline that a user asked for.
 #include <absl/status/status.h>
+#include <absl/types/span.h>
 
 #include <string>
 
@@ -27,5 +28,19 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests = nullptr);
+
+// One of several pools of chips, each with a run of its own.
+struct TracedPool {
+  std::string name;
+  const SimulatedRun& run;
+  const System& system;
+  const Kernels& kernels;
+  // When it begins.
+  Time from{};
+};
+absl::Status WriteTrace(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests);
 
 }  // namespace orrery

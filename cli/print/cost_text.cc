@@ -67,6 +67,15 @@ std::string EnergyText(const pb::Report::EnergyResult& e) {
     text +=
         fmt::format("  {:<40} {:>9.3g} J\n", "a token", e.joules_per_token());
   }
+  text += fmt::format("  {:<40} {:>9.3g} g CO2e\n", "carbon of a step",
+                      e.grams_co2e_per_step());
+  if (!tokens && e.joules_per_token() > 0) {
+    const double steps = 1e6 * e.joules_per_token() / step;
+    text += fmt::format("  {:<40} {:>9.3g} MJ, {:.3g} g CO2e\n",
+                        "a million tokens, with the facility",
+                        steps * e.facility_joules_per_step() / 1e6,
+                        steps * e.grams_co2e_per_step());
+  }
   if (e.has_facility_kwh_per_run()) {
     text +=
         fmt::format("  {:<40} {:>9.3g} GWh, {:.3g} t CO2e\n", "the run",

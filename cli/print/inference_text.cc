@@ -62,7 +62,10 @@ std::string StepText(const pb::Report& report) {
       {"waiting for stragglers", b.straggler_s()},
       {"kernels slowed by communication", b.other_s()}};
   std::string text =
-      fmt::format("\nthe decode step in the middle of the output: {}\n",
+      fmt::format("\n{}: {}\n",
+                  report.inference().decode_steps() > 0
+                      ? "the decode step in the middle of the output"
+                      : "the prefill",
                   SecondsText(report.step_time_s()));
   for (const auto& [name, seconds] : rows) {
     if (seconds <= 0) continue;
@@ -132,12 +135,15 @@ std::string InferenceText(const pb::Report& report) {
   text += Line("prompt tokens per second", RateText(r.prefill_tokens_per_s()));
   if (report.has_cost()) {
     const pb::Report::CostResult& cost = report.cost();
-    text += fmt::format(
-        "cost: {}/chip-hour, {} a million prompt tokens, {} a million output "
-        "tokens\n",
-        DollarsText(cost.dollars_per_chip_hour()),
-        DollarsText(cost.million_input_tokens().nominal()),
-        DollarsText(cost.million_output_tokens().nominal()));
+    text += fmt::format("cost: {}/chip-hour, {} a million prompt tokens",
+                        DollarsText(cost.dollars_per_chip_hour()),
+                        DollarsText(cost.million_input_tokens().nominal()));
+    // A request of one token does not decode.
+    if (cost.has_million_output_tokens()) {
+      text += fmt::format(", {} a million output tokens",
+                          DollarsText(cost.million_output_tokens().nominal()));
+    }
+    text += "\n";
   }
   if (r.has_pools()) text += PoolsText(r.pools());
   if (report.has_breakdown()) text += StepText(report);

@@ -84,7 +84,7 @@ absl::StatusOr<MachineCost> MachineCost::Create(
   const std::string own = "server/" + system.name();
   buy("rest of the servers", prices.Has(own) ? own : "server/parts",
       system.nodes());
-  const NetworkParts parts = CountParts(graph);
+  const NetworkParts parts = BoughtParts(system, CountParts(graph));
   // A node by itself talks to no other, and needs no network to do so.
   const bool alone = system.scale_out() && system.nodes() == 1;
   for (const NetworkParts::OfClass& of : parts.classes) {

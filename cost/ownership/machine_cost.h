@@ -7,7 +7,8 @@
 //             + power drawn x PUE x price of energy
 //
 // Chips and what else is in a server are bought by the node, NICs, switches and
-// cables as the graph has them (network_parts.h). A rented chip costs its rent,
+// cables as the graph has them, as far as a part-filled tree needs them
+// (network_parts.h). A rented chip costs its rent,
 // which has all that in it.
 //
 //   ASSIGN_OR_RETURN(const MachineCost machine,

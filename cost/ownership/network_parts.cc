@@ -1,6 +1,10 @@
 #include "cost/ownership/network_parts.h"
 
 #include <algorithm>
+#include <optional>
+#include <variant>
+
+#include "topology/graph/generate_fat_tree.h"
 
 namespace orrery {
 namespace {
@@ -9,7 +13,66 @@ bool IsSwitch(const Graph& graph, VertexId id) {
   return graph.kind(id) == VertexKind::kSwitch;
 }
 
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+struct TreeParts {
+  int64_t switches = 1;
+  int64_t fabric_links = 0;
+};
+
+// Of the smallest tree for so many end points whose leaves have `down` of their
+// ports for them.
+TreeParts SmallestTree(int64_t ends, int64_t radix, int64_t down) {
+  if (ends <= radix) return {};
+  const int64_t leaves = CeilDivide(ends, down);
+  const int64_t cables = CeilDivide(ends * (radix - down), down);
+  if (ends <= down * radix) {
+    return {leaves + CeilDivide(cables, radix), cables};
+  }
+  // Aggregation switches have as many ports up as down.
+  return {leaves + CeilDivide(cables, radix / 2) + CeilDivide(cables, radix),
+          2 * cables};
+}
+
+// How a tree is cut: so many by themselves, of switches with so many ports.
+struct TreeShape {
+  int64_t planes = 1;
+  FatTreeShape leaf;
+};
+std::optional<TreeShape> ShapeOf(const System& system) {
+  const auto& out = system.scale_out();
+  if (!out) return std::nullopt;
+  const FabricKind& kind = out->fabric.kind;
+  if (const auto* tree = std::get_if<FatTreeFabric>(&kind)) {
+    return TreeShape{1, {tree->tiers, tree->radix, tree->taper}};
+  }
+  if (const auto* tree = std::get_if<RailOptimizedFabric>(&kind)) {
+    return TreeShape{1, {tree->tiers, tree->radix, tree->taper}};
+  }
+  if (const auto* rails = std::get_if<RailOnlyFabric>(&kind)) {
+    return TreeShape{out->fabric.endpoints / system.nodes(),
+                     {2, rails->radix, 1}};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+NetworkParts BoughtParts(const System& system, NetworkParts built) {
+  const std::optional<TreeShape> shape = ShapeOf(system);
+  if (!shape || shape->planes < 1) return built;
+  const absl::StatusOr<int32_t> down = LeafDownPorts(shape->leaf);
+  if (!down.ok()) return built;
+  for (NetworkParts::OfClass& of : built.classes) {
+    if (of.inside || of.switches == 0) continue;
+    const TreeParts needed = SmallestTree(
+        CeilDivide(of.host_links, shape->planes), shape->leaf.radix, *down);
+    of.switches = std::min(of.switches, shape->planes * needed.switches);
+    of.fabric_links =
+        std::min(of.fabric_links, shape->planes * needed.fabric_links);
+  }
+  return built;
+}
 
 NetworkParts CountParts(const Graph& graph) {
   NetworkParts parts;

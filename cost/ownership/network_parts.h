@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "topology/graph/graph.h"
+#include "topology/machine/system.h"
 
 namespace orrery {
 
@@ -33,5 +34,13 @@ struct NetworkParts {
 
 // Links between a chip and its NIC are no cables and not counted.
 NetworkParts CountParts(const Graph& graph);
+
+// What has to be bought of them. Trees of switches are built with all up-links
+// of every leaf; where few end points are there, nobody buys them all: the
+// fewest switches of the same radix that give every end point what the taper
+// promises, one switch if they fit, else leaves, and up-links for the end
+// points they have. A tree that is full is bought as it is built, and other
+// topologies are.
+NetworkParts BoughtParts(const System& system, NetworkParts built);
 
 }  // namespace orrery

@@ -119,6 +119,33 @@ std::string Scaled(const std::string& text, double factor,
   }
 }
 
+// What a chip draws, by what of it there is more or less of.
+struct DrawFactors {
+  double matrix = 1;  // units x their power at the new nominal clock
+  double memory = 1;  // bandwidth
+  double area = 1;    // leakage and clocks
+  Watts links{};      // more of them
+};
+
+absl::Status ScaleDraw(const DrawFactors& by, Watts limit, pb::Chip& chip) {
+  pb::PowerDraw& draw = *chip.mutable_power_draw();
+  ASSIGN_OR_RETURN(Watts idle, ParseWatts(draw.idle()));
+  idle = idle * by.area + by.links;
+  draw.set_idle(ToText(idle, 5));
+  draw.set_matrix(Scaled(draw.matrix(), by.matrix, ParseWatts));
+  draw.set_memory(Scaled(draw.memory(), by.memory, ParseWatts));
+  for (auto& format : *draw.mutable_format()) {
+    format.set_matrix(Scaled(format.matrix(), by.matrix, ParseWatts));
+  }
+  ASSIGN_OR_RETURN(const Watts memory, ParseWatts(draw.memory()));
+  if (limit <= idle + memory) {
+    return absl::InvalidArgumentError(fmt::format(
+        "power: memory and links alone take {:.0f} W, with what leaks",
+        (idle + memory).value()));
+  }
+  return absl::OkStatus();
+}
+
 void AddSource(pb::Chip& chip, const std::string& covers,
                const std::string& note) {
   auto& source = *chip.add_source();
@@ -282,8 +309,22 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   chip.set_vector_rate(Scaled(base.vector_rate(), rate, ParseFlopsPerSecond));
   chip.set_sfu_rate(Scaled(base.sfu_rate(), rate, ParseOpsPerSecond));
   chip.set_clock(Scaled(base.clock(), speed, ParseHertz));
-  chip.set_sustained_clock(ToText(clock * speed * held_clock, 4));
-  chip.clear_burst_clock();
+  if (base.has_burst_clock()) {
+    chip.set_burst_clock(Scaled(base.burst_clock(), speed, ParseHertz));
+  }
+  if (base.has_power_draw()) {
+    // What is drawn says which clock the limit leaves to which kernel.
+    RETURN_IF_ERROR(ScaleDraw(
+        {.matrix = more * per_unit * speed,
+         .memory = bandwidth / known_bandwidth.value(),
+         .area = budget.dies * budget.area.value() /
+                 (known.dies * known.area.value()),
+         .links = Watts(interfaces(0, links) - interfaces(0, known_links))},
+        budget.power, chip));
+  }
+  if (!base.has_power_draw() || base.has_sustained_clock()) {
+    chip.set_sustained_clock(ToText(clock * speed * held_clock, 4));
+  }
   for (auto& cache : *chip.mutable_cache()) {
     cache.set_bandwidth(Scaled(cache.bandwidth(), rate, ParseBytesPerSecond));
     if (!cache.per_unit()) {
@@ -306,10 +347,13 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
             fmt::format("Architecture of {}; {:.3g} times the area for units, "
                         "of {:.3g} times their area, {:.3g} times the clock.",
                         base.name(), room / known_room, unit_area, speed));
-  AddSource(chip, "clock, sustained_clock, power",
-            fmt::format("{:.0f} W for the units, each at {:.3g} times the "
-                        "power of {} at the same clock; alpha-power law.",
-                        core, per_unit, from.name()));
+  AddSource(
+      chip, "clock, sustained_clock, burst_clock, power, power_draw",
+      fmt::format("{:.0f} W for the units, each at {:.3g} times the "
+                  "power of {} at the same clock; {}.",
+                  core, per_unit, from.name(),
+                  base.has_power_draw() ? "drawn by units, bandwidth and area"
+                                        : "alpha-power law"));
   AddSource(chip, "memory, memory_bandwidth, memory_kind, port",
             fmt::format("{} stacks of {}; {} links.", budget.stacks,
                         budget.memory, links));

@@ -9,7 +9,9 @@
 //             of memory and links) and shrink with the area of one, by the
 //             density of logic and of SRAM in the process
 //   clock     grows with the speed of the process; the clock held under load is
-//             what the power allows, by the alpha-power law
+//             what the power leaves: what the known chip draws grows with its
+//             units, bandwidth and area (cost/kernel/power_limit.h). Where that
+//             is not known, by the alpha-power law
 //             f ~ (V - Vt)^1.3 / V (Sakurai and Newton, JSSC 1990) and
 //             P ~ units C V^2 f, with C by the power of the process
 //   memory    so many stacks of a kind

@@ -9,13 +9,12 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "run/cost_blocks.h"
 #include "run/scenario_cost.h"
-#include "run/silicon_catalog.h"
 
 namespace orrery {
 namespace {
 
-constexpr double kJoulesPerKwh = 3.6e6;
 constexpr double kMillion = 1e6;
 
 // A phase on its share of a machine.
@@ -34,16 +33,23 @@ struct PhaseCost {
   }
 };
 
-// Of the pool, for the time of its work. Chips of other pools are not in it.
+// Of the pool, for the time of its work. Chips of other pools are not in it:
+// the pool draws its share of what a machine would that did the same with all
+// its chips.
 StepEnergy EnergyOfPool(const PhaseCost& phase, const PriceDraw& draw) {
-  EnergyRates rates = phase.machine->Rates(draw);
-  StepEnergy all =
-      EnergyOf(*phase.system, phase.peak, phase.work->value(), rates);
-  // Base, hosts and network of the whole machine: the pool has its share.
-  all.idle = all.idle * phase.share();
-  all.hosts = all.hosts * phase.share();
-  all.network = all.network * phase.share();
-  return all;
+  const double share = phase.share();
+  StepWork whole = phase.work->value();
+  whole.arithmetic = whole.arithmetic / share;
+  whole.memory_bytes /= share;
+  whole.link_bytes /= share;
+  const StepEnergy all =
+      EnergyOf(*phase.system, phase.peak, whole, phase.machine->Rates(draw));
+  return {.arithmetic = all.arithmetic * share,
+          .memory = all.memory * share,
+          .links = all.links * share,
+          .idle = all.idle * share,
+          .hosts = all.hosts * share,
+          .network = all.network * share};
 }
 
 // Watts of the whole machine if all of it did what the pool does.
@@ -55,7 +61,7 @@ Watts Drawn(const PhaseCost& phase, const PriceDraw& draw) {
                ToSeconds((*phase.work)->time) / phase.share());
 }
 
-// Of one draw: a chip-hour and its parts, and per million tokens dollars,
+// Of one draw: a chip-hour and its parts; then per million tokens dollars,
 // joules of the facility and grams of CO2e.
 std::vector<double> Bill(const PhaseCost& phase, const PriceDraw& draw) {
   const Watts drawn = Drawn(phase, draw);
@@ -67,77 +73,28 @@ std::vector<double> Bill(const PhaseCost& phase, const PriceDraw& draw) {
                             ? drawn.value() * phase.share() * seconds *
                                   phase.machine->Pue(draw) / used
                             : 0;
-  return {hour.total().value(),
-          hour.capital.value(),
-          hour.facility.value(),
-          hour.energy.value(),
-          hour.rent.value(),
-          hour.total().value() / 3600 * phase.chips * seconds / used,
-          joules,
-          joules / kJoulesPerKwh * phase.machine->GramsPerKwh(draw),
-          phase.machine->Capital(draw).value()};
+  std::vector<double> values = HourValues(hour);
+  values.push_back(hour.total().value() / 3600 * phase.chips * seconds / used);
+  values.push_back(joules);
+  values.push_back(joules / kJoulesPerKwh * phase.machine->GramsPerKwh(draw));
+  return values;
 }
 
-void Set(const Interval& from, pb::Report::Interval* to) {
-  to->set_low(from.low);
-  to->set_nominal(from.nominal);
-  to->set_high(from.high);
-}
-
-void FillItems(const MachineCost& machine, const std::string& of,
-               pb::Report::CostResult& cost) {
-  for (const BillItem& item : machine.items()) {
-    auto& to = *cost.add_items();
-    to.set_what(of + item.what);
-    to.set_count(item.count);
-    to.set_date(item.price.date);
-    const PriceRange& price = item.price;
-    Set({price.low, price.nominal, price.high}, to.mutable_price());
-    Set({item.count * price.low, item.count * price.nominal,
-         item.count * price.high},
-        to.mutable_total());
-  }
-}
-
-void FillStepEnergy(const PhaseCost& decode, pb::Report::EnergyResult& to) {
-  const PriceDraw nominal = PriceDraw::Nominal();
-  const StepEnergy energy = EnergyOfPool(decode, nominal);
-  const double step = energy.machine().value();
-  const double seconds = ToSeconds((*decode.work)->time);
-  to.set_joules_per_step(step);
-  to.set_chip_watts(energy.chips().value() / decode.chips / seconds);
-  to.set_machine_watts_per_chip(step / decode.chips / seconds);
-  to.set_joules_per_token(step / seconds / decode.tokens_per_s);
-  to.set_arithmetic_joules(energy.arithmetic.value());
-  to.set_memory_joules(energy.memory.value());
-  to.set_link_joules(energy.links.value());
-  to.set_idle_joules(energy.idle.value());
-  to.set_host_joules(energy.hosts.value());
-  to.set_network_joules(energy.network.value());
-  const double pue = decode.machine->Pue(nominal);
-  to.set_pue(pue);
-  to.set_facility_joules_per_step(step * pue);
-  to.set_grams_co2e_per_step(step * pue / kJoulesPerKwh *
-                             decode.machine->GramsPerKwh(nominal));
-}
-
-void FillMachine(const MachineCost& decode, const MachineCost* prefill,
-                 const ResolvedScenario& scenario,
-                 pb::Report::CostResult& cost) {
-  const pb::CostOptions& options = scenario.proto.cost();
-  cost.set_terms(decode.rented() ? "rented" : "owned");
-  cost.set_prices(options.has_prices() ? options.prices() : kDefaultPrices);
+// What is bought: both machines, if prefill has one of its own.
+void FillBought(const MachineCost& decode, const MachineCost* prefill,
+                pb::Report::CostResult& cost) {
   if (decode.rented()) return;
-  cost.set_oldest_price(decode.oldest());
-  cost.set_newest_price(decode.newest());
-  if (prefill != nullptr) {
-    cost.set_oldest_price(std::min(decode.oldest(), prefill->oldest()));
-    cost.set_newest_price(std::max(decode.newest(), prefill->newest()));
-    FillItems(*prefill, "prefill: ", cost);
-    FillItems(decode, "decode: ", cost);
-  } else {
-    FillItems(decode, "", cost);
-  }
+  const std::vector<Interval> capital = Intervals([&](const PriceDraw& draw) {
+    return std::vector<double>{
+        decode.Capital(draw).value() +
+        (prefill != nullptr ? prefill->Capital(draw).value() : 0)};
+  });
+  SetInterval(capital[0], cost.mutable_capital());
+  if (prefill == nullptr) return FillItems(decode, "", cost);
+  cost.set_oldest_price(std::min(decode.oldest(), prefill->oldest()));
+  cost.set_newest_price(std::max(decode.newest(), prefill->newest()));
+  FillItems(*prefill, "prefill: ", cost);
+  FillItems(decode, "decode: ", cost);
 }
 
 }  // namespace
@@ -184,29 +141,17 @@ void FillInferenceCost(const ResolvedScenario& scenario,
           : prompts;
 
   pb::Report::CostResult& cost = *report.mutable_cost();
-  FillMachine(*machine, own ? &*own : nullptr, scenario, cost);
-  cost.set_dollars_per_chip_hour(outputs[0].nominal);
-  Set(outputs[0], cost.mutable_chip_hour());
-  if (own) Set(prompts[0], cost.mutable_prefill_chip_hour());
-  const std::pair<const char*, size_t> parts[] = {
-      {"capital", 1}, {"facility", 2}, {"energy", 3}, {"rent", 4}};
-  for (const auto& [name, index] : parts) {
-    if (outputs[index].nominal == 0) continue;
-    auto& share = *cost.add_chip_hour_shares();
-    share.set_what(name);
-    Set(outputs[index], share.mutable_dollars());
-  }
-  if (!machine->rented()) {
-    const double both = own ? 1 : 0;
-    Set({outputs[8].low + both * prompts[8].low,
-         outputs[8].nominal + both * prompts[8].nominal,
-         outputs[8].high + both * prompts[8].high},
-        cost.mutable_capital());
-  }
-  Set(prompts[5], cost.mutable_million_input_tokens());
+  FillTerms(*machine, scenario.proto.cost(), cost);
+  FillBought(*machine, own ? &*own : nullptr, cost);
+  FillChipHour(outputs, cost);
+  if (own) SetInterval(prompts[0], cost.mutable_prefill_chip_hour());
+  const auto of = [](const std::vector<Interval>& bill, size_t value) {
+    return bill[kHourValues + value];
+  };
+  SetInterval(of(prompts, 0), cost.mutable_million_input_tokens());
   if (decodes) {
-    cost.set_dollars_per_million_tokens(outputs[5].nominal);
-    Set(outputs[5], cost.mutable_million_output_tokens());
+    cost.set_dollars_per_million_tokens(of(outputs, 0).nominal);
+    SetInterval(of(outputs, 0), cost.mutable_million_output_tokens());
   }
   for (const PhaseCost& phase : phases) {
     if (phase.work->has_value() && !phase.system->chip().power()) {
@@ -219,12 +164,17 @@ void FillInferenceCost(const ResolvedScenario& scenario,
   }
   if (!prefill.has_energy()) return;
   pb::Report::EnergyResult& energy = *report.mutable_energy();
-  Set(prompts[6], energy.mutable_million_input_joules());
-  Set(prompts[7], energy.mutable_million_input_grams_co2e());
+  SetInterval(of(prompts, 1), energy.mutable_million_input_joules());
+  SetInterval(of(prompts, 2), energy.mutable_million_input_grams_co2e());
   if (!decodes || !decode.has_energy()) return;
-  Set(outputs[6], energy.mutable_million_output_joules());
-  Set(outputs[7], energy.mutable_million_output_grams_co2e());
-  FillStepEnergy(decode, energy);
+  SetInterval(of(outputs, 1), energy.mutable_million_output_joules());
+  SetInterval(of(outputs, 2), energy.mutable_million_output_grams_co2e());
+  const double seconds = ToSeconds((*decode.work)->time);
+  FillStepEnergy(*decode.machine, EnergyOfPool(decode, PriceDraw::Nominal()),
+                 {.chips = decode.chips,
+                  .seconds = seconds,
+                  .tokens = seconds * decode.tokens_per_s},
+                 energy);
 }
 
 }  // namespace orrery

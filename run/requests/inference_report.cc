@@ -28,10 +28,7 @@ absl::StatusOr<RequestEstimate> EstimateRequest(
   RequestEstimate request = decode.Request(plan);
   if (plan.disaggregated()) {
     ASSIGN_OR_RETURN(InferenceEstimator prefill, on(PassPurpose::kPrefill));
-    request.prefill_s = ToSeconds(plan.engine().request_overhead);
-    for (const InferencePass& pass : PrefillPasses(plan)) {
-      request.prefill_s += prefill.Step(plan, pass).step_s();
-    }
+    request.prefill_s = prefill.PrefillSeconds(plan);
   }
   return request;
 }
@@ -67,6 +64,19 @@ void FillPools(const InferencePlan& plan, const KvTransfer& transfer,
   };
   pools.set_balanced_ratio((decoded / chips(plan.decode())) /
                            (prompts / chips(plan.prefill())));
+}
+
+// What the chips do in a decode step among others. That in the middle was
+// simulated by itself: through a pipeline it fills and drains the stages, which
+// are busy with other parts in a row of steps.
+std::optional<StepWork> DecodeWork(const InferencePlan& plan,
+                                   const InferenceRun& run) {
+  if (run.decode_steps == 0) return std::nullopt;
+  StepWork work = WorkOf(run.step);
+  if (plan.decode().degrees.pipeline > 1) {
+    work.time = run.decode / run.decode_steps;
+  }
+  return work;
 }
 
 }  // namespace
@@ -170,10 +180,7 @@ absl::StatusOr<pb::Report> ReportInference(const ResolvedScenario& scenario,
   FillInferenceMemory(scenario, report);
   FillInferenceRates(plan, report);
   FillInferenceCost(
-      scenario,
-      {.prefill = run.prefill_work,
-       .decode = run.decode_steps > 0 ? std::optional(WorkOf(run.step))
-                                      : std::nullopt},
+      scenario, {.prefill = run.prefill_work, .decode = DecodeWork(plan, run)},
       report);
   return report;
 }

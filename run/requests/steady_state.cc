@@ -33,12 +33,11 @@ absl::StatusOr<double> StepSeconds(const ResolvedScenario& scenario,
   ASSIGN_OR_RETURN(InferenceSimulator steps,
                    InferenceSimulator::Create(grounds.of(passes[0].purpose),
                                               *scenario.inference()));
-  double sum = 0;
-  for (const InferencePass& pass : passes) {
-    ASSIGN_OR_RETURN(const Duration time, steps.StepTime(pass, {}));
-    sum += ToSeconds(time);
-  }
-  return sum;
+  ASSIGN_OR_RETURN(const Duration time,
+                   passes[0].purpose == PassPurpose::kDecode
+                       ? steps.StepTime(passes[0], {})
+                       : steps.PrefillTime(passes, {}));
+  return ToSeconds(time);
 }
 
 }  // namespace

@@ -197,6 +197,7 @@ pb::Training WithChoice(const pb::Training& said, const PlanChoice& choice) {
   if (choice.sharding < pb::Training::ZERO_2) plan.clear_accumulate_locally();
   if (choice.sharding < pb::Training::ZERO_3) {
     plan.clear_reshard_after_forward();
+    plan.clear_overlap_backward_gather();
   }
   return plan;
 }

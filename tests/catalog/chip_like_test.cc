@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "catalog/resolve.h"
+#include "catalog/scenario_parts.h"
 #include "catalog/textproto.h"
 #include "tests/status_matchers.h"
 #include "topology/machine/chip.h"

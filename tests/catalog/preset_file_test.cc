@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "catalog/resolve.h"
+#include "catalog/scenario_parts.h"
 #include "catalog/textproto.h"
 #include "tests/status_matchers.h"
 

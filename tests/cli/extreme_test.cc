@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
+#include "catalog/scenario_parts.h"
 #include "tests/cli/run_orrery.h"
 #include "tests/effort.h"
 #include "tests/status_matchers.h"

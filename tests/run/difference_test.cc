@@ -100,34 +100,51 @@ TEST(Difference, DoesNotBlameWhatIsOff) {
   EXPECT_LE(std::abs(measured.difference_s), 0.001 * measured.step_s);
 }
 
+Time StepWith(const std::string& flags) {
+  const auto proto = ResolveScenarioText(
+      Catalog(),
+      fmt::format(
+          R"(name: "flags" model {{ preset: "llama3_8b" layers: 4 }}
+             system {{ preset: "dgx_h100_ib400" nodes: 2 }}
+             training {{ global_batch: 32 micro_batch: 1 sequence: 4096
+               parallel {{ }} precision: BF16 {} }})",
+          flags),
+      "test", {});
+  CHECK(proto.ok()) << proto.status().ToString();
+  const auto scenario = MakeScenario(*proto);
+  CHECK(scenario.ok()) << scenario.status().ToString();
+  const auto run = RunScenario(*scenario, {});
+  CHECK(run.ok()) << run.status().ToString();
+  return run->result.end;
+}
+
 // What ZeRO-2 and 3 may overlap they wait for when told to.
 TEST(Overlap, FlagsActUnderEverySharding) {
   for (const char* sharding : {"ZERO_1", "ZERO_2", "ZERO_3"}) {
     SCOPED_TRACE(sharding);
     const auto step = [&](bool reduction, bool gather) {
-      const auto proto = ResolveScenarioText(
-          Catalog(),
-          fmt::format(
-              R"(name: "flags" model {{ preset: "llama3_8b" layers: 4 }}
-                 system {{ preset: "dgx_h100_ib400" nodes: 2 }}
-                 training {{ global_batch: 32 micro_batch: 1 sequence: 4096
-                   parallel {{ }} sharding: {} precision: BF16
-                   overlap_gradient_reduction: {}
-                   overlap_parameter_gather: {} }})",
-              sharding, reduction, gather),
-          "test", {});
-      CHECK(proto.ok()) << proto.status().ToString();
-      const auto scenario = MakeScenario(*proto);
-      CHECK(scenario.ok()) << scenario.status().ToString();
-      const auto run = RunScenario(*scenario, {});
-      CHECK(run.ok()) << run.status().ToString();
-      return run->result.end;
+      return StepWith(
+          fmt::format("sharding: {} overlap_gradient_reduction: {} "
+                      "overlap_parameter_gather: {}",
+                      sharding, reduction, gather));
     };
     const Time both = step(true, true);
     EXPECT_GT(step(false, true), both);
     EXPECT_GT(step(true, false), both);
     EXPECT_GT(step(false, false), step(true, false));
   }
+}
+
+// Waiting for the gathers of backward passes alone lies between waiting for
+// none and for all.
+TEST(Overlap, BackwardGathersMayWaitByThemselves) {
+  const Time ahead = StepWith("sharding: ZERO_3");
+  const Time after =
+      StepWith("sharding: ZERO_3 overlap_backward_gather: false");
+  const Time none =
+      StepWith("sharding: ZERO_3 overlap_parameter_gather: false");
+  EXPECT_GT(after, ahead);
+  EXPECT_GT(none, after);
 }
 
 }  // namespace

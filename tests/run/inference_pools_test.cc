@@ -7,6 +7,8 @@
 #include "run/phase_ground.h"
 #include "run/requests/inference_report.h"
 #include "run/requests/kv_transfer.h"
+#include "run/requests/request_timeline.h"
+#include "run/run_scenario.h"
 #include "tests/run/inference_scenario.h"
 #include "tests/status_matchers.h"
 
@@ -186,6 +188,84 @@ TEST(Pools, TokensCostWhatTheirChipsDo) {
             energy.million_input_joules().nominal());
   EXPECT_GT(energy.million_output_grams_co2e().high(),
             energy.million_output_grams_co2e().low());
+}
+
+// However few of the machine's chips a pool has, none of them draws more than
+// its limit, nor less than its base.
+TEST(Pools, NoChipDrawsMoreThanItsLimit) {
+  const std::vector<Sets> cases = {
+      {},
+      // Eight of 64 chips are for prompts, which keep matrix units busy.
+      {"system.nodes=8", "pools.prefill_chips=8", "pools.decode_chips=56",
+       "pools.decode_parallel.tensor=8", "inference.batch=56"},
+      {"system.nodes=8", "pools.prefill_chips=56", "pools.decode_chips=8",
+       "pools.prefill_batch=7"},
+  };
+  for (const Sets& sets : cases) {
+    const ResolvedScenario s = Pools(sets);
+    const absl::StatusOr<pb::Report> report = ReportInference(s, {});
+    ASSERT_THAT(report, IsOk());
+    const double limit = s.system.chip().power()->value();
+    EXPECT_LE(report->energy().chip_watts(), limit);
+    EXPECT_GT(report->energy().chip_watts(), 0.25 * limit);
+    // A million prompt tokens: the pool's chips at their limit, with hosts and
+    // network (less than twice as much again), in a facility of PUE 1.25 that
+    // is used 0.4 of the time.
+    const double chips = s.inference()->prefill().degrees.ranks();
+    const double seconds = 1e6 / report->inference().prefill_tokens_per_s();
+    EXPECT_LT(report->energy().million_input_joules().high(),
+              3 * limit * chips * seconds * 1.25 / 0.4);
+  }
+}
+
+// Both machines are bought; their prices vary together or not at all, so that
+// the interval is narrower than the sum of both.
+TEST(Pools, CapitalIsOfBothMachines) {
+  const absl::StatusOr<pb::Report> report = EstimateInference(Pools(OnB200()));
+  ASSERT_THAT(report, IsOk());
+  double nominal = 0, low = 0, high = 0;
+  for (const auto& item : report->cost().items()) {
+    nominal += item.total().nominal();
+    low += item.total().low();
+    high += item.total().high();
+  }
+  const auto& capital = report->cost().capital();
+  EXPECT_NEAR(capital.nominal() / nominal, 1, 1e-12);
+  EXPECT_GT(capital.low(), low);
+  EXPECT_LT(capital.high(), high);
+}
+
+// The trace of a request that changes pools: prefill, its cache on the way,
+// decode steps, one after the other on one clock.
+TEST(Pools, ATimelineHasBoth) {
+  const ResolvedScenario s = Pools();
+  ASSERT_OK_AND_ASSIGN(
+      const SimulatedRun prefill,
+      RunScenario(s, {.part = InferencePart::kRequest, .record = true}));
+  ASSERT_OK_AND_ASSIGN(SimulatedRun decode, RunDecodePool(s, {.record = true}));
+  const Time arrives = prefill.result.end + FromSeconds(1e-3);
+  const RequestTimeline timeline =
+      RequestsOf(s, prefill, {.run = std::move(decode), .from = arrives});
+  using Kind = RequestStep::Kind;
+  ASSERT_EQ(timeline.steps.size(), 6u);
+  const Kind kinds[] = {Kind::kPrefill, Kind::kTransfer, Kind::kDecode,
+                        Kind::kDecode,  Kind::kDecode,   Kind::kDecode};
+  Time last{};
+  for (size_t i = 0; i < timeline.steps.size(); ++i) {
+    const RequestStep& step = timeline.steps[i];
+    EXPECT_EQ(step.kind, kinds[i]) << i;
+    EXPECT_GE(step.from, last) << i;
+    EXPECT_GT(step.to, step.from) << i;
+    last = step.to;
+  }
+  EXPECT_EQ(timeline.steps[1].to, arrives);
+  EXPECT_GE(timeline.steps[2].from, arrives);
+  // One prompt of 2048 tokens; the decode pool has all 64 sequences.
+  EXPECT_EQ(timeline.sequences, 1);
+  EXPECT_EQ(timeline.steps[0].tokens, 2048);
+  EXPECT_EQ(timeline.steps[2].count, s.inference()->batch());
+  // A head of keys and values of 80 layers in FP8: 20 480 B per token and chip.
+  EXPECT_EQ(timeline.cached_after[0], Bytes(20480 * 2048));
 }
 
 }  // namespace

@@ -213,6 +213,26 @@ TEST(InferenceRun, MoreBandwidthIsNeverSlower) {
   }
 }
 
+// One part in four stages keeps each busy for a quarter of the time; four parts
+// keep all of them busy, also in a step that fills and drains them when it runs
+// by itself.
+TEST(InferenceRun, BusyStagesDrawMoreThanIdleOnes) {
+  const auto watts = [](int parts) {
+    const absl::StatusOr<ResolvedScenario> s = ScenarioWith(
+        "llama3_70b_fp8_serving",
+        {"model.preset=llama3_8b", "inference.parallel.tensor=1",
+         "inference.batch=64", "inference.output=8", "system.chips_per_node=4",
+         "inference.parallel.pipeline=4",
+         fmt::format("inference.micro_batches={}", parts)});
+    EXPECT_THAT(s, IsOk());
+    const absl::StatusOr<pb::Report> report = ReportInference(*s, {});
+    EXPECT_THAT(report, IsOk());
+    EXPECT_LE(report->energy().chip_watts(), s->system.chip().power()->value());
+    return report->energy().chip_watts();
+  };
+  EXPECT_GT(watts(4), 1.3 * watts(1));
+}
+
 TEST(InferenceRun, FoldedIsUnfolded) {
   Rng rng(4, "inference folding");
   for (int i = 0; i < 6; ++i) {

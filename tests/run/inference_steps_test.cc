@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "analytic/inference/inference_estimate.h"
 #include "run/inference_run.h"
 #include "run/phase_ground.h"
 #include "run/requests/request_timeline.h"
@@ -111,6 +112,37 @@ TEST(Pipeline, DoesNotShortenTheWayOfAToken) {
   EXPECT_LT(way, 1.1 * alone);
 }
 
+// 16 prompts in four steps through four stages: each step but the first adds
+// what a stage takes, a quarter of its way, and a little where stages differ
+// (embedding, head). So many steps on one chip take four times as long each.
+TEST(Pipeline, StepsOfPromptsFollowOneAnother) {
+  const auto prefill = [](int prompts) {
+    const ResolvedScenario s = Scenario(
+        {"model.preset=llama3_8b", "inference.parallel.tensor=1",
+         "inference.batch=" + std::to_string(prompts), "inference.prompt=2048",
+         "inference.engine.request_overhead=0 us", "system.chips_per_node=4",
+         "inference.parallel.pipeline=4", "inference.output=2"});
+    EXPECT_EQ(PrefillPasses(*s.inference()).size(),
+              static_cast<size_t>(prompts / 4));
+    const absl::StatusOr<PhaseGrounds> grounds = PhaseGrounds::Make(s);
+    EXPECT_THAT(grounds, IsOk());
+    const TrainingGround on = grounds->of(PassPurpose::kPrefill);
+    const absl::StatusOr<InferenceRun> run =
+        RunInference(on, on, *s.inference(), {});
+    EXPECT_THAT(run, IsOk());
+    auto estimator =
+        InferenceEstimator::Create(on.model, on.system, on.kernels);
+    EXPECT_THAT(estimator, IsOk());
+    const double seconds = ToSeconds(run->prefill);
+    EXPECT_NEAR(estimator->PrefillSeconds(*s.inference()) / seconds, 1, 0.01);
+    return seconds;
+  };
+  const double one = prefill(4);
+  const double four = prefill(16);
+  EXPECT_GT(four, (1 + 3 * 0.25) * one);
+  EXPECT_LT(four, (1 + 3 * 0.32) * one);
+}
+
 // With as many parts as stages all stages are busy: a round takes as long as
 // the slowest stage takes for all parts, and not the sum over stages for each.
 TEST(Pipeline, PartsFillTheStages) {
@@ -172,6 +204,20 @@ TEST(MixedSteps, ShareTheTrafficOfWeights) {
   EXPECT_LT(together, prompt + step);
 }
 
+// 5 sequences cannot be dealt out over two parts: one would be forgotten.
+TEST(MixedSteps, ForgetNoSequence) {
+  EXPECT_THAT(
+      ScenarioWith("llama3_70b_fp8_serving",
+                   {"inference.micro_batches=2", "inference.decode_beside=5"})
+          .status()
+          .message(),
+      testing::HasSubstr("decode_beside: 5 must be a multiple of 2"));
+  const ResolvedScenario s =
+      Scenario({"inference.micro_batches=2", "inference.decode_beside=6"});
+  const InferencePass pass = PrefillPasses(*s.inference())[0];
+  EXPECT_EQ(pass.groups[1].count * pass.parts, 6);
+}
+
 // 64 prompts of 2048 tokens, four to a step of 8192: 16 steps of prefill, and
 // the first four of decoding. The cache grows by what each brings.
 TEST(RequestTimeline, HasTheStepsOfEveryRequest) {
@@ -186,7 +232,7 @@ TEST(RequestTimeline, HasTheStepsOfEveryRequest) {
   Time last{};
   for (size_t i = 0; i < timeline.steps.size(); ++i) {
     const RequestStep& step = timeline.steps[i];
-    EXPECT_EQ(step.decodes, i >= 16);
+    EXPECT_EQ(step.decodes(), i >= 16);
     EXPECT_EQ(step.first, i < 16 ? 4 * static_cast<int64_t>(i) : 0);
     EXPECT_EQ(step.count, i < 16 ? 4 : 64);
     EXPECT_EQ(step.tokens, i < 16 ? 2048 : 1);

@@ -199,6 +199,9 @@ pb::Scenario DrawTraining(uint64_t seed, int64_t number) {
   constexpr int kTries = 10000;
   constexpr int kPlansPerMachine = 20;
   Rng rng(seed, fmt::format("training storm {}", number));
+  // A stream of its own: the cases without it stay what they were.
+  Rng gathers(seed, fmt::format("backward gathers {}", number));
+  const bool gathers_after = Chance(gathers, 0.3);
   for (int attempt = 0; attempt < kTries; ++attempt) {
     pb::Scenario scenario;
     scenario.set_name(fmt::format("storm_{}_{}", seed, number));
@@ -211,9 +214,14 @@ pb::Scenario DrawTraining(uint64_t seed, int64_t number) {
                          ? scenario.system().chips_per_node()
                          : system->chips_per_node();
     for (int i = 0; i < kPlansPerMachine; ++i) {
-      const pb::Scenario drawn =
+      pb::Scenario drawn =
           PlanDraw(scenario, model, node * scenario.system().nodes(), rng)
               .Draw();
+      if (gathers_after &&
+          drawn.training().sharding() == pb::Training::ZERO_3 &&
+          !drawn.training().has_reshard_after_forward()) {
+        drawn.mutable_training()->set_overlap_backward_gather(false);
+      }
       const auto resolved =
           ResolveScenarioText(catalog, drawn.DebugString(), "storm", {});
       if (!resolved.ok()) continue;

@@ -27,52 +27,34 @@ void AddPass(ScheduleBuilder& builder, const RingOrder& order,
 
 // Shards of an all-gather go both ways at once, each half of the way round; an
 // even number of ranks splits the shard of the opposite rank. Chunks are pairs
-// of half shards, 2r and 2r+1.
-Schedule GatherBothWays(int32_t p) {
-  ScheduleBuilder builder(Kind::kAllGather, p, 2 * p);
+// of half shards, 2r and 2r+1. A reduce-scatter is its mirror image in time:
+// sums travel towards the owner, the farthest shards first.
+Schedule BothWays(Kind kind, int32_t p) {
+  const bool reduces = kind == Kind::kReduceScatter;
+  ScheduleBuilder builder(kind, p, 2 * p);
   for (int32_t c = 0; c < 2 * p; ++c) {
     builder.schedule().owners.push_back(c / 2);
   }
-  const int32_t whole_steps = (p - 1) / 2;
+  // In repetition r a rank passes on the shard `distance` + r ranks behind it,
+  // or where it reduces, `distance` - r ranks before it.
   const auto add = [&](int32_t repeat, int32_t distance, bool half) {
     builder.BeginPhase();
     for (int32_t direction : {1, -1}) {
+      const int32_t away = reduces ? direction : -direction;
       builder.BeginRound(repeat, -2 * direction);
       for (int32_t rank = 0; rank < p; ++rank) {
-        const int32_t shard = (rank - direction * distance + p) % p;
+        const int32_t shard = (rank + away * distance + p) % p;
         const ChunkRange range = {.begin = 2 * shard + (half && direction < 0),
                                   .count = half ? 1 : 2};
-        builder.Send(rank, (rank + direction + p) % p, {&range, 1}, false);
+        builder.Send(rank, (rank + direction + p) % p, {&range, 1}, reduces);
       }
     }
   };
-  if (whole_steps > 0) add(whole_steps, 0, false);
-  if (p % 2 == 0) add(1, whole_steps, true);
-  return std::move(builder).Build();
-}
-
-// The mirror image in time: sums travel towards the owner.
-Schedule ReduceBothWays(int32_t p) {
-  ScheduleBuilder builder(Kind::kReduceScatter, p, 2 * p);
-  for (int32_t c = 0; c < 2 * p; ++c) {
-    builder.schedule().owners.push_back(c / 2);
-  }
   const int32_t whole_steps = (p - 1) / 2;
-  // In repetition r a rank passes on the shard `distance - r` ranks away.
-  const auto add = [&](int32_t repeat, int32_t distance, bool half) {
-    builder.BeginPhase();
-    for (int32_t direction : {1, -1}) {
-      builder.BeginRound(repeat, -2 * direction);
-      for (int32_t rank = 0; rank < p; ++rank) {
-        const int32_t shard = (rank + direction * distance + p) % p;
-        const ChunkRange range = {.begin = 2 * shard + (half && direction < 0),
-                                  .count = half ? 1 : 2};
-        builder.Send(rank, (rank + direction + p) % p, {&range, 1}, true);
-      }
-    }
-  };
-  if (p % 2 == 0) add(1, p / 2, true);
-  if (whole_steps > 0) add(whole_steps, whole_steps, false);
+  const bool halves = p % 2 == 0;
+  if (reduces && halves) add(1, p / 2, true);
+  if (whole_steps > 0) add(whole_steps, reduces ? whole_steps : 0, false);
+  if (!reduces && halves) add(1, whole_steps, true);
   return std::move(builder).Build();
 }
 
@@ -105,8 +87,7 @@ absl::StatusOr<Schedule> BidirectionalRingSchedule(
     const ScheduleRequest& request) {
   RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kBidirectionalRing, request));
   const int32_t p = request.layout.ranks;
-  if (request.kind == Kind::kAllGather) return GatherBothWays(p);
-  if (request.kind == Kind::kReduceScatter) return ReduceBothWays(p);
+  if (request.kind != Kind::kAllReduce) return BothWays(request.kind, p);
   // Half of the data each way around.
   const RingOrder order = RingOrders({.ranks = p})[0];
   ScheduleBuilder builder(request.kind, p, 2 * p);

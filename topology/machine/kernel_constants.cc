@@ -31,6 +31,14 @@ KernelPrecision ReadPrecision(const FieldReader& fields) {
 }
 
 FlashConstants ReadFlash(const FieldReader& fields) {
+  // Where there is a library to compare with, both have acted already.
+  for (const char* field : {"like", "slowdown"}) {
+    if (fields.Has(field)) {
+      fields.Refuse(field,
+                    "is about another implementation of a library; here "
+                    "there is none");
+    }
+  }
   return {
       .name = fields.Text("name"),
       .rows = fields.Count("rows", 1, kMaxTile),

@@ -179,8 +179,9 @@ ArgumentText PerfettoWriter::Text(absl::string_view text) {
 
 void PerfettoWriter::StartEvent(TrackId track, Time at, int type) {
   Track& state = tracks_[track];
-  CHECK(at >= state.last) << "time goes back on track '" << state.name << "'";
-  state.last = at;
+  const Time real = origin_ + at.time_since_epoch();
+  CHECK(real >= state.last) << "time goes back on track '" << state.name << "'";
+  state.last = real;
   event_.clear();
   wire::AppendVarintField(TrackEvent::kTypeFieldNumber,
                           static_cast<uint64_t>(type), event_);
@@ -240,7 +241,8 @@ void PerfettoWriter::AddArrows(absl::Span<const ArrowId> arrows, int field) {
 
 void PerfettoWriter::FinishEvent(Time at) {
   packet_.clear();
-  wire::AppendVarintField(TracePacket::kTimestampFieldNumber, Nanoseconds(at),
+  wire::AppendVarintField(TracePacket::kTimestampFieldNumber,
+                          Nanoseconds(origin_ + at.time_since_epoch()),
                           packet_);
   wire::AppendVarintField(TracePacket::kTrustedPacketSequenceIdFieldNumber,
                           kSequence, packet_);

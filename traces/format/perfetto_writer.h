@@ -47,6 +47,9 @@ class PerfettoWriter {
   void AddAttribute(const std::string& key, const std::string& value);
   void AddAttribute(const std::string& key, int64_t value);
 
+  // Times of what is written from here on are counted from this instant.
+  void SetOrigin(Time origin) { origin_ = origin; }
+
   TrackId AddTrack(const TrackSpec& spec);
   // One more row of a track. Requires: it was added with `lanes`.
   TrackId AddLane(TrackId track);
@@ -109,6 +112,7 @@ class PerfettoWriter {
   IdVector<TrackId, Track> tracks_;
   int32_t roots_ = 0;
   Interned names_, categories_, keys_, texts_;
+  Time origin_{};
   uint64_t last_arrow_ = 0;
   int64_t slices_ = 0;
   // The event being written, its parts, and the packet around it.

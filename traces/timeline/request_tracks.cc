@@ -11,6 +11,11 @@ namespace {
 // Old viewers fail on a counter that starts at time 0 exactly.
 constexpr Time kFirstInstant{Duration(1000)};
 
+bool TakesPromptOf(const RequestStep& step, int64_t sequence) {
+  return step.kind == RequestStep::Kind::kPrefill && sequence >= step.first &&
+         sequence < step.first + step.count;
+}
+
 class RequestWriter {
  public:
   RequestWriter(const RequestTimeline& requests, PerfettoWriter& writer)
@@ -49,9 +54,17 @@ class RequestWriter {
     const TrackId track = writer_.AddTrack({.name = "steps", .parent = root_});
     int64_t decoded = 0;
     for (const RequestStep& step : requests_.steps) {
-      Slice(track, step,
-            step.decodes ? fmt::format("decode step {}", ++decoded)
-                         : fmt::format("prefill of {}", step.count));
+      switch (step.kind) {
+        case RequestStep::Kind::kPrefill:
+          Slice(track, step, fmt::format("prefill of {}", step.count));
+          break;
+        case RequestStep::Kind::kTransfer:
+          Slice(track, step, "cache to the decode pool");
+          break;
+        case RequestStep::Kind::kDecode:
+          Slice(track, step, fmt::format("decode step {}", ++decoded));
+          break;
+      }
     }
   }
 
@@ -59,8 +72,7 @@ class RequestWriter {
   int64_t EndOfLane(int64_t first) const {
     if (requests_.sequences <= kMostRequestLanes) return first + 1;
     for (const RequestStep& step : requests_.steps) {
-      if (!step.decodes && first >= step.first &&
-          first < step.first + step.count) {
+      if (TakesPromptOf(step, first)) {
         return step.first + step.count;
       }
     }
@@ -77,8 +89,8 @@ class RequestWriter {
     int64_t token = 1;
     bool waits = true;
     for (const RequestStep& step : requests_.steps) {
-      if (!step.decodes &&
-          (first < step.first || first >= step.first + step.count)) {
+      if (step.kind == RequestStep::Kind::kPrefill &&
+          !TakesPromptOf(step, first)) {
         continue;
       }
       if (waits && step.from > last) {
@@ -86,9 +98,12 @@ class RequestWriter {
         writer_.End(lane, step.from);
       }
       // Once its prompt is in, a request waits for the others' too.
-      waits = !step.decodes;
+      waits = !step.decodes();
       Slice(lane, step,
-            step.decodes ? fmt::format("token {}", ++token) : "prefill");
+            step.decodes() ? fmt::format("token {}", ++token)
+            : step.kind == RequestStep::Kind::kTransfer
+                ? "cache to the decode pool"
+                : "prefill");
       last = step.to;
     }
   }

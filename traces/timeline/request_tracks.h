@@ -3,7 +3,8 @@
 // how full the cache is.
 //
 //   requests
-//     steps                    prefill, decode, one after the other
+//     steps                    prefill, decode, one after the other; between
+//                              separate pools the cache on its way
 //     request 0                waits, prefill, token 2, token 3, ...
 //     requests 8 to 15         sequences that do the same, as one
 //     KV cache, KV cache used  bytes on the fullest chip, percent of its room
@@ -23,10 +24,13 @@ namespace orrery {
 
 // A step as the chips ran it.
 struct RequestStep {
-  bool decodes = false;
+  enum class Kind : uint8_t { kPrefill, kTransfer, kDecode };
+  Kind kind = Kind::kPrefill;
+  bool decodes() const { return kind == Kind::kDecode; }
   Time from{};
   Time to{};
-  // Sequences whose prompts it took: [first, first + count); of decoding all.
+  // Sequences whose prompts it took: [first, first + count); of decoding and of
+  // a transfer all.
   int64_t first = 0;
   int64_t count = 0;
   // Tokens of each of them: new in this step, and cached before it.

@@ -202,8 +202,8 @@ int64_t Timeline::CountSlices() const {
 void Timeline::Write(PerfettoWriter& writer) const {
   const Program& program = source_.program;
   TimelineArguments arguments(source_, writer);
-  const TrackId cluster =
-      writer.AddTrack({.name = "cluster", .description = source_.description});
+  const TrackId cluster = writer.AddTrack(
+      {.name = source_.name, .description = source_.description});
   WriteOverview(source_, selection_, passes_, cluster, arguments, writer);
   WritePath(selection_, path_, cluster, arguments, writer);
 

@@ -45,7 +45,8 @@ struct TimelineSource {
   Bytes memory_capacity = Bytes(0);
   // The chip's arithmetic per second at a number format; nothing: unknown.
   std::function<std::optional<double>(DType)> peak = {};
-  // What was simulated, for the tooltip of the cluster.
+  // Of the whole, and what was simulated, for its tooltip.
+  std::string name = "cluster";
   std::string description = {};
 };
 

@@ -137,9 +137,13 @@ void AddAttentionCore(LayerBuilder& builder, int layer);
 void AddMlp(LayerBuilder& builder);
 void AddBlockNorm(LayerBuilder& builder);
 // The activation between two linear layers, over rows of `width`, in a module
-// of // its own.
+// of its own.
 void AddActivation(LayerBuilder& builder, OpName name, int64_t rows,
                    int64_t width, bool gated, ModuleSet modules);
+// The linear layer after the activation, which keeps its `input`.
+void AddDownProjection(LayerBuilder& builder,
+                       const LayerBuilder::LinearShape& down,
+                       std::string_view input, ModuleSet modules);
 void AddMixture(LayerBuilder& builder);
 // Dropout and the residual sum after a block, with a post-norm if `post_norm`.
 void AddResidual(LayerBuilder& builder, bool post_norm);

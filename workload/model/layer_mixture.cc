@@ -93,14 +93,7 @@ void AddSharedExperts(LayerBuilder& b) {
   b.LinearWeightGradient(up);
   AddActivation(b, OpName::kSharedActivation, b.tokens(), width, moe.gated(),
                 Module::kMoe);
-  b.BeginModule();
-  b.LinearForward(down);
-  b.ReduceTokensForward(hidden);
-  b.GatherTokensInputGradient(hidden);
-  b.LinearInputGradient(down);
-  b.LinearWeightGradient(down);
-  b.KeepLinearInput("shared_down_input", b.tokens(), width,
-                    Module::kMoe | Module::kMlpActivation);
+  AddDownProjection(b, down, "shared_down_input", Module::kMoe);
   b.BesideExchange(false);
 }
 

@@ -47,6 +47,19 @@ void AddActivation(LayerBuilder& b, OpName name, int64_t rows, int64_t width,
   b.Keep("activation_input", kept, format, modules);
 }
 
+void AddDownProjection(LayerBuilder& b, const LayerBuilder::LinearShape& down,
+                       std::string_view input, ModuleSet modules) {
+  const int64_t hidden = b.model().hidden();
+  b.BeginModule();
+  b.LinearForward(down);
+  b.ReduceTokensForward(hidden);
+  b.GatherTokensInputGradient(hidden);
+  b.LinearInputGradient(down);
+  b.LinearWeightGradient(down);
+  b.KeepLinearInput(input, b.tokens(), down.inputs,
+                    modules | Module::kMlpActivation);
+}
+
 void AddBlockNorm(LayerBuilder& b) {
   b.BeginModule(Module::kNorm);
   b.Norm(b.resident_tokens(), b.model().hidden(), /*residual=*/true);
@@ -79,14 +92,7 @@ void AddMlp(LayerBuilder& b) {
   b.LinearWeightGradient(up);
   AddActivation(b, OpName::kMlpActivation, b.tokens(), width, mlp.gated(),
                 Module::kMlp);
-  b.BeginModule();
-  b.LinearForward(down);
-  b.ReduceTokensForward(hidden);
-  b.GatherTokensInputGradient(hidden);
-  b.LinearInputGradient(down);
-  b.LinearWeightGradient(down);
-  b.KeepLinearInput("mlp_down_input", b.tokens(), width,
-                    Module::kMlp | Module::kMlpActivation);
+  AddDownProjection(b, down, "mlp_down_input", Module::kMlp);
 }
 
 }  // namespace orrery

@@ -262,9 +262,14 @@ class InferencePlanReader {
     }
     if (proto_.has_decode_beside()) {
       plan_.decode_beside_ = fields_.Count("decode_beside", 0, kLargestBatch);
-      if (plan_.decode_beside_ % std::max(1, plan_.prefill_.degrees.data) !=
-          0) {
-        fields_.Refuse("decode_beside", "must be a multiple of the replicas");
+      const int parts = plan_.micro_batches_ * (plan_.overlap_halves_ ? 2 : 1);
+      const int64_t cut =
+          int64_t{parts} * std::max(1, plan_.prefill_.degrees.data);
+      if (plan_.decode_beside_ % cut != 0) {
+        fields_.Refuse("decode_beside",
+                       fmt::format("{} must be a multiple of {}, the replicas "
+                                   "times the parts of each",
+                                   plan_.decode_beside_, cut));
       }
     }
   }

@@ -224,6 +224,16 @@ class TrainingPlanReader {
       fields_.Refuse("reshard_after_forward",
                      "is about sharded weights; needs sharding: ZERO_3");
     }
+    plan_.overlap_backward_ = !proto_.has_overlap_backward_gather() ||
+                              proto_.overlap_backward_gather();
+    if (!plan_.overlap_backward_ && plan_.sharding_ != Sharding::kWeights) {
+      fields_.Refuse("overlap_backward_gather",
+                     "is about sharded weights; needs sharding: ZERO_3");
+    } else if (!plan_.overlap_backward_ && !plan_.reshard_after_forward_) {
+      fields_.Refuse("overlap_backward_gather",
+                     "weights that stay gathered are not gathered for the "
+                     "backward pass; needs reshard_after_forward: true");
+    }
     if (!proto_.has_sharding_group()) return;
     plan_.layout_.sharding_group =
         fields_.Count("sharding_group", 1, kLargestBatch);

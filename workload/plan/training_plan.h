@@ -91,6 +91,10 @@ class TrainingPlan {
   Bytes bucket() const { return bucket_; }
   bool overlap_gradient_reduction() const { return overlap_gradient_; }
   bool overlap_parameter_gather() const { return overlap_parameter_; }
+  // The same for what backward passes gather; never without the above.
+  bool overlap_backward_gather() const {
+    return overlap_parameter_ && overlap_backward_;
+  }
   bool overlap_tensor() const { return overlap_tensor_; }
   // Weight gradients run beside the exchange of their module's input gradient.
   bool overlap_weight_gradient() const { return overlap_weight_; }
@@ -140,6 +144,7 @@ class TrainingPlan {
   RoutingWeight routing_weight_ = RoutingWeight::kOnOutput;
   bool accumulate_locally_ = false;
   bool reshard_after_forward_ = true;
+  bool overlap_backward_ = true;
   Bytes bucket_;
   bool overlap_gradient_ = false;
   bool overlap_parameter_ = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "accuracy/table/measurement_table.h"
+#include "base/random.h"
 #include "catalog/resolve.h"
 #include "cost/ownership/machine_cost.h"
 #include "cost/ownership/run_bill.h"
@@ -132,19 +133,70 @@ Priced Price(const std::string& preset, int nodes,
   return {std::move(system), *std::move(cost)};
 }
 
+// How many of a part are bought.
+double Bought(const MachineCost& cost, const std::string& what) {
+  for (const BillItem& item : cost.items()) {
+    if (item.what == what) return item.count;
+  }
+  return 0;
+}
+
 // A node that is used by itself has NICs, and nothing that they lead to.
 TEST(MachineCost, ANodeByItselfBuysNoNetwork) {
   const Priced one = Price("dgx_h100_ib400", 1);
-  const Priced two = Price("dgx_h100_ib400", 2);
-  const auto buys = [](const Priced& priced, const std::string& what) {
-    return std::any_of(priced.cost.items().begin(), priced.cost.items().end(),
-                       [&](const BillItem& item) { return item.what == what; });
-  };
-  EXPECT_TRUE(buys(one, "NDR NICs"));
+  EXPECT_EQ(Bought(one.cost, "NDR NICs"), 8);
   for (const char* part :
        {"NDR switches", "NDR host links", "NDR fabric links"}) {
-    EXPECT_FALSE(buys(one, part)) << part;
-    EXPECT_TRUE(buys(two, part)) << part;
+    EXPECT_EQ(Bought(one.cost, part), 0) << part;
+  }
+}
+
+// Switches of 64 ports, one port per GPU. Up to 8 nodes share one; 16 nodes are
+// 128 ports in 4 leaves of 32, whose 128 cables up need 2 spines; 256 nodes
+// fill two tiers: 64 leaves and 32 spines, as built.
+TEST(MachineCost, ATreeIsBoughtAsFarAsItIsUsed) {
+  const struct {
+    int nodes, switches, fabric_links;
+  } cases[] = {{2, 1, 0}, {8, 1, 0}, {9, 5, 72}, {16, 6, 128}, {256, 96, 2048}};
+  for (const auto& c : cases) {
+    const Priced priced = Price("dgx_h100_ib400", c.nodes);
+    EXPECT_EQ(Bought(priced.cost, "NDR switches"), c.switches) << c.nodes;
+    EXPECT_EQ(Bought(priced.cost, "NDR fabric links"), c.fabric_links)
+        << c.nodes;
+    EXPECT_EQ(Bought(priced.cost, "NDR host links"), 8 * c.nodes);
+  }
+}
+
+// Of any tree of random size: no more than is built, room for all end points
+// and their cables, and more end points never need less.
+TEST(NetworkParts, AreBoughtInWhatTheEndPointsNeed) {
+  Rng rng(1, "bought parts");
+  for (int i = 0; i < 20; ++i) {
+    const int nodes = 2 + static_cast<int>(rng.Below(300));
+    const bool planes = rng.Below(2) == 0;
+    const System system = Preset("dgx_h100_ib400", nodes, planes);
+    const auto graph = BuildGraph(system);
+    ASSERT_THAT(graph, IsOk());
+    const auto outside = [](const NetworkParts& parts) {
+      for (const auto& of : parts.classes) {
+        if (!of.inside) return of;
+      }
+      CHECK(false) << "no scale-out network";
+      return NetworkParts::OfClass();
+    };
+    const auto built = outside(CountParts(*graph));
+    const auto bought = outside(BoughtParts(system, CountParts(*graph)));
+    EXPECT_LE(bought.switches, built.switches) << nodes;
+    EXPECT_LE(bought.fabric_links, built.fabric_links) << nodes;
+    EXPECT_EQ(bought.host_links, built.host_links) << nodes;
+    EXPECT_GE(bought.switches * 64, bought.host_links + 2 * bought.fabric_links)
+        << nodes;
+    const System larger = Preset("dgx_h100_ib400", nodes + 1, planes);
+    const auto more = BuildGraph(larger);
+    ASSERT_THAT(more, IsOk());
+    const auto next = outside(BoughtParts(larger, CountParts(*more)));
+    EXPECT_GE(next.switches, bought.switches) << nodes;
+    EXPECT_GE(next.fabric_links, bought.fabric_links) << nodes;
   }
 }
 

@@ -36,6 +36,8 @@ inline constexpr PlanCase kCommonPlans[] = {
      kCaseModel},
     {"zero 3 not resharded", "sharding: ZERO_3 reshard_after_forward: false",
      kCaseModel},
+    {"zero 3 gathered after", "sharding: ZERO_3 overlap_backward_gather: false",
+     kCaseModel},
     {"tensor pipeline",
      "parallel { tensor: 4 pipeline: 4 sequence_parallel: true }", kCaseModel},
     {"tensor context", "parallel { tensor: 4 context: 4 }", kCaseModel},

@@ -184,6 +184,11 @@ TEST(TrainingPlan, ShardingOptionsNeedTheirStage) {
               HasSubstr("training.accumulate_locally: is about sharded"));
   EXPECT_THAT(Refusal("sharding: ZERO_2 reshard_after_forward: false"),
               HasSubstr("training.reshard_after_forward: is about sharded"));
+  EXPECT_THAT(Refusal("sharding: ZERO_2 overlap_backward_gather: false"),
+              HasSubstr("training.overlap_backward_gather: is about sharded"));
+  EXPECT_THAT(Refusal("sharding: ZERO_3 reshard_after_forward: false "
+                      "overlap_backward_gather: false"),
+              HasSubstr("needs reshard_after_forward: true"));
 }
 
 TEST(TrainingPlan, SchedulesHaveTheirConditions) {

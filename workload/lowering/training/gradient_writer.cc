@@ -47,11 +47,12 @@ std::vector<TaskRef> GradientWriter::Gather(const RankParameters& parameters,
 }
 
 std::vector<TaskRef> GradientWriter::BeforePass(
-    const StageUnit& unit, bool first_forward,
+    const StageUnit& unit, bool forward, bool first,
     absl::Span<const TaskRef> inputs) {
   const RankParameters& parameters = context_.unit(unit).parameters;
   // A reduction that nothing may hide is waited for before anything else runs.
   std::vector<TaskRef> needed;
+  const bool first_forward = forward && first;
   if (plan().reduces_every_micro_batch() && !overlaps_reduction() &&
       !reductions_.empty()) {
     needed.push_back(reductions_.back());
@@ -61,7 +62,7 @@ std::vector<TaskRef> GradientWriter::BeforePass(
     // While one unit is in use the next one is gathered, and no more; or none,
     // if gathering is not to overlap.
     std::vector<TaskRef> after;
-    if (!overlaps_gather()) {
+    if (!overlaps_gather(forward)) {
       after = needed;
       after.insert(after.end(), inputs.begin(), inputs.end());
       if (!recent_.empty()) after.push_back(recent_.back());

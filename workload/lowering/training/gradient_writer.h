@@ -38,10 +38,10 @@ class GradientWriter {
                  RoleSlots& slots);
 
   // Weights that have to come before a pass of `unit` may start; none if they
-  // are there. `first_forward`: of the unit's first micro-batch. `inputs`: what
-  // else the pass waits for.
-  std::vector<TaskRef> BeforePass(const StageUnit& unit, bool first_forward,
-                                  absl::Span<const TaskRef> inputs);
+  // are there. `forward`, and `first` of the unit's micro-batches: which pass
+  // it is. `inputs`: what else it waits for.
+  std::vector<TaskRef> BeforePass(const StageUnit& unit, bool forward,
+                                  bool first, absl::Span<const TaskRef> inputs);
   // The pass is written; `last` is its last kernel.
   void AfterPass(TaskRef last);
   // The gradients of `unit` from one micro-batch are computed from `first` to
@@ -67,8 +67,10 @@ class GradientWriter {
   bool overlaps_reduction() const {
     return plan().overlap_gradient_reduction() && !is_waited_for();
   }
-  bool overlaps_gather() const {
-    return plan().overlap_parameter_gather() && !is_waited_for();
+  bool overlaps_gather(bool forward = true) const {
+    return (forward ? plan().overlap_parameter_gather()
+                    : plan().overlap_backward_gather()) &&
+           !is_waited_for();
   }
   bool is_waited_for() const {
     return context_.options.waited.Has(Dimension::kData);

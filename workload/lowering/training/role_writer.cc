@@ -245,9 +245,9 @@ void RoleWriter::WriteNext(Run& run) {
   const PassTask& task = pass.tasks[run.task];
   if (run.task == 0 && run.action.pass != PipelinePass::kWeightGradient) {
     const auto piece = static_cast<size_t>(run.action.piece);
-    const bool first = IsForward(run.action.pass) && !has_run_forward_[piece];
     for (const TaskRef& gathered :
-         gradients_.BeforePass(unit, first, run.inputs)) {
+         gradients_.BeforePass(unit, IsForward(run.action.pass),
+                               !has_run_forward_[piece], run.inputs)) {
       run.inputs.push_back(gathered);
     }
   }
