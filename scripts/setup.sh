@@ -20,7 +20,7 @@ die() {
 build_packages=(
   g++ cmake ninja-build
   libboost-dev libfmt-dev libprotobuf-dev protobuf-compiler libabsl-dev
-  libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libdeflate-dev
 )
 
 as_root() {

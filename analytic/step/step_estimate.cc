@@ -20,6 +20,7 @@
 #include "workload/plan/placement.h"
 #include "workload/plan/stage.h"
 #include "workload/plan/stage_layout.h"
+#include "workload/plan/waited_exchanges.h"
 
 namespace orrery {
 namespace {
@@ -28,14 +29,14 @@ class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
                const TrainingPlan& plan, const PipelineOrders& orders,
-               DimensionSet waited, PriceList& prices)
+               DimensionSet waited_besides, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
         orders_(orders),
         placement_(plan.layout()),
         layout_(plan.layout().stages),
-        waited_(waited),
+        waited_(WaitedExchanges(plan, waited_besides)),
         prices_(prices),
         spans_(placement_, plan.layout(), system.chips_per_node(), prices),
         exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
@@ -43,7 +44,7 @@ class PlanEstimate {
                    .expert = spans_.of(GroupFamily::kExpert),
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan.layout())},
-        units_(model, plan, waited, prices, exchanges_),
+        units_(model, plan, waited_, prices, exchanges_),
         hops_(
             PipelineHops(model, plan, placement_, exchanges_.tensor, prices)) {}
 
@@ -297,22 +298,24 @@ class PlanEstimate {
   }
 
   void AddPeak(const DataQuestion& question, StepEstimate& out) const {
-    RankParameters held, largest;
+    RankParameters parameters, largest;
     std::vector<std::vector<UnitMemory>> pieces;
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
       pieces.push_back(MemoryOf(question, piece));
       for (const int id : Units(question.pipeline_rank, piece)) {
-        const RankParameters& parameters = units_[id].parameters;
-        held += parameters;
-        if (parameters.total() > largest.total()) largest = parameters;
+        const RankParameters& unit = units_[id].parameters;
+        parameters += unit;
+        if (unit.total() > largest.total()) largest = unit;
       }
     }
     const WalkPeak walk = WalkMemory(orders_, question.pipeline_rank, pieces);
-    const Bytes peak = StaticBytes(plan_, placement_, held, largest).total() +
-                       Bytes(walk.total);
+    const Bytes peak =
+        StaticBytes(plan_, placement_, parameters, largest).total() +
+        Bytes(walk.total);
+    const Bytes held = AllocatorBytes(plan_, peak, Bytes(walk.activations));
     out.peak = std::max(out.peak, peak);
-    out.reserved = std::max(
-        out.reserved, AllocatorBytes(plan_, peak, Bytes(walk.activations)));
+    out.reserved = std::max(out.reserved, held);
+    if (question.pipeline_rank == 0) out.first_held = held;
   }
 
   const Model& model_;

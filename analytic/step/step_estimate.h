@@ -54,6 +54,8 @@ struct StepEstimate {
   Bytes peak;
   // What the framework's allocator holds then, with what libraries keep.
   Bytes reserved;
+  // What it holds on the first pipeline rank, without what libraries keep.
+  Bytes first_held;
   Flops recomputed;  // of all ranks
 
   // Of one after the other.

@@ -11,25 +11,16 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "cli/commands/recorded_timeline.h"
 #include "cli/print/output.h"
 #include "cli/print/version.h"
-#include "run/report.h"
 #include "sim/analysis/critical_path.h"
-#include "sim/analysis/span_index.h"
 #include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
 #include "traces/timeline/timeline_kineto.h"
 
 namespace orrery {
 namespace {
-
-GroupSizes GroupSizesOf(const SimulatedRun& run) {
-  GroupSizes sizes;
-  for (const PlacedGroup& group : run.placed.groups) {
-    sizes.Add(static_cast<int32_t>(group.members.size()));
-  }
-  return sizes;
-}
 
 // By default the ranks that the path runs on are shown too.
 void AddPathRanks(const std::vector<PathStep>& path, TimelineOptions& options) {
@@ -67,44 +58,19 @@ absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(
 absl::Status WritePool(const TraceRequest& request,
                        const ResolvedScenario& scenario, const TracedPool& pool,
                        TimelineOptions options, PerfettoWriter& writer) {
-  const SimulatedRun& run = pool.run;
-  const Program& program = run.placed.program;
-  const SpanIndex spans(program, run.spans);
-  const std::vector<PathStep> path = CriticalPath(spans, options.to);
+  const RecordedTimeline recorded(scenario, pool, options.to);
   // Of a window the others are not recorded as a whole.
-  if (!request.ranks && spans.is_whole()) AddPathRanks(path, options);
-  const GroupSizes sizes = GroupSizesOf(run);
-  const Chip& chip = pool.system.chip();
-  const TrainingPlan* plan = scenario.training();
-  const TimelineSource source = {
-      .program = program,
-      .spans = spans,
-      .path = path,
-      .transfers = run.transfers,
-      .log = run.log,
-      .ops = run.ops,
-      .group_sizes = sizes,
-      .groups = &run.placed.groups,
-      .end = run.result.end,
-      .alone = &run.alone,
-      .ranks_per_node = pool.system.chips_per_node(),
-      .ranks_are_chips = plan == nullptr || plan->layout().rank_map.empty(),
-      .reserved_memory = pool.kernels.reserved_memory(),
-      .memory_capacity = MemoryCapacity(pool.system),
-      .peak =
-          [&](DType type) {
-            const auto peak = chip.peak(type);
-            return peak ? std::optional<double>(peak->value()) : std::nullopt;
-          },
-      .name = pool.name,
-      .description = scenario.proto.description()};
-  const Timeline timeline(source, options);
+  if (!request.ranks && recorded.spans().is_whole()) {
+    AddPathRanks(recorded.path(), options);
+  }
+  const Timeline timeline(recorded.source(), options);
   const int64_t slices = timeline.CountSlices();
   if (slices > kManySlices) {
     Say(fmt::format(
-        "the trace will have {} slices and be slow to open; --trace-ranks, "
-        "--trace-window and --trace-detail make it smaller",
-        slices));
+        "the trace will have {} slices, about {:.0f} MB, and be slow to open; "
+        "--trace-ranks, --trace-window and --trace-detail make it smaller",
+        slices,
+        static_cast<double>(timeline.PredictSize(slices).value()) / 1e6));
   }
   writer.SetOrigin(pool.from);
   timeline.Write(writer);
@@ -211,10 +177,7 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests) {
-  const TracedPool whole[] = {{.name = "cluster",
-                               .run = run,
-                               .system = scenario.system,
-                               .kernels = scenario.kernels}};
+  const TracedPool whole[] = {WholeOf(scenario, run)};
   return WriteTrace(request, scenario, whole, requests);
 }
 

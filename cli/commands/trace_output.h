@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "cli/commands/recorded_timeline.h"
 #include "cli/flags/trace_request.h"
 #include "run/scenario.h"
 #include "run/simulated_run.h"
@@ -29,15 +30,7 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const SimulatedRun& run,
                         const RequestTimeline* requests = nullptr);
 
-// One of several pools of chips, each with a run of its own.
-struct TracedPool {
-  std::string name;
-  const SimulatedRun& run;
-  const System& system;
-  const Kernels& kernels;
-  // When it begins.
-  Time from{};
-};
+// Of several pools, one clock for all.
 absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         absl::Span<const TracedPool> pools,

@@ -103,8 +103,8 @@ std::vector<CollectiveTimeline::Piece> CollectiveTimeline::MessagePieces(
         .sends = true,
         .from = span.began,
         .to = span.ended,
-        .bytes =
-            bytes * schedule.ShareOf(message, schedule.rounds[round_of[place]]),
+        .bytes = bytes * what.segments *
+                 schedule.ShareOf(message, schedule.rounds[round_of[place]]),
         .peer = message.destination,
         .peers = 1,
         .messages = 1,
