@@ -223,16 +223,24 @@ std::string BottleneckSentence(const pb::Explanation& explanation) {
         "only {:.1f} %; {}.",
         best.resource(), 100 * best.saved_twice(), made_of);
   }
-  std::string sentence = fmt::format(
-      "The bottleneck is {}: twice as good, the step would take {} instead of "
-      "{} ({:.0f} % less)",
-      best.resource(), SecondsText(best.step_time_twice_s()),
+  // Where ranks wait for each other most of all, the plan binds before any part
+  // of the machine does, though a faster part shortens the waits as well.
+  const bool waits = Families(explanation.critical_path())[0].first == "bubble";
+  std::string sentence =
+      waits ? fmt::format(
+                  "The bottleneck is the plan: {}. Of the machine's parts {} "
+                  "would help most",
+                  made_of, best.resource())
+            : fmt::format("The bottleneck is {}", best.resource());
+  sentence += fmt::format(
+      ": twice as good, the step would take {} instead of {} ({:.0f} % less)",
+      SecondsText(best.step_time_twice_s()),
       SecondsText(explanation.step_time_s()), 100 * best.saved_twice());
   if (const auto* use = MostUsed(explanation, UsedAs(best.resource()))) {
     sentence += fmt::format("; {}: {:.0f} % in use", use->resource(),
                             100 * use->most());
   }
-  sentence += "; " + made_of;
+  if (!waits) sentence += "; " + made_of;
   if (explanation.sensitivity_size() > 1 &&
       explanation.sensitivity(1).saved_twice() >= kWorthwhile) {
     sentence += fmt::format(". Next comes {} ({:.0f} % less)",
@@ -246,9 +254,13 @@ std::string BottleneckSentence(const pb::Explanation& explanation) {
 std::string AdviceSentence(const pb::Explanation& explanation) {
   if (explanation.plan_advice().empty()) return "";
   const auto& best = explanation.plan_advice(0);
-  return fmt::format(" On the same machine {} takes {} ({:.0f} % less).",
+  const bool beats_parts =
+      explanation.sensitivity_size() > 0 &&
+      best.saved() > explanation.sensitivity(0).saved_twice();
+  return fmt::format(" On the same machine {} takes {} ({:.0f} % less{}).",
                      absl::StrJoin(best.settings(), " "),
-                     SecondsText(best.step_time_s()), 100 * best.saved());
+                     SecondsText(best.step_time_s()), 100 * best.saved(),
+                     beats_parts ? ", more than any part would save" : "");
 }
 
 // What each share of the step costs over the run, or per step where the run's

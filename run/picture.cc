@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "sim/analysis/memory_changes.h"
 #include "sim/analysis/span_index.h"
 #include "traces/timeline/timeline_passes.h"
 
@@ -56,33 +56,6 @@ void ThinOut(pb::Picture* picture) {
   }
 }
 
-struct Change {
-  Time at;
-  bool is_start;  // ends come first
-  size_t kind;
-  Bytes bytes;
-};
-
-std::vector<Change> ChangesOf(const Program& program, const SpanIndex& spans,
-                              RankId rank) {
-  const Role& role = program.role_of(rank);
-  std::vector<Change> changes;
-  for (int32_t t = 0; t < role.task_count(); ++t) {
-    const auto task = static_cast<TaskId>(t);
-    for (const MemoryEffect& effect : role.memory_effects(task)) {
-      const bool is_start = effect.when == MemoryEffect::When::kStart;
-      const TaskSpan& span = spans.of(rank, task);
-      changes.push_back({is_start ? span.started : span.ended, is_start,
-                         static_cast<size_t>(effect.kind), effect.change});
-    }
-  }
-  std::stable_sort(
-      changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-        return std::tie(a.at, a.is_start) < std::tie(b.at, b.is_start);
-      });
-  return changes;
-}
-
 Bytes TotalOf(const MemoryByKind& held) {
   Bytes total;
   for (const Bytes bytes : held) total += bytes;
@@ -105,7 +78,7 @@ void AddMemory(const SimulatedRun& run, const SpanIndex& spans, RankId rank,
                               static_cast<int>(s / end * kMemorySamples))
                    : 0;
   };
-  for (const Change& change : ChangesOf(program, spans, rank)) {
+  for (const MemoryChange& change : MemoryChanges(program, spans, rank)) {
     const double now = SecondsAt(change.at);
     if (stretch_of(now) != stretch) {
       samples.emplace_back(at, largest);
@@ -149,7 +122,8 @@ pb::Picture PictureOf(const SimulatedRun& run, Bytes always) {
   const std::map<int, RankId> stages = RankOfEachStage(run.placed);
   std::vector<RankId> ranks;
   for (const auto& [stage, rank] : stages) ranks.push_back(rank);
-  const PassTable passes(program, run.spans, ranks);
+  const MarkTable marks(program);
+  const PassTable passes(program, marks, run.spans, ranks);
   const auto count = static_cast<int>(stages.size());
   const int lanes = std::min(count, kMostLanes);
   picture.set_lanes_left_out(count - lanes);

@@ -7,29 +7,21 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "cli/commands/recorded_timeline.h"
 #include "cli/print/output.h"
 #include "cli/print/version.h"
-#include "run/report.h"
 #include "sim/analysis/critical_path.h"
-#include "sim/analysis/span_index.h"
 #include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
 #include "traces/timeline/timeline_kineto.h"
 
 namespace orrery {
 namespace {
-
-GroupSizes GroupSizesOf(const SimulatedRun& run) {
-  GroupSizes sizes;
-  for (const PlacedGroup& group : run.placed.groups) {
-    sizes.Add(static_cast<int32_t>(group.members.size()));
-  }
-  return sizes;
-}
 
 // By default the ranks that the path runs on are shown too.
 void AddPathRanks(const std::vector<PathStep>& path, TimelineOptions& options) {
@@ -49,6 +41,13 @@ Time EndOf(absl::Span<const TracedPool> pools) {
   return end;
 }
 
+TracedPool WholeOf(const ResolvedScenario& scenario, const SimulatedRun& run) {
+  return {.name = "cluster",
+          .run = run,
+          .system = scenario.system,
+          .kernels = scenario.kernels};
+}
+
 // What there is to see of the pool, if anything is in the window, which is
 // counted from its own beginning.
 absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(
@@ -64,51 +63,60 @@ absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(
   return options;
 }
 
+// Every rank that was asked for is known before anything is written.
+absl::Status CheckShown(const TraceRequest& request,
+                        absl::Span<const TracedPool> pools) {
+  for (const TracedPool& pool : pools) {
+    RETURN_IF_ERROR(OptionsOf(request, pool).status());
+  }
+  if (request.from < EndOf(pools)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("--trace-window: the step ends after {}, before the window",
+                  SecondsText(ToSeconds(EndOf(pools)))));
+}
+
 absl::Status WritePool(const TraceRequest& request,
                        const ResolvedScenario& scenario, const TracedPool& pool,
                        TimelineOptions options, PerfettoWriter& writer) {
-  const SimulatedRun& run = pool.run;
-  const Program& program = run.placed.program;
-  const SpanIndex spans(program, run.spans);
-  const std::vector<PathStep> path = CriticalPath(spans, options.to);
+  const RecordedTimeline recorded(scenario, pool, options.to);
   // Of a window the others are not recorded as a whole.
-  if (!request.ranks && spans.is_whole()) AddPathRanks(path, options);
-  const GroupSizes sizes = GroupSizesOf(run);
-  const Chip& chip = pool.system.chip();
-  const TrainingPlan* plan = scenario.training();
-  const TimelineSource source = {
-      .program = program,
-      .spans = spans,
-      .path = path,
-      .transfers = run.transfers,
-      .log = run.log,
-      .ops = run.ops,
-      .group_sizes = sizes,
-      .groups = &run.placed.groups,
-      .end = run.result.end,
-      .alone = &run.alone,
-      .ranks_per_node = pool.system.chips_per_node(),
-      .ranks_are_chips = plan == nullptr || plan->layout().rank_map.empty(),
-      .reserved_memory = pool.kernels.reserved_memory(),
-      .memory_capacity = MemoryCapacity(pool.system),
-      .peak =
-          [&](DType type) {
-            const auto peak = chip.peak(type);
-            return peak ? std::optional<double>(peak->value()) : std::nullopt;
-          },
-      .name = pool.name,
-      .description = scenario.proto.description()};
-  const Timeline timeline(source, options);
+  if (!request.ranks && recorded.spans().is_whole()) {
+    AddPathRanks(recorded.path(), options);
+  }
+  const Timeline timeline(recorded.source(), options);
   const int64_t slices = timeline.CountSlices();
   if (slices > kManySlices) {
     Say(fmt::format(
-        "the trace will have {} slices and be slow to open; --trace-ranks, "
-        "--trace-window and --trace-detail make it smaller",
-        slices));
+        "the trace will have {} slices, about {:.0f} MB, and be slow to open; "
+        "--trace-ranks, --trace-window and --trace-detail make it smaller",
+        slices,
+        static_cast<double>(timeline.PredictSize(slices).value()) / 1e6));
   }
   writer.SetOrigin(pool.from);
   timeline.Write(writer);
   writer.SetOrigin(Time{});
+  return absl::OkStatus();
+}
+
+absl::Status WritePools(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests,
+                        PerfettoWriter& writer) {
+  for (const TracedPool& pool : pools) {
+    ASSIGN_OR_RETURN(const std::optional<TimelineOptions> options,
+                     OptionsOf(request, pool));
+    if (!options) continue;
+    RETURN_IF_ERROR(WritePool(request, scenario, pool, *options, writer));
+  }
+  if (requests != nullptr) WriteRequestTracks(*requests, writer);
+  return absl::OkStatus();
+}
+
+absl::Status FinishTrace(const TraceRequest& request, PerfettoWriter& writer) {
+  RETURN_IF_ERROR(writer.Finish());
+  Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
+                  writer.slices(), ShellWord(request.path)));
   return absl::OkStatus();
 }
 
@@ -124,17 +132,8 @@ absl::Status WritePerfetto(const TraceRequest& request,
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
                       EndOf(pools).time_since_epoch().count());
-  for (const TracedPool& pool : pools) {
-    ASSIGN_OR_RETURN(const std::optional<TimelineOptions> options,
-                     OptionsOf(request, pool));
-    if (!options) continue;
-    RETURN_IF_ERROR(WritePool(request, scenario, pool, *options, writer));
-  }
-  if (requests != nullptr) WriteRequestTracks(*requests, writer);
-  RETURN_IF_ERROR(writer.Finish());
-  Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
-                  writer.slices(), ShellWord(request.path)));
-  return absl::OkStatus();
+  RETURN_IF_ERROR(WritePools(request, scenario, pools, requests, writer));
+  return FinishTrace(request, writer);
 }
 
 absl::Status WriteKinetoFiles(const TraceRequest& request,
@@ -211,10 +210,7 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests) {
-  const TracedPool whole[] = {{.name = "cluster",
-                               .run = run,
-                               .system = scenario.system,
-                               .kernels = scenario.kernels}};
+  const TracedPool whole[] = {WholeOf(scenario, run)};
   return WriteTrace(request, scenario, whole, requests);
 }
 
@@ -222,15 +218,7 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         absl::Span<const TracedPool> pools,
                         const RequestTimeline* requests) {
-  // Every rank that was asked for is known before anything is written.
-  for (const TracedPool& pool : pools) {
-    RETURN_IF_ERROR(OptionsOf(request, pool).status());
-  }
-  if (request.from >= EndOf(pools)) {
-    return absl::InvalidArgumentError(
-        fmt::format("--trace-window: the step ends after {}, before the window",
-                    SecondsText(ToSeconds(EndOf(pools)))));
-  }
+  RETURN_IF_ERROR(CheckShown(request, pools));
   switch (request.format) {
     case TraceFormat::kPerfetto:
       return WritePerfetto(request, scenario, pools, requests);
@@ -239,5 +227,27 @@ absl::Status WriteTrace(const TraceRequest& request,
   }
   return absl::OkStatus();
 }
+
+absl::StatusOr<SharedTrace> SharedTrace::Create(const TraceRequest& request) {
+  if (request.format != TraceFormat::kPerfetto) {
+    return absl::InvalidArgumentError(
+        "--trace-format: several runs go into one file as perfetto only");
+  }
+  ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
+  writer.AddAttribute("orrery.version", std::string(kVersion));
+  return SharedTrace(request, std::move(writer));
+}
+
+absl::Status SharedTrace::Add(const std::string& name,
+                              const ResolvedScenario& scenario,
+                              const SimulatedRun& run,
+                              const RequestTimeline* requests) {
+  const TracedPool whole[] = {WholeOf(scenario, run)};
+  RETURN_IF_ERROR(CheckShown(request_, whole));
+  writer_.BeginSection(name);
+  return WritePools(request_, scenario, whole, requests, writer_);
+}
+
+absl::Status SharedTrace::Finish() { return FinishTrace(request_, writer_); }
 
 }  // namespace orrery

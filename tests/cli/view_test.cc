@@ -42,7 +42,8 @@ class Viewer {
     pid_ = fork();
     if (pid_ == 0) {
       dup2(ends[1], STDOUT_FILENO);
-      dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+      dup2(open((file + ".err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
+           STDERR_FILENO);
       execl(std::getenv("ORRERY_BINARY"), "orrery", "view", file.c_str(),
             "--port", "0", static_cast<char*>(nullptr));
       _exit(127);
@@ -115,7 +116,10 @@ class Viewer {
 class ViewTest : public testing::Test {
  protected:
   ViewTest() { EXPECT_OK(WriteFile(file_, kContents)); }
-  ~ViewTest() override { std::filesystem::remove(file_); }
+  ~ViewTest() override {
+    std::filesystem::remove(file_);
+    std::filesystem::remove(file_ + ".err");
+  }
   const std::string file_ = TestFile("view.pftrace");
 };
 
@@ -226,6 +230,21 @@ TEST_F(ViewTest, ANewRunIsServedWhenAskedAgain) {
               AllOf(HasSubstr("Content-Length: 84\r\n"), EndsWith(longer)));
   std::filesystem::remove(file_);
   EXPECT_THAT(viewer.Ask("GET", "/trace.pftrace"), StartsWith("HTTP/1.1 410"));
+}
+
+// Who has no network is told what to serve, how to name it, and which port the
+// UI may read from.
+TEST_F(ViewTest, WithoutANetworkItSaysWhatToDo) {
+  Viewer viewer(file_);
+  EXPECT_THAT(viewer.Ask("GET", "/trace.pftrace"),
+              StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_EQ(viewer.Stop(SIGINT), 0);
+  EXPECT_THAT(
+      ReadFile(file_ + ".err").value(),
+      AllOf(HasSubstr("without a network: serve a copy of Perfetto's UI"),
+            HasSubstr("--ui http://localhost:10000"),
+            HasSubstr("port 9001 only"),
+            HasSubstr("After a new run reload the page")));
 }
 
 TEST_F(ViewTest, WrongUseIsRefused) {

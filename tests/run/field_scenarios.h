@@ -15,6 +15,14 @@ inline constexpr const char* kFieldScenarios[] = {
          combine: "9 us" head_unit: 256 } }
        training { global_batch: 16 micro_batch: 1 sequence: 2048
          parallel { } sharding: ZERO_3 precision: BF16 })",
+    // A host that waits, heads that are not aligned, buckets of gradients.
+    R"(name: "waiting"
+       model { preset: "gpt_22b" layers: 2 attention { head_dimension: 100 } }
+       system { preset: "dgx_a100_hdr200" nodes: 1 }
+       framework { preset: "megatron_lm_2022" dispatch: "50 us"
+         blocking_launches: true keeps_buckets: true }
+       training { global_batch: 16 micro_batch: 1 sequence: 1024
+         parallel { tensor: 4 } sharding: ZERO_0 precision: BF16 })",
     // Dense, all dimensions but experts; a fat tree.
     R"(name: "dense"
        model { preset: "gpt_22b" layers: 4 }

@@ -1,7 +1,7 @@
 #pragma once
 // A trace file as its packets, decompressed; for tests.
 #include <gtest/gtest.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <fstream>
 #include <iterator>
@@ -14,11 +14,13 @@ namespace orrery {
 
 inline std::string Inflate(const std::string& compressed) {
   std::string out(4 << 20, '\0');
-  uLongf size = out.size();
-  EXPECT_EQ(uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
-                       reinterpret_cast<const Bytef*>(compressed.data()),
-                       compressed.size()),
-            Z_OK);
+  size_t size = 0;
+  libdeflate_decompressor* inflater = libdeflate_alloc_decompressor();
+  EXPECT_EQ(
+      libdeflate_zlib_decompress(inflater, compressed.data(), compressed.size(),
+                                 out.data(), out.size(), &size),
+      LIBDEFLATE_SUCCESS);
+  libdeflate_free_decompressor(inflater);
   out.resize(size);
   return out;
 }

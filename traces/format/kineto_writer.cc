@@ -133,10 +133,16 @@ void KinetoWriter::Add(const KinetoEvent& event) {
         ", \"Collective name\": {}, \"In msg nelems\": {}, "
         "\"Out msg nelems\": {}, \"Group size\": {}, \"dtype\": \"Byte\", "
         "\"In split size\": {}, \"Out split size\": {}, "
-        "\"Process Group Name\": {}, \"Process Group Ranks\": \"[{}]\"",
+        "\"Process Group Name\": {}, \"Process Group Description\": {}, "
+        "\"Process Group Ranks\": \"[{}]\", \"Seq\": {}",
         JsonString(what.name), what.in.value(), what.out.value(),
         what.group_size, splits(what.in), splits(what.out),
-        JsonString(what.group), absl::StrJoin(what.ranks, ", "));
+        JsonString(what.group), JsonString(what.description),
+        absl::StrJoin(what.ranks, ", "), what.sequence);
+    if (what.ends) {
+      collective += fmt::format(", \"Src Rank\": {}, \"Dst Rank\": {}",
+                                what.ends->from, what.ends->to);
+    }
   }
   ++correlation_;
   AddOnHost(

@@ -38,8 +38,9 @@ struct KinetoRank {
 
 // A collective in the words of PyTorch's profiler.
 struct KinetoCollective {
-  std::string name;  // "allreduce"
-  std::string group;
+  std::string name;         // "allreduce"
+  std::string group;        // "tensor[4]"
+  std::string description;  // what the group is for: "tensor"
   int64_t group_size = 1;
   // What this rank puts in and what it gets out.
   Bytes in;
@@ -48,6 +49,14 @@ struct KinetoCollective {
   std::vector<int> ranks = {};
   // In equal parts, one per rank of the group.
   bool splits = false;
+  // Which call of the group it is, from 0.
+  int64_t sequence = 0;
+  // Of a send or a receive.
+  struct Ends {
+    int from = 0;
+    int to = 0;
+  };
+  std::optional<Ends> ends = std::nullopt;
 };
 
 struct KinetoEvent {

@@ -1,6 +1,6 @@
 #include "traces/format/packet_stream.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -18,34 +18,32 @@
 namespace orrery {
 namespace {
 
-constexpr size_t kFlushAt = 400'000;
-constexpr size_t kLargestPacket = 100'000;
-
-// A zlib stream that is reset, not rebuilt, for each block.
+// Whole blocks into whole blocks: libdeflate is two to three times as fast as
+// zlib where nothing streams.
 class Deflater {
  public:
-  Deflater() {
-    // Speed matters more than the last percent: level 1 shrinks traces tenfold.
-    CHECK_EQ(deflateInit(&stream_, Z_BEST_SPEED), Z_OK);
+  // Speed matters more than the last percent: level 1 shrinks traces tenfold.
+  Deflater() : compressor_(libdeflate_alloc_compressor(1)) {
+    CHECK(compressor_ != nullptr);
   }
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
-  ~Deflater() { deflateEnd(&stream_); }
+  ~Deflater() { libdeflate_free_compressor(compressor_); }
 
-  void Compress(absl::string_view input, std::string& output) {
-    output.resize(deflateBound(&stream_, input.size()));
-    // zlib reads through this pointer only.
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
-    stream_.avail_in = static_cast<uInt>(input.size());
-    stream_.next_out = reinterpret_cast<Bytef*>(output.data());
-    stream_.avail_out = static_cast<uInt>(output.size());
-    CHECK_EQ(deflate(&stream_, Z_FINISH), Z_STREAM_END);
-    output.resize(stream_.total_out);
-    CHECK_EQ(deflateReset(&stream_), Z_OK);
+  // Valid until the next call.
+  absl::string_view Compress(absl::string_view input) {
+    const size_t most =
+        libdeflate_zlib_compress_bound(compressor_, input.size());
+    if (output_.size() < most) output_.resize(most);
+    const size_t size = libdeflate_zlib_compress(
+        compressor_, input.data(), input.size(), output_.data(), most);
+    CHECK(size > 0);
+    return {output_.data(), size};
   }
 
  private:
-  z_stream stream_{};
+  libdeflate_compressor* compressor_;
+  std::vector<char> output_;
 };
 
 }  // namespace
@@ -53,7 +51,7 @@ class Deflater {
 // Compresses and writes blocks on a thread of its own.
 class PacketStream::Worker {
  public:
-  explicit Worker(FileWriter file) : file_(std::move(file)) {
+  explicit Worker(std::optional<FileWriter> file) : file_(std::move(file)) {
     thread_ = std::thread([this] { Run(); });
   }
   Worker(const Worker&) = delete;
@@ -61,13 +59,12 @@ class PacketStream::Worker {
   ~Worker() { Stop(); }
 
   // Takes the block and gives back room for the next; the first error so far.
-  absl::Status Give(std::string& block) {
+  absl::Status Give(Block& block) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return blocks_.size() < kMostBlocks; });
     blocks_.push_back(std::move(block));
-    if (free_.empty()) {
-      block = std::string();
-    } else {
+    block = {};
+    if (!free_.empty()) {
       block = std::move(free_.back());
       free_.pop_back();
     }
@@ -78,7 +75,7 @@ class PacketStream::Worker {
   // Waits for all blocks, and puts the file in place.
   absl::Status Finish() {
     Stop();
-    if (status_.ok()) status_ = file_.Commit();
+    if (status_.ok() && file_) status_ = file_->Commit();
     return status_;
   }
 
@@ -100,7 +97,7 @@ class PacketStream::Worker {
 
   void Run() {
     for (;;) {
-      std::string block;
+      Block block;
       bool ok = true;
       {
         std::unique_lock lock(mutex_);
@@ -111,35 +108,36 @@ class PacketStream::Worker {
         ok = status_.ok();
       }
       room_.notify_one();
-      absl::Status written = ok ? Write(block) : absl::OkStatus();
+      absl::Status written =
+          ok ? Write({block.bytes.get(), block.size}) : absl::OkStatus();
       const std::lock_guard lock(mutex_);
       if (status_.ok()) status_ = std::move(written);
-      block.clear();
+      block.size = 0;
       free_.push_back(std::move(block));
     }
   }
 
   absl::Status Write(absl::string_view block) {
-    deflater_.Compress(block, compressed_);
     packet_.clear();
-    wire::AppendBytesField(perfetto::TracePacket::kCompressedPacketsFieldNumber,
-                           compressed_, packet_);
+    wire::AppendBytesField<
+        perfetto::TracePacket::kCompressedPacketsFieldNumber>(
+        deflater_.Compress(block), packet_);
     frame_.clear();
-    wire::AppendBytesField(perfetto::Trace::kPacketFieldNumber, packet_,
-                           frame_);
+    wire::AppendBytesField<perfetto::Trace::kPacketFieldNumber>(packet_,
+                                                                frame_);
     file_bytes_ += static_cast<int64_t>(frame_.size());
-    return file_.Append(frame_);
+    return file_ ? file_->Append(frame_) : absl::OkStatus();
   }
 
-  FileWriter file_;
+  std::optional<FileWriter> file_;
   Deflater deflater_;
-  std::string compressed_, packet_, frame_;
+  std::string packet_, frame_;
   std::atomic<int64_t> file_bytes_ = 0;
 
   std::mutex mutex_;
   std::condition_variable work_, room_;
-  std::deque<std::string> blocks_;  // to be written
-  std::vector<std::string> free_;
+  std::deque<Block> blocks_;  // to be written
+  std::vector<Block> free_;
   absl::Status status_;
   bool stop_ = false;
   std::thread thread_;
@@ -154,28 +152,33 @@ absl::StatusOr<PacketStream> PacketStream::Create(const std::string& path) {
   return PacketStream(std::move(file));
 }
 
-PacketStream::PacketStream(FileWriter file)
+PacketStream PacketStream::ToNowhere() { return PacketStream(std::nullopt); }
+
+PacketStream::PacketStream(std::optional<FileWriter> file)
     : worker_(new Worker(std::move(file))) {
-  pending_.reserve(kFlushAt + kLargestPacket);
+  pending_.bytes = std::make_unique<char[]>(kBlock);
 }
 
 int64_t PacketStream::file_bytes() const { return worker_->file_bytes(); }
 
 void PacketStream::Add(absl::string_view packet) {
-  DCHECK(packet.size() < kLargestPacket);
-  wire::AppendBytesField(perfetto::Trace::kPacketFieldNumber, packet, pending_);
-  if (pending_.size() >= kFlushAt) Flush();
+  char* const out =
+      Room(packet.size() + wire::kLongestTag + wire::kLongestVarint);
+  Took(wire::PutRaw(packet,
+                    wire::PutBytesHead<perfetto::Trace::kPacketFieldNumber>(
+                        packet.size(), out)));
 }
 
 void PacketStream::Flush() {
-  raw_bytes_ += static_cast<int64_t>(pending_.size());
+  raw_bytes_ += static_cast<int64_t>(pending_.size);
   status_ = worker_->Give(pending_);
-  pending_.clear();
-  pending_.reserve(kFlushAt + kLargestPacket);
+  if (pending_.bytes == nullptr) {
+    pending_.bytes = std::make_unique<char[]>(kBlock);
+  }
 }
 
 absl::Status PacketStream::Finish() {
-  if (!pending_.empty()) Flush();
+  if (pending_.size > 0) Flush();
   status_ = worker_->Finish();
   return status_;
 }

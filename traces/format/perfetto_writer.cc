@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/overload.h"
 #include "base/status.h"
 #include "proto/perfetto.pb.h"
 #include "traces/format/wire.h"
@@ -12,7 +11,6 @@
 namespace orrery {
 namespace {
 
-using perfetto::DebugAnnotation;
 using perfetto::TracePacket;
 using perfetto::TrackDescriptor;
 using perfetto::TrackEvent;
@@ -24,6 +22,14 @@ uint64_t Nanoseconds(Time at) {
   CHECK(at.time_since_epoch() >= Duration(0));
   return static_cast<uint64_t>(at.time_since_epoch().count() / 1000);
 }
+
+// What every event's packet says of them.
+constexpr size_t kSequenceFields =
+    wire::TagSize<TracePacket::kTrustedPacketSequenceIdFieldNumber,
+                  wire::kVarint>() +
+    wire::VarintSize(kSequence) +
+    wire::TagSize<TracePacket::kSequenceFlagsFieldNumber, wire::kVarint>() +
+    wire::VarintSize(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
 
 // Perfetto's number of a track. 0 means the whole trace there.
 uint64_t Uuid(TrackId track) { return Index(track) + 1; }
@@ -53,6 +59,10 @@ absl::StatusOr<PerfettoWriter> PerfettoWriter::Create(const std::string& path) {
   return PerfettoWriter(std::move(stream));
 }
 
+PerfettoWriter PerfettoWriter::ToNowhere() {
+  return PerfettoWriter(PacketStream::ToNowhere());
+}
+
 PerfettoWriter::PerfettoWriter(PacketStream stream)
     : stream_(std::move(stream)) {
   TracePacket first;
@@ -79,6 +89,11 @@ void PerfettoWriter::AddAttribute(const std::string& key, int64_t value) {
   stream_.Add(packet.SerializeAsString());
 }
 
+void PerfettoWriter::BeginSection(const std::string& name) {
+  section_.reset();
+  section_ = AddTrack({.name = name});
+}
+
 TrackId PerfettoWriter::AddTrack(const TrackSpec& spec) {
   return NewTrack(
       {.parent = spec.parent, .name = spec.name, .lanes = spec.lanes},
@@ -99,14 +114,17 @@ TrackId PerfettoWriter::AddLane(TrackId track) {
                 .order = tracks_[track].order,
                 .lanes = true};
   const TrackId id = tracks_.Add(std::move(lane));
+  progress_.Add({});
   Describe(id, "", nullptr);
   return id;
 }
 
 TrackId PerfettoWriter::NewTrack(Track track, const std::string& description,
                                  const CounterSpec* counter) {
+  if (!track.parent) track.parent = section_;
   track.order = track.parent ? tracks_[*track.parent].children++ : roots_++;
   const TrackId id = tracks_.Add(std::move(track));
+  progress_.Add({});
   Describe(id, description, counter);
   return id;
 }
@@ -141,18 +159,16 @@ uint32_t PerfettoWriter::Intern(Interned& table, int field,
   if (found != table.end()) return found->second;
   const auto number = static_cast<uint32_t>(table.size() + 1);
   const auto entry = table.emplace(std::string(text), number).first;
-  perfetto::InternedText interned;
+  TracePacket packet;
+  packet.set_trusted_packet_sequence_id(kSequence);
+  packet.set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  perfetto::InternedData& data = *packet.mutable_interned_data();
+  auto& interned =
+      static_cast<perfetto::InternedText&>(*data.GetReflection()->AddMessage(
+          &data, data.GetDescriptor()->FindFieldByNumber(field)));
   interned.set_iid(number);
   interned.set_text(entry->first);
-  part_.clear();
-  wire::AppendBytesField(field, interned.SerializeAsString(), part_);
-  packet_.clear();
-  wire::AppendVarintField(TracePacket::kTrustedPacketSequenceIdFieldNumber,
-                          kSequence, packet_);
-  wire::AppendVarintField(TracePacket::kSequenceFlagsFieldNumber,
-                          TracePacket::SEQ_NEEDS_INCREMENTAL_STATE, packet_);
-  wire::AppendBytesField(TracePacket::kInternedDataFieldNumber, part_, packet_);
-  stream_.Add(packet_);
+  stream_.Add(packet.SerializeAsString());
   return number;
 }
 
@@ -177,126 +193,140 @@ ArgumentText PerfettoWriter::Text(absl::string_view text) {
       text));
 }
 
-void PerfettoWriter::StartEvent(TrackId track, Time at, int type) {
-  Track& state = tracks_[track];
+void PerfettoWriter::Reach(TrackId track, Time at) {
   const Time real = origin_ + at.time_since_epoch();
-  CHECK(real >= state.last) << "time goes back on track '" << state.name << "'";
-  state.last = real;
-  event_.clear();
-  wire::AppendVarintField(TrackEvent::kTypeFieldNumber,
-                          static_cast<uint64_t>(type), event_);
-  wire::AppendVarintField(TrackEvent::kTrackUuidFieldNumber, Uuid(track),
-                          event_);
+  Time& last = progress_[track].last;
+  CHECK(real >= last) << "time goes back on track '" << tracks_[track].name
+                      << "'";
+  last = real;
 }
 
-void PerfettoWriter::AddDetails(const EventDetails& details) {
+void PerfettoWriter::WriteEvent(TrackId track, Time at, uint64_t type,
+                                std::optional<EventName> name,
+                                const EventDetails& details) {
+  arguments_.Clear();
+  for (const EventArgument& argument : details.arguments) {
+    arguments_.Add(argument);
+  }
+  // All sizes are known before the first byte is written, so that everything is
+  // written once and where it stays.
+  constexpr size_t kLongestField = wire::kLongestTag + wire::kLongestVarint;
+  char head[4 * kLongestField];
+  char* head_end =
+      wire::PutVarintField<TrackEvent::kTypeFieldNumber>(type, head);
+  head_end = wire::PutVarintField<TrackEvent::kTrackUuidFieldNumber>(
+      Uuid(track), head_end);
+  if (name) {
+    head_end = wire::PutVarintField<TrackEvent::kNameIidFieldNumber>(
+        static_cast<uint64_t>(*name), head_end);
+  }
   if (details.category) {
-    wire::AppendVarintField(TrackEvent::kCategoryIidsFieldNumber,
-                            static_cast<uint64_t>(*details.category), event_);
+    head_end = wire::PutVarintField<TrackEvent::kCategoryIidsFieldNumber>(
+        static_cast<uint64_t>(*details.category), head_end);
   }
-  event_.append(details.encoded.data(), details.encoded.size());
-  AddArguments(details.arguments, event_);
-  AddArrows(details.leaving, TrackEvent::kFlowIdsFieldNumber);
-  AddArrows(details.arriving, TrackEvent::kTerminatingFlowIdsFieldNumber);
-}
+  const absl::string_view front(head, static_cast<size_t>(head_end - head));
+  const absl::string_view own = arguments_.bytes();
+  constexpr size_t kArrow =
+      wire::TagSize<TrackEvent::kFlowIdsFieldNumber, wire::kFixed64>() +
+      sizeof(uint64_t);
+  static_assert(kArrow ==
+                sizeof(uint64_t) +
+                    wire::TagSize<TrackEvent::kTerminatingFlowIdsFieldNumber,
+                                  wire::kFixed64>());
+  constexpr int kCorrelation = TrackEvent::kCorrelationIdStrFieldNumber;
+  const size_t correlation = details.correlation.size();
+  const size_t event =
+      (correlation == 0 ? 0
+                        : wire::TagSize<kCorrelation, wire::kBytes>() +
+                              wire::VarintSize(correlation) + correlation) +
+      front.size() + details.encoded.size() + own.size() +
+      (details.leaving.size() + details.arriving.size()) * kArrow;
+  const uint64_t nanoseconds = Nanoseconds(origin_ + at.time_since_epoch());
+  const size_t packet =
+      wire::TagSize<TracePacket::kTimestampFieldNumber, wire::kVarint>() +
+      wire::VarintSize(nanoseconds) + kSequenceFields +
+      wire::TagSize<TracePacket::kTrackEventFieldNumber, wire::kBytes>() +
+      wire::VarintSize(event) + event;
 
-std::string PerfettoWriter::Encode(absl::Span<const EventArgument> arguments) {
-  std::string out;
-  AddArguments(arguments, out);
-  return out;
-}
-
-void PerfettoWriter::AddArguments(absl::Span<const EventArgument> arguments,
-                                  std::string& out) {
-  for (const EventArgument& argument : arguments) {
-    part_.clear();
-    wire::AppendVarintField(DebugAnnotation::kNameIidFieldNumber,
-                            static_cast<uint64_t>(argument.key), part_);
-    std::visit(Overload{[&](int64_t value) {
-                          wire::AppendVarintField(
-                              DebugAnnotation::kIntValueFieldNumber,
-                              static_cast<uint64_t>(value), part_);
-                        },
-                        [&](double value) {
-                          wire::AppendFixedField(
-                              DebugAnnotation::kDoubleValueFieldNumber, value,
-                              part_);
-                        },
-                        [&](ArgumentText value) {
-                          wire::AppendVarintField(
-                              DebugAnnotation::kStringValueIidFieldNumber,
-                              static_cast<uint64_t>(value), part_);
-                        }},
-               argument.value);
-    wire::AppendBytesField(TrackEvent::kDebugAnnotationsFieldNumber, part_,
-                           out);
+  char* out = stream_.Room(packet + kLongestField);
+  out = wire::PutBytesHead<perfetto::Trace::kPacketFieldNumber>(packet, out);
+  out = wire::PutVarintField<TracePacket::kTimestampFieldNumber>(nanoseconds,
+                                                                 out);
+  out = wire::PutVarintField<TracePacket::kTrustedPacketSequenceIdFieldNumber>(
+      kSequence, out);
+  out = wire::PutVarintField<TracePacket::kSequenceFlagsFieldNumber>(
+      TracePacket::SEQ_NEEDS_INCREMENTAL_STATE, out);
+  out = wire::PutBytesHead<TracePacket::kTrackEventFieldNumber>(event, out);
+  out = wire::PutRaw(front, out);
+  out = wire::PutRaw(details.encoded, out);
+  out = wire::PutRaw(own, out);
+  for (const ArrowId arrow : details.leaving) {
+    out = wire::PutFixedField<TrackEvent::kFlowIdsFieldNumber>(
+        static_cast<uint64_t>(arrow), out);
   }
-}
-
-void PerfettoWriter::AddArrows(absl::Span<const ArrowId> arrows, int field) {
-  for (const ArrowId arrow : arrows) {
-    wire::AppendFixedField(field, static_cast<uint64_t>(arrow), event_);
+  for (const ArrowId arrow : details.arriving) {
+    out = wire::PutFixedField<TrackEvent::kTerminatingFlowIdsFieldNumber>(
+        static_cast<uint64_t>(arrow), out);
   }
-}
-
-void PerfettoWriter::FinishEvent(Time at) {
-  packet_.clear();
-  wire::AppendVarintField(TracePacket::kTimestampFieldNumber,
-                          Nanoseconds(origin_ + at.time_since_epoch()),
-                          packet_);
-  wire::AppendVarintField(TracePacket::kTrustedPacketSequenceIdFieldNumber,
-                          kSequence, packet_);
-  wire::AppendVarintField(TracePacket::kSequenceFlagsFieldNumber,
-                          TracePacket::SEQ_NEEDS_INCREMENTAL_STATE, packet_);
-  wire::AppendBytesField(TracePacket::kTrackEventFieldNumber, event_, packet_);
-  stream_.Add(packet_);
+  if (correlation > 0) {
+    out = wire::PutBytesHead<kCorrelation>(correlation, out);
+    out = wire::PutRaw(details.correlation, out);
+  }
+  stream_.Took(out);
 }
 
 void PerfettoWriter::Begin(TrackId track, Time at, EventName name,
                            const EventDetails& details) {
-  StartEvent(track, at, TrackEvent::TYPE_SLICE_BEGIN);
   DCHECK(!tracks_[track].is_counter);
-  tracks_[track].open.push_back(name);
+  Reach(track, at);
+  progress_[track].open.push_back(name);
   ++slices_;
-  wire::AppendVarintField(TrackEvent::kNameIidFieldNumber,
-                          static_cast<uint64_t>(name), event_);
-  AddDetails(details);
-  FinishEvent(at);
+  WriteEvent(track, at, TrackEvent::TYPE_SLICE_BEGIN, name, details);
 }
 
 void PerfettoWriter::End(TrackId track, Time at,
                          absl::Span<const ArrowId> leaving) {
-  StartEvent(track, at, TrackEvent::TYPE_SLICE_END);
-  auto& open = tracks_[track].open;
+  Reach(track, at);
+  auto& open = progress_[track].open;
   CHECK(!open.empty()) << "nothing to end on '" << tracks_[track].name << "'";
   // The name is repeated so that a viewer can notice a wrong nesting.
-  wire::AppendVarintField(TrackEvent::kNameIidFieldNumber,
-                          static_cast<uint64_t>(open.back()), event_);
+  WriteEvent(track, at, TrackEvent::TYPE_SLICE_END, open.back(),
+             {.leaving = leaving});
   open.pop_back();
-  AddArrows(leaving, TrackEvent::kFlowIdsFieldNumber);
-  FinishEvent(at);
+}
+
+void PerfettoWriter::Slice(TrackId track, Time from, Time to, EventName name,
+                           const EventDetails& details,
+                           absl::Span<const ArrowId> leaving_at_end) {
+  DCHECK(!tracks_[track].is_counter);
+  Reach(track, from);
+  Reach(track, to);
+  ++slices_;
+  WriteEvent(track, from, TrackEvent::TYPE_SLICE_BEGIN, name, details);
+  WriteEvent(track, to, TrackEvent::TYPE_SLICE_END, name,
+             {.leaving = leaving_at_end});
 }
 
 void PerfettoWriter::Instant(TrackId track, Time at, EventName name,
                              const EventDetails& details) {
-  StartEvent(track, at, TrackEvent::TYPE_INSTANT);
-  wire::AppendVarintField(TrackEvent::kNameIidFieldNumber,
-                          static_cast<uint64_t>(name), event_);
-  AddDetails(details);
-  FinishEvent(at);
+  Reach(track, at);
+  WriteEvent(track, at, TrackEvent::TYPE_INSTANT, name, details);
 }
 
 void PerfettoWriter::Count(TrackId counter, Time at, double value) {
-  StartEvent(counter, at, TrackEvent::TYPE_COUNTER);
   CHECK(tracks_[counter].is_counter && std::isfinite(value));
-  wire::AppendFixedField(TrackEvent::kDoubleCounterValueFieldNumber, value,
-                         event_);
-  FinishEvent(at);
+  Reach(counter, at);
+  constexpr int kField = TrackEvent::kDoubleCounterValueFieldNumber;
+  char number[wire::kLongestTag + sizeof value];
+  const char* const end = wire::PutFixedField<kField>(value, number);
+  WriteEvent(counter, at, TrackEvent::TYPE_COUNTER, std::nullopt,
+             {.encoded = {number, static_cast<size_t>(end - number)}});
 }
 
 absl::Status PerfettoWriter::Finish() {
-  for (const Track& track : tracks_) {
-    CHECK(track.open.empty()) << "open slices on track '" << track.name << "'";
+  for (const TrackId track : tracks_.ids()) {
+    CHECK(progress_[track].open.empty())
+        << "open slices on track '" << tracks_[track].name << "'";
   }
   return stream_.Finish();
 }

@@ -13,8 +13,7 @@
 //   const auto compute = writer.AddTrack({.name = "compute", .parent = rank});
 //   const auto qkv = writer.Name("qkv");
 //   const auto flops = writer.Key("flops");
-//   writer.Begin(compute, start, qkv, {.arguments = {{flops, 1e12}}});
-//   writer.End(compute, end);
+//   writer.Slice(compute, start, end, qkv, {.arguments = {{flops, 1e12}}});
 //   RETURN_IF_ERROR(writer.Finish());
 //
 // The format counts nanoseconds; instants (never durations) are rounded down,
@@ -34,6 +33,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "traces/format/argument_block.h"
 #include "traces/format/packet_stream.h"
 #include "traces/format/track_event.h"
 
@@ -42,11 +42,16 @@ namespace orrery {
 class PerfettoWriter {
  public:
   static absl::StatusOr<PerfettoWriter> Create(const std::string& path);
+  // Writes no file: after Finish() `file_bytes` is what one would have taken.
+  static PerfettoWriter ToNowhere();
 
   // A fact about the run, shown on the UI's overview page.
   void AddAttribute(const std::string& key, const std::string& value);
   void AddAttribute(const std::string& key, int64_t value);
 
+  // From now on what has no parent is below a track of this name: several runs
+  // on one timeline.
+  void BeginSection(const std::string& name);
   // Times of what is written from here on are counted from this instant.
   void SetOrigin(Time origin) { origin_ = origin; }
 
@@ -61,12 +66,13 @@ class PerfettoWriter {
   ArgumentText Text(absl::string_view text);
   ArrowId NewArrow() { return static_cast<ArrowId>(++last_arrow_); }
 
-  // Arguments ready to be written with any event of this writer.
-  std::string Encode(absl::Span<const EventArgument> arguments);
-
   void Begin(TrackId track, Time at, EventName name, const EventDetails& = {});
   // Requires: a slice is open on the track. An arrow may leave from here.
   void End(TrackId track, Time at, absl::Span<const ArrowId> leaving = {});
+  // A slice with none in it: Begin() and End() in one.
+  void Slice(TrackId track, Time from, Time to, EventName name,
+             const EventDetails& details = {},
+             absl::Span<const ArrowId> leaving_at_end = {});
   void Instant(TrackId track, Time at, EventName name,
                const EventDetails& = {});
   // Holds until the next value. Requires: `value` is a number.
@@ -90,6 +96,9 @@ class PerfettoWriter {
     int32_t children = 0;
     bool is_counter = false;
     bool lanes = false;
+  };
+  // What every event looks at, apart so that it stays close together.
+  struct Progress {
     Time last{Duration(0)};
     std::vector<EventName> open = {};
   };
@@ -100,23 +109,23 @@ class PerfettoWriter {
                    const CounterSpec* counter);
   void Describe(TrackId id, const std::string& description,
                 const CounterSpec* counter);
+  // In a field of InternedData.
   uint32_t Intern(Interned& table, int field, absl::string_view text);
-  void StartEvent(TrackId track, Time at, int type);
-  void AddDetails(const EventDetails& details);
-  void AddArguments(absl::Span<const EventArgument> arguments,
-                    std::string& out);
-  void AddArrows(absl::Span<const ArrowId> arrows, int field);
-  void FinishEvent(Time at);
+  // Time moves on to `at` on a track.
+  void Reach(TrackId track, Time at);
+  void WriteEvent(TrackId track, Time at, uint64_t type,
+                  std::optional<EventName> name, const EventDetails& details);
 
   PacketStream stream_;
   IdVector<TrackId, Track> tracks_;
+  IdVector<TrackId, Progress> progress_;
   int32_t roots_ = 0;
+  std::optional<TrackId> section_;
   Interned names_, categories_, keys_, texts_;
   Time origin_{};
   uint64_t last_arrow_ = 0;
   int64_t slices_ = 0;
-  // The event being written, its parts, and the packet around it.
-  std::string event_, part_, packet_;
+  ArgumentBlock arguments_;  // of the event being written
 };
 
 }  // namespace orrery

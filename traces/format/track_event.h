@@ -50,9 +50,12 @@ struct EventArgument {
 struct EventDetails {
   std::optional<EventCategory> category = std::nullopt;
   absl::Span<const EventArgument> arguments = {};
-  // More arguments that stand before the others, as PerfettoWriter::Encode made
-  // them: for those that many events have in common.
+  // More arguments that stand before the others, as an ArgumentBlock of the
+  // writer's own keys and texts has them: for those that many events share.
   absl::string_view encoded = {};
+  // Slices that have this in common have one colour in a viewer (since v51),
+  // whatever their names are; empty: the name decides.
+  absl::string_view correlation = {};
   // Arrows that leave this event, and arrows that arrive at it. At equal times
   // the event where an arrow leaves must be written first.
   absl::Span<const ArrowId> leaving = {};

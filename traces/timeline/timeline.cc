@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -137,7 +138,8 @@ Timeline::Timeline(const TimelineSource& source, const TimelineOptions& options)
       options_(options),
       end_(source.end ? *source.end : EndOf(source.spans)),
       selection_(source.program, options, end_),
-      passes_(source.program, source.spans.spans(),
+      marks_(source.program),
+      passes_(source.program, marks_, source.spans.spans(),
               RanksWithPasses(source, options)),
       path_(PathSlices(source, selection_, passes_)),
       waits_(options.ranks.size()) {
@@ -181,35 +183,90 @@ int64_t Timeline::CountSlices() const {
     }
   }
   const bool op = options_.detail == TimelineDetail::kOp;
-  absl::flat_hash_map<RankId, ComputeNesting> nesting;
+  struct Compute {
+    ComputeNesting nesting;
+    PassTable::Cursor cursor;
+  };
+  IdVector<RankId, std::optional<Compute>> ranks(
+      source_.program.ranks().size());
+  for (const RankId rank : options_.ranks) {
+    ranks[rank].emplace(ComputeNesting(options_.detail), passes_.Follow(rank));
+  }
   for (const TaskSpan& span : source_.spans.spans()) {
-    slices += WaitsForPartners(source_.program, selection_, span);
+    slices += WaitsForPartners(selection_, span);
     if (!selection_.Shows(span)) continue;
     slices += op;
     if (span.stream != kComputeStream || span.kind != SpanKind::kKernel) {
       continue;
     }
+    Compute& compute = *ranks[span.rank];
     const ComputeNesting::Change change =
-        nesting.try_emplace(span.rank, options_.detail)
-            .first->second.Enter(
-                passes_.pass_of(span),
-                source_.program.role_of(span.rank).mark(span.task));
+        compute.nesting.Enter(compute.cursor.pass_of(span), marks_.of(span));
     slices += change.enters_pass + change.enters_layer;
   }
   return slices;
 }
 
 void Timeline::Write(PerfettoWriter& writer) const {
+  WritePart(selection_, path_, writer);
+}
+
+Bytes Timeline::PredictSize(int64_t slices) const {
+  // So many slices of so many parts are tried out: several blocks of what is
+  // compressed together, from every phase of a step.
+  constexpr int64_t kTried = 100'000;
+  constexpr int64_t kParts = 8;
+  // `before`: the slices before the part. Arrows are numbered, about one for
+  // each slice, and large numbers are longer.
+  const auto size = [&](Time from, Time to, int64_t before) {
+    TimelineOptions options = options_;
+    options.from = from;
+    options.to = to;
+    const TimelineSelection part(source_.program, options, end_);
+    PerfettoWriter writer = PerfettoWriter::ToNowhere();
+    while (writer.arrows() < before) writer.NewArrow();
+    WritePart(part, PathSlices(source_, part, passes_), writer);
+    CHECK(writer.Finish().ok());
+    return std::pair(writer.file_bytes(), writer.slices());
+  };
+  const Time from = selection_.from(), to = selection_.to();
+  if (slices <= 2 * kTried) return Bytes(size(from, to, 0).first);
+  // Tracks, names and what is cut at the edges are there however short a part
+  // is.
+  const auto [fixed_bytes, fixed_slices] = size(from, from + Duration(1), 0);
+  int64_t bytes = 0, tried = 0;
+  const double share =
+      static_cast<double>(kTried) / static_cast<double>(slices * kParts);
+  for (int64_t i = 0; i < kParts; ++i) {
+    const Duration each = (to - from) / kParts;
+    const Duration length = FromSeconds(ToSeconds(to - from) * share);
+    const Time begin = from + i * each + (each - length) / 2;
+    const auto [more_bytes, more_slices] =
+        size(begin, begin + length, slices * i / kParts);
+    bytes += more_bytes - fixed_bytes;
+    tried += more_slices - fixed_slices;
+  }
+  return Bytes(
+      fixed_bytes +
+      static_cast<int64_t>(static_cast<double>(bytes) /
+                           static_cast<double>(std::max<int64_t>(1, tried)) *
+                           static_cast<double>(slices - fixed_slices)));
+}
+
+void Timeline::WritePart(const TimelineSelection& selection,
+                         const std::vector<PathSlice>& path,
+                         PerfettoWriter& writer) const {
   const Program& program = source_.program;
-  TimelineArguments arguments(source_, writer);
+  TimelineArguments arguments(source_, marks_, writer);
   const TrackId cluster = writer.AddTrack(
       {.name = source_.name, .description = source_.description});
-  WriteOverview(source_, selection_, passes_, cluster, arguments, writer);
-  WritePath(selection_, path_, cluster, arguments, writer);
+  WriteOverview(source_, selection, passes_, cluster, arguments, writer);
+  WritePath(selection, path, cluster, arguments, writer);
 
   std::optional<int32_t> node;
   TrackId node_track{};
-  absl::flat_hash_map<RankId, RankTracks> ranks;
+  IdVector<RankId, std::unique_ptr<RankTracks>> ranks(
+      std::vector<std::unique_ptr<RankTracks>>(program.ranks().size()));
   RankTrackIds rank_tracks;
   for (size_t i = 0; i < options_.ranks.size(); ++i) {
     const RankId rank = options_.ranks[i];
@@ -221,29 +278,28 @@ void Timeline::Write(PerfettoWriter& writer) const {
           {.name = fmt::format("node {}", its_node), .parent = cluster});
       node = its_node;
     }
-    const RankTracks& tracks =
-        ranks
-            .try_emplace(rank, source_, selection_, passes_, waits_[i], rank,
-                         node_track, arguments, writer)
-            .first->second;
+    ranks[rank] = std::make_unique<RankTracks>(source_, selection, marks_,
+                                               passes_, waits_[i], rank,
+                                               node_track, arguments, writer);
+    const RankTracks& tracks = *ranks[rank];
     rank_tracks[number] = tracks.track();
-    WriteMemoryCounters(source_, selection_, rank, tracks.track(), writer);
-    WriteBusyCounter(source_, selection_, rank, end_, tracks.track(), writer);
+    WriteMemoryCounters(source_, selection, rank, tracks.track(), writer);
+    WriteBusyCounter(source_, selection, rank, end_, tracks.track(), writer);
   }
   if (options_.detail != TimelineDetail::kStep) {
-    TimelineArrows arrows(source_, selection_, writer);
+    TimelineArrows arrows(source_, selection, writer);
     for (const TaskSpan& span : source_.spans.spans()) {
-      if (WaitsForPartners(program, selection_, span)) {
-        ranks.at(span.rank).AddPartnerWait(span);
+      if (WaitsForPartners(selection, span)) {
+        ranks[span.rank]->AddPartnerWait(span);
       }
-      if (!selection_.Shows(span)) continue;
-      ranks.at(span.rank).Add(span, arrows.Of(span));
+      if (!selection.Shows(span)) continue;
+      ranks[span.rank]->Add(span, arrows.Of(span));
       if (!writer.status().ok()) break;
     }
   }
-  for (const RankId rank : options_.ranks) ranks.at(rank).Finish();
+  for (const RankId rank : options_.ranks) ranks[rank]->Finish();
   if (!source_.transfers.capacities.empty()) {
-    WriteLinkLoads(source_, selection_, rank_tracks, cluster, writer);
+    WriteLinkLoads(source_, selection, rank_tracks, cluster, writer);
   }
 }
 

@@ -22,7 +22,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/units.h"
 #include "traces/format/perfetto_writer.h"
+#include "traces/timeline/timeline_marks.h"
 #include "traces/timeline/timeline_passes.h"
 #include "traces/timeline/timeline_path.h"
 #include "traces/timeline/timeline_selection.h"
@@ -39,14 +41,23 @@ class Timeline {
   // The slices that Write will write.
   int64_t CountSlices() const;
   void Write(PerfettoWriter& writer) const;
+  // About the size of the file that Write writes: a small trace is tried out,
+  // of a large one parts that are spread over the run. Requires: `slices` is
+  // CountSlices().
+  Bytes PredictSize(int64_t slices) const;
 
  private:
+  // What lies in the window of `selection`.
+  void WritePart(const TimelineSelection& selection,
+                 const std::vector<PathSlice>& path,
+                 PerfettoWriter& writer) const;
   void FindWaits();
 
   const TimelineSource& source_;
   const TimelineOptions& options_;
   Time end_;
   TimelineSelection selection_;
+  MarkTable marks_;
   PassTable passes_;
   std::vector<PathSlice> path_;
   std::vector<std::vector<WaitSlice>> waits_;  // by shown rank

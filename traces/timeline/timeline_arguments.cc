@@ -1,13 +1,6 @@
 #include "traces/timeline/timeline_arguments.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <variant>
-
 #include "base/format.h"
-#include "base/overload.h"
-#include "traces/timeline/op_shape.h"
 #include "traces/timeline/timeline_names.h"
 
 namespace orrery {
@@ -17,44 +10,33 @@ absl::string_view View(std::string_view text) {
   return absl::string_view(text.data(), text.size());
 }
 
-// What most of a kernel's time is spent on.
-absl::string_view LimitOf(const KernelWork& kernel) {
-  const Duration arithmetic =
-      kernel.duration - kernel.facts.launch - kernel.facts.memory_bound;
-  if (kernel.facts.launch > arithmetic &&
-      kernel.facts.launch > kernel.facts.memory_bound) {
-    return "launch";
-  }
-  return kernel.facts.memory_bound > arithmetic ? "memory" : "compute";
+// The entry of `place`, which is there from now on.
+template <class T>
+T& At(std::vector<T>& entries, size_t place) {
+  if (place >= entries.size()) entries.resize(place + 1);
+  return entries[place];
 }
-
-std::optional<DType> OperandOf(const Op& op) {
-  return std::visit(
-      Overload{
-          [](const Pointwise&) { return std::optional<DType>(); },
-          [](const auto& work) { return std::optional<DType>(work.operand); }},
-      op.work);
-}
-
-// Rates to one part in 8000: enough to compare, and the zeros in the rest of
-// the number cost nothing in a compressed file.
-double Rounded(double value) {
-  constexpr double kSteps = 1 << 13;
-  int exponent = 0;
-  const double mantissa = std::frexp(value, &exponent);
-  return std::ldexp(std::round(mantissa * kSteps) / kSteps, exponent);
-}
-
-// Distinct times of one kernel that are kept ready: more than ranks differ.
-constexpr size_t kMostKept = 100'000;
 
 }  // namespace
 
 TimelineArguments::TimelineArguments(const TimelineSource& source,
+                                     const MarkTable& marks,
                                      PerfettoWriter& writer)
     : source_(source),
+      marks_(marks),
       program_(source.program),
       writer_(writer),
+      kernels_(source, writer),
+      calls_(source, writer),
+      categories_{.kernel = writer.Category("kernel"),
+                  .communication = writer.Category("communication"),
+                  .host = writer.Category("host"),
+                  .partner = writer.Category("partner"),
+                  .wait = writer.Category("wait"),
+                  .pass = writer.Category("pass"),
+                  .pipeline = writer.Category("pipeline"),
+                  .layer = writer.Category("layer"),
+                  .path = writer.Category("critical path")},
       start_(writer.Key("ps")),
       duration_(writer.Key("dur_ps")),
       rank_(writer.Key("rank")),
@@ -62,249 +44,132 @@ TimelineArguments::TimelineArguments(const TimelineSource& source,
       micro_batch_(writer.Key("microbatch")),
       chunk_(writer.Key("chunk")),
       layer_(writer.Key("layer")),
-      slowed_(writer.Key("slowed_ps")),
-      congestion_(writer.Key("congestion_ps")),
-      rate_(writer.Key("GB/s")),
       busy_(writer.Key("kernels_ps")),
       kernels_key_(writer.Key("kernels")),
       cause_(writer.Key("cause")),
-      to_start_(writer.Key("to start")) {}
-
-const Mark& TimelineArguments::MarkOf(const TaskSpan& span) {
-  if (marked_ != &span) {
-    marked_ = &span;
-    mark_ = &program_.role_of(span.rank).mark(span.task);
-  }
-  return *mark_;
-}
+      to_start_(writer.Key("to start")),
+      places_(source.program.ranks().size()),
+      partners_(source.program.ranks().size()) {}
 
 EventName TimelineArguments::Name(const TaskSpan& span) {
-  const Role& role = program_.role_of(span.rank);
-  const WorkPhase phase = MarkOf(span).phase;
   const bool kernel = span.kind == SpanKind::kKernel;
-  const bool product =
-      kernel && IsProduct(role.kernel(role.task(span.task)).facts, source_.ops);
-  const auto [name, is_new] = names_.try_emplace(
-      {span.name, kernel ? phase : WorkPhase::kOther, product});
-  if (is_new) {
+  const WorkPhase phase = kernel ? marks_.of(span).phase : WorkPhase::kOther;
+  const bool product = kernel && kernels_.IsProduct(span);
+  EventName& name =
+      At(names_, (Index(span.name) * kPhases + static_cast<size_t>(phase)) * 2 +
+                     product);
+  if (name == EventName{}) {
     const std::string& plain = program_.name(span.name);
-    name->second =
-        writer_.Name(kernel ? KernelLabel(plain, phase, product) : plain);
+    name = writer_.Name(kernel ? KernelLabel(plain, phase, product) : plain);
   }
-  return name->second;
+  return name;
 }
 
-void TimelineArguments::Add(ArgumentKey key, int64_t value) {
-  arguments_.push_back({key, value});
+EventName TimelineArguments::LayerName(int32_t layer) {
+  EventName& name = At(layers_, static_cast<size_t>(layer));
+  if (name == EventName{}) name = writer_.Name(fmt::format("layer {}", layer));
+  return name;
 }
 
-void TimelineArguments::AddNamed(absl::string_view key, int64_t value) {
-  common_.push_back({writer_.Key(key), value});
+EventName TimelineArguments::PartnerWaitName(RankId partner) {
+  EventName& name = partners_[partner];
+  if (name == EventName{}) {
+    name = writer_.Name(
+        fmt::format("wait for rank {}", program_.ranks()[partner].number));
+  }
+  return name;
 }
-void TimelineArguments::AddNamed(absl::string_view key, double value) {
-  common_.push_back({writer_.Key(key), value});
-}
-void TimelineArguments::AddNamed(absl::string_view key,
-                                 absl::string_view text) {
-  common_.push_back({writer_.Key(key), writer_.Text(text)});
+
+ArgumentText TimelineArguments::TextOf(NameId name) {
+  ArgumentText& text = At(task_names_, Index(name));
+  if (text == ArgumentText{}) text = writer_.Text(program_.name(name));
+  return text;
 }
 
 void TimelineArguments::AddTimes(Time begin, Time end) {
-  Add(duration_, (end - begin).count());
+  block_.Add(duration_, int64_t{(end - begin).count()});
   // The file counts nanoseconds; this is what a start lies beyond its own.
-  Add(start_, begin.time_since_epoch().count() % 1000);
+  block_.Add(start_, int64_t{begin.time_since_epoch().count() % 1000});
 }
 
-void TimelineArguments::AddMark(RankId rank, const Mark& mark) {
-  Add(rank_, program_.ranks()[rank].number);
+void TimelineArguments::AddMark(RankId rank, const Mark& mark,
+                                ArgumentBlock& block) {
+  block.Add(rank_, int64_t{program_.ranks()[rank].number});
   if (mark.phase != WorkPhase::kOther) {
-    arguments_.push_back({phase_, writer_.Text(View(NameOf(mark.phase)))});
+    ArgumentText& phase = phases_[static_cast<size_t>(mark.phase)];
+    if (phase == ArgumentText{}) phase = writer_.Text(View(NameOf(mark.phase)));
+    block.Add(phase_, phase);
   }
-  if (mark.micro_batch) Add(micro_batch_, *mark.micro_batch);
-  if (mark.piece) Add(chunk_, *mark.piece);
-  if (mark.layer) Add(layer_, *mark.layer);
+  if (mark.micro_batch) block.Add(micro_batch_, int64_t{*mark.micro_batch});
+  if (mark.piece) block.Add(chunk_, int64_t{*mark.piece});
+  if (mark.layer) block.Add(layer_, int64_t{*mark.layer});
 }
 
 void TimelineArguments::AddPlace(const TaskSpan& span) {
-  AddMark(span.rank, MarkOf(span));
-}
-
-std::string TimelineArguments::EncodeKernel(const KernelWork& kernel,
-                                            Duration time) {
-  const KernelFacts& facts = kernel.facts;
-  static const KernelFacts kNone;
-  if (facts == kNone) return "";
-  common_.clear();
-  const double seconds = ToSeconds(time);
-  if (facts.op) {
-    for (const auto& [key, value] : ShapeOf(source_.ops[*facts.op])) {
-      std::visit([&, name = key](const auto& v) { AddNamed(name, v); }, value);
-    }
+  Place& place = At(places_[span.rank], Index(span.stream));
+  const Mark& mark = marks_.of(span);
+  if (place.mark != &mark) {
+    place_.Clear();
+    AddMark(span.rank, mark, place_);
+    place.mark = &mark;
+    place.encoded.assign(place_.bytes().data(), place_.bytes().size());
   }
-  if (facts.flops > Flops(0) && seconds > 0) {
-    const double rate = facts.flops.value() / seconds;
-    AddNamed("TFLOP/s", Rounded(rate / 1e12));
-    const std::optional<DType> type =
-        facts.op ? OperandOf(source_.ops[*facts.op]) : std::nullopt;
-    const std::optional<double> peak =
-        type && source_.peak ? source_.peak(*type) : std::nullopt;
-    if (peak) AddNamed("% of peak", Rounded(100 * rate / *peak));
-  }
-  if (facts.memory_traffic > Bytes(0) && seconds > 0) {
-    AddNamed("GB/s", Rounded(static_cast<double>(facts.memory_traffic.value()) /
-                             seconds / 1e9));
-  }
-  AddNamed("bound", LimitOf(kernel));
-  if (facts.pieces > 1) AddNamed("pieces", int64_t{facts.pieces});
-  if (facts.flops > Flops(0)) AddNamed("flops", facts.flops.value());
-  if (facts.memory_traffic > Bytes(0)) {
-    AddNamed("memory_bytes", facts.memory_traffic.value());
-  }
-  AddNamed("launch_ps", int64_t{facts.launch.count()});
-  return writer_.Encode(common_);
-}
-
-absl::string_view TimelineArguments::Kernel(const TaskSpan& span) {
-  const Role& role = program_.role_of(span.rank);
-  const KernelWork& kernel = role.kernel(role.task(span.task));
-  // What slow chips and communication beside it added.
-  const Duration added = span.running() - kernel.duration;
-  if (added > Duration(0)) Add(slowed_, added.count());
-  const std::pair key(&kernel, int64_t{span.running().count()});
-  const auto found = kernels_.find(key);
-  if (found != kernels_.end()) return found->second;
-  std::string encoded = EncodeKernel(kernel, span.running());
-  if (kernels_.size() < kMostKept) {
-    return kernels_.emplace(key, std::move(encoded)).first->second;
-  }
-  encoded_ = std::move(encoded);
-  return encoded_;
-}
-
-bool TimelineArguments::IsRing(const TaskSpan& span) const {
-  const Role& role = program_.role_of(span.rank);
-  return span.kind == SpanKind::kCollective &&
-         role.communication(role.task(span.task)).kind ==
-             CommunicationKind::kPointToPoint;
-}
-
-std::string TimelineArguments::EncodeCall(const TaskSpan& span,
-                                          const Task& task) {
-  const auto& what = program_.role_of(span.rank).communication(task);
-  const GroupId group =
-      program_.group_of(span.rank, static_cast<SlotId>(task.slot));
-  common_.clear();
-  AddNamed("Collective name", View(NameOf(what.kind)));
-  if (!source_.transfers.algorithms.empty()) {
-    AddNamed("algorithm",
-             source_.transfers.algorithms[program_.call_of(span.rank, task)]);
-  }
-  AddNamed("bytes", what.bytes.value());
-  AddNamed("Process Group Name", program_.Describe(group));
-  AddNamed("Group size", int64_t{source_.group_sizes[group]});
-  if (what.kind == CommunicationKind::kPointToPoint) {
-    std::vector<int> members;
-    if (source_.groups != nullptr) members = (*source_.groups)[group].members;
-    // Folded, the ranks at both ends may be one that is simulated.
-    if (members.size() < 2) {
-      members.clear();
-      for (const GroupMember& member : program_.members(group)) {
-        members.push_back(program_.ranks()[member.rank].number);
-      }
-    }
-    // A channel has two ends; in a ring everybody sends to the next.
-    size_t own = 0;
-    if (IsRing(span)) {
-      const auto found = std::find(members.begin(), members.end(),
-                                   program_.ranks()[span.rank].number);
-      if (found != members.end()) {
-        own = static_cast<size_t>(found - members.begin());
-      }
-    }
-    const int64_t from = members[own];
-    const int64_t to = members[(own + 1) % members.size()];
-    AddNamed("Src Rank", from);
-    AddNamed("Dst Rank", to);
-  }
-  return writer_.Encode(common_);
-}
-
-absl::string_view TimelineArguments::Communication(const TaskSpan& span) {
-  const Role& role = program_.role_of(span.rank);
-  const Task& task = role.task(span.task);
-  if (span.running() > Duration(0)) {
-    const auto bytes =
-        static_cast<double>(role.communication(task).bytes.value());
-    arguments_.push_back(
-        {rate_, Rounded(bytes / ToSeconds(span.running()) / 1e9)});
-  }
-  if (source_.alone != nullptr) {
-    const Duration congestion = CongestionOf(program_, span, *source_.alone);
-    if (congestion > Duration(0)) Add(congestion_, congestion.count());
-  }
-  if (IsRing(span)) {
-    encoded_ = EncodeCall(span, task);
-    return encoded_;
-  }
-  const auto [encoded, is_new] =
-      calls_.try_emplace(program_.call_of(span.rank, task));
-  if (is_new) encoded->second = EncodeCall(span, task);
-  return encoded->second;
+  block_.Append(place.encoded);
 }
 
 EventDetails TimelineArguments::Of(const TaskSpan& span,
-                                   absl::string_view category) {
-  arguments_.clear();
-  EventDetails details = {.category = writer_.Category(category)};
+                                   EventCategory category) {
+  block_.Clear();
   if (span.kind == SpanKind::kKernel) {
-    details.encoded = Kernel(span);
+    kernels_.Append(span, block_);
   } else if (span.kind != SpanKind::kMarker) {
-    details.encoded = Communication(span);
+    calls_.Append(span, block_);
   }
   AddPlace(span);
   AddTimes(span.started, span.ended);
-  details.arguments = arguments_;
-  return details;
+  return Done(category);
 }
 
 EventDetails TimelineArguments::OfPartnerWait(const TaskSpan& span, Time begin,
                                               Time end) {
-  arguments_.clear();
-  arguments_.push_back({to_start_, writer_.Text(program_.name(span.name))});
+  block_.Clear();
+  block_.Add(to_start_, TextOf(span.name));
   AddPlace(span);
   AddTimes(begin, end);
-  return {.category = writer_.Category("partner"), .arguments = arguments_};
+  return Done(categories_.partner);
 }
 
 EventDetails TimelineArguments::OfWait(RankId rank, const WaitSlice& wait) {
-  arguments_.clear();
-  arguments_.push_back({cause_, writer_.Text(View(NameOf(wait.kind)))});
+  block_.Clear();
+  block_.Add(cause_, writer_.Text(View(NameOf(wait.kind))));
   if (wait.waiter) {
-    const Role& role = program_.role_of(rank);
-    arguments_.push_back(
-        {to_start_, writer_.Text(program_.name(role.name_of(*wait.waiter)))});
-    AddMark(rank, role.mark(*wait.waiter));
+    block_.Add(to_start_, TextOf(program_.role_of(rank).name_of(*wait.waiter)));
+    AddMark(rank, marks_.of(rank, *wait.waiter), block_);
   } else {
-    Add(rank_, program_.ranks()[rank].number);
+    block_.Add(rank_, int64_t{program_.ranks()[rank].number});
   }
   AddTimes(wait.from, wait.to);
-  return {.category = writer_.Category("wait"), .arguments = arguments_};
+  return Done(categories_.wait);
 }
 
 EventDetails TimelineArguments::OfPass(RankId rank, const TimelinePass& pass,
-                                       absl::string_view category) {
-  arguments_.clear();
-  AddMark(rank, pass.mark);
-  Add(kernels_key_, pass.kernels);
-  Add(busy_, pass.busy.count());
+                                       EventCategory category) {
+  block_.Clear();
+  AddMark(rank, pass.mark, block_);
+  block_.Add(kernels_key_, pass.kernels);
+  block_.Add(busy_, int64_t{pass.busy.count()});
   AddTimes(pass.from, pass.to);
-  return {.category = writer_.Category(category), .arguments = arguments_};
+  EventDetails details = Done(category);
+  // One colour for each kind of pass, whatever its label; told apart better
+  // than by single letters.
+  details.correlation = View(NameOf(pass.mark.phase));
+  return details;
 }
 
 EventDetails TimelineArguments::OfLayer(const TaskSpan& span) {
-  arguments_.clear();
+  block_.Clear();
   AddPlace(span);
-  return {.category = writer_.Category("layer"), .arguments = arguments_};
+  return Done(categories_.layer);
 }
 
 }  // namespace orrery

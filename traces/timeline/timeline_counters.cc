@@ -2,41 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <vector>
 
 #include "base/format.h"
+#include "sim/analysis/memory_changes.h"
 
 namespace orrery {
 namespace {
-
-struct MemoryChange {
-  Time at;
-  bool is_start;  // ends come first
-  size_t kind;
-  Bytes change;
-};
-
-std::vector<MemoryChange> MemoryChanges(const Program& program,
-                                        const SpanIndex& spans, RankId rank) {
-  const Role& role = program.role_of(rank);
-  std::vector<MemoryChange> changes;
-  for (int32_t t = 0; t < role.task_count(); ++t) {
-    const auto task = static_cast<TaskId>(t);
-    for (const MemoryEffect& effect : role.memory_effects(task)) {
-      const bool is_start = effect.when == MemoryEffect::When::kStart;
-      const TaskSpan& span = spans.of(rank, task);
-      changes.push_back({is_start ? span.started : span.ended, is_start,
-                         static_cast<size_t>(effect.kind), effect.change});
-    }
-  }
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const MemoryChange& a, const MemoryChange& b) {
-                     return std::tie(a.at, a.is_start) <
-                            std::tie(b.at, b.is_start);
-                   });
-  return changes;
-}
 
 // The counters of one rank, and what they stand at.
 class MemoryStack {
@@ -113,13 +85,13 @@ void WriteMemoryCounters(const TimelineSource& source,
   MemoryStack stack(source, parent, held, used, writer);
   auto change = changes.begin();
   for (; change != changes.end() && change->at < selection.from(); ++change) {
-    stack.Change(change->kind, change->change);
+    stack.Change(change->kind, change->bytes);
   }
   stack.WriteAll(selection.from(), source.memory_capacity);
   // Every change counts, even those that meet in an instant: the largest total
   // must be the engine's peak.
   for (; change != changes.end() && change->at <= selection.to(); ++change) {
-    stack.Change(change->kind, change->change);
+    stack.Change(change->kind, change->bytes);
     stack.Write(change->at, change->kind);
   }
   stack.WriteAll(selection.to(), source.memory_capacity);

@@ -1,6 +1,7 @@
 #include "traces/timeline/timeline_kineto.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/format.h"
 
@@ -63,6 +64,7 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
     if (is_host(stream)) continue;
     writer.NameStream(static_cast<int>(stream), program.streams()[stream].name);
   }
+  std::vector<int64_t> sequence(program.groups().size());  // calls so far
   for (const TaskSpan& span : spans) {
     if (!selection.Shows(span)) continue;
     if (is_host(span.stream)) {
@@ -86,12 +88,15 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
       const Bytes part(what.bytes.value() / size);
       const bool gathers = what.kind == CommunicationKind::kAllGather;
       const bool scatters = what.kind == CommunicationKind::kReduceScatter;
-      event.collective = {.name = std::move(collective),
-                          .group = program.Describe(group),
-                          .group_size = size,
-                          .in = gathers ? part : what.bytes,
-                          .out = scatters ? part : what.bytes,
-                          .splits = what.kind == CommunicationKind::kAllToAll};
+      event.collective = {
+          .name = std::move(collective),
+          .group = program.Describe(group),
+          .description = program.name(program.groups()[group].family),
+          .group_size = size,
+          .in = gathers ? part : what.bytes,
+          .out = scatters ? part : what.bytes,
+          .splits = what.kind == CommunicationKind::kAllToAll,
+          .sequence = sequence[Index(group)]++};
       if (groups != nullptr) {
         event.collective->ranks = (*groups)[group].members;
       } else {
@@ -99,6 +104,10 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
           event.collective->ranks.push_back(
               program.ranks()[member.rank].number);
         }
+      }
+      const std::vector<int>& ranks = event.collective->ranks;
+      if (span.kind != SpanKind::kCollective && ranks.size() == 2) {
+        event.collective->ends = {ranks[0], ranks[1]};
       }
     }
     writer.Add(event);

@@ -28,10 +28,10 @@ void WriteOverview(const TimelineSource& source,
       const std::string label = PassLabel(pass.mark);
       const Time from = selection.Clip(pass.from);
       const Time to = selection.Clip(pass.to);
-      const TrackId track = row.RowFor(from, to);
-      writer.Begin(track, from, writer.Name(label.empty() ? "other" : label),
-                   arguments.OfPass(rank, pass, "pipeline"));
-      writer.End(track, to);
+      writer.Slice(
+          row.RowFor(from, to), from, to,
+          writer.Name(label.empty() ? "other" : label),
+          arguments.OfPass(rank, pass, arguments.categories().pipeline));
     }
   }
 }

@@ -22,18 +22,23 @@ bool FollowsOn(const Mark& before, const Mark& mark) {
 
 }  // namespace
 
-PassTable::PassTable(const Program& program, absl::Span<const TaskSpan> spans,
+PassTable::PassTable(const Program& program, const MarkTable& marks,
+                     absl::Span<const TaskSpan> spans,
                      absl::Span<const RankId> ranks)
-    : program_(program) {
-  for (const RankId rank : ranks) ranks_.try_emplace(rank);
+    : marks_(marks), places_(program.ranks().size(), -1) {
+  for (const RankId rank : ranks) {
+    if (places_[rank] >= 0) continue;
+    places_[rank] = static_cast<int32_t>(ranks_.size());
+    ranks_.emplace_back();
+  }
   for (const TaskSpan& span : spans) {
     if (span.kind != SpanKind::kKernel || span.stream != kComputeStream) {
       continue;
     }
-    const auto found = ranks_.find(span.rank);
-    if (found != ranks_.end()) Add(span, found->second);
+    const int32_t place = places_[span.rank];
+    if (place >= 0) Add(span, ranks_[static_cast<size_t>(place)]);
   }
-  for (auto& [rank, of] : ranks_) {
+  for (RankPasses& of : ranks_) {
     // By start, the places in `runs` and `by_number` with them.
     std::vector<int32_t> order(of.passes.size()), place(of.passes.size());
     std::iota(order.begin(), order.end(), 0);
@@ -66,7 +71,7 @@ PassTable::PassTable(const Program& program, absl::Span<const TaskSpan> spans,
 }
 
 void PassTable::Add(const TaskSpan& span, RankPasses& of) {
-  const Mark& mark = program_.role_of(span.rank).mark(span.task);
+  const Mark& mark = marks_.of(span);
   std::optional<int32_t> pass;
   if (mark.pass) {
     const auto found = of.by_number.find(*mark.pass);
@@ -100,13 +105,14 @@ void PassTable::Add(const TaskSpan& span, RankPasses& of) {
 }
 
 absl::Span<const TimelinePass> PassTable::of(RankId rank) const {
-  const auto found = ranks_.find(rank);
-  if (found == ranks_.end()) return {};
-  return found->second.passes;
+  const RankPasses* of = Find(rank);
+  if (of == nullptr) return {};
+  return of->passes;
 }
 
 const TimelinePass& PassTable::pass_of(const TaskSpan& span) const {
-  const RankPasses& of = ranks_.at(span.rank);
+  CHECK(Find(span.rank) != nullptr);
+  const RankPasses& of = *Find(span.rank);
   auto after = std::upper_bound(
       of.runs.begin(), of.runs.end(), span.task,
       [](TaskId task, const auto& run) { return task < run.first; });
@@ -114,13 +120,28 @@ const TimelinePass& PassTable::pass_of(const TaskSpan& span) const {
   return of.passes[static_cast<size_t>((--after)->second)];
 }
 
+PassTable::Cursor PassTable::Follow(RankId rank) const {
+  Cursor cursor;
+  cursor.of_ = Find(rank);
+  CHECK(cursor.of_ != nullptr);
+  return cursor;
+}
+
+const TimelinePass& PassTable::Cursor::pass_of(const TaskSpan& span) {
+  while (next_ < of_->runs.size() && of_->runs[next_].first <= span.task) {
+    ++next_;
+  }
+  CHECK(next_ > 0);
+  return of_->passes[static_cast<size_t>(of_->runs[next_ - 1].second)];
+}
+
 const TimelinePass* PassTable::Numbered(const TaskSpan& span) const {
-  const Mark& mark = program_.role_of(span.rank).mark(span.task);
-  const auto found = ranks_.find(span.rank);
-  if (found == ranks_.end() || !mark.pass) return nullptr;
-  const auto pass = found->second.by_number.find(*mark.pass);
-  if (pass == found->second.by_number.end()) return nullptr;
-  return &found->second.passes[static_cast<size_t>(pass->second)];
+  const Mark& mark = marks_.of(span);
+  const RankPasses* of = Find(span.rank);
+  if (of == nullptr || !mark.pass) return nullptr;
+  const auto pass = of->by_number.find(*mark.pass);
+  if (pass == of->by_number.end()) return nullptr;
+  return &of->passes[static_cast<size_t>(pass->second)];
 }
 
 bool PassTable::IsInterleaved(const TaskSpan& span) const {
@@ -129,12 +150,12 @@ bool PassTable::IsInterleaved(const TaskSpan& span) const {
 }
 
 Mark PassTable::MarkOf(const TaskSpan& span) const {
-  Mark mark = program_.role_of(span.rank).mark(span.task);
+  Mark mark = marks_.of(span);
   mark.layer.reset();
   if (mark.phase == WorkPhase::kRecompute) mark.phase = WorkPhase::kBackward;
   if (mark.phase != WorkPhase::kWeightGradient) return mark;
   if (const TimelinePass* pass = Numbered(span)) return pass->mark;
-  if (ranks_.contains(span.rank) && span.kind == SpanKind::kKernel &&
+  if (Find(span.rank) != nullptr && span.kind == SpanKind::kKernel &&
       span.stream == kComputeStream) {
     return pass_of(span).mark;
   }

@@ -7,7 +7,8 @@
 // belongs to no micro-batch (the optimizer) ends where the rank waits, so that
 // it covers its own work only.
 //
-//   const PassTable passes(program, spans, ranks);
+//   const MarkTable marks(program);
+//   const PassTable passes(program, marks, spans, ranks);
 //   for (const TimelinePass& pass : passes.of(rank)) ...
 #include <absl/container/flat_hash_map.h>
 #include <absl/types/span.h>
@@ -15,9 +16,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/simulation_ids.h"
 #include "base/units.h"
 #include "traces/format/span.h"
+#include "traces/timeline/timeline_marks.h"
 #include "workload/program/program.h"
 
 namespace orrery {
@@ -34,16 +37,34 @@ struct TimelinePass {
 };
 
 class PassTable {
+ private:
+  struct RankPasses;
+
  public:
-  // Of `ranks`; spans in the order in which they ended.
-  PassTable(const Program& program, absl::Span<const TaskSpan> spans,
-            absl::Span<const RankId> ranks);
+  // Of `ranks`; spans in the order in which they ended. Program and marks
+  // outlive this.
+  PassTable(const Program& program, const MarkTable& marks,
+            absl::Span<const TaskSpan> spans, absl::Span<const RankId> ranks);
 
   // In the order in which they start; none of other ranks.
   absl::Span<const TimelinePass> of(RankId rank) const;
   // The pass a kernel of the compute stream belongs to. Requires: a kernel of
   // one of the ranks, no marker.
   const TimelinePass& pass_of(const TaskSpan& span) const;
+
+  // The same for the kernels of a rank in their order, without a search.
+  class Cursor {
+   public:
+    const TimelinePass& pass_of(const TaskSpan& span);
+
+   private:
+    friend class PassTable;
+    const RankPasses* of_ = nullptr;
+    size_t next_ = 0;  // the first run that begins behind the last kernel
+  };
+  // Requires: one of the ranks.
+  Cursor Follow(RankId rank) const;
+
   // The pass a task belongs to, as a mark: a weight gradient is part of a
   // backward pass where it runs with one.
   Mark MarkOf(const TaskSpan& span) const;
@@ -59,11 +80,17 @@ class PassTable {
     absl::flat_hash_map<int32_t, int32_t> by_number;  // Mark::pass
   };
   void Add(const TaskSpan& span, RankPasses& of);
+  // Null if its passes are not here.
+  const RankPasses* Find(RankId rank) const {
+    const int32_t place = places_[rank];
+    return place < 0 ? nullptr : &ranks_[static_cast<size_t>(place)];
+  }
   // By Mark::pass; null if it has none.
   const TimelinePass* Numbered(const TaskSpan& span) const;
 
-  const Program& program_;
-  absl::flat_hash_map<RankId, RankPasses> ranks_;
+  const MarkTable& marks_;
+  IdVector<RankId, int32_t> places_;  // in ranks_; -1: not there
+  std::vector<RankPasses> ranks_;
 };
 
 }  // namespace orrery

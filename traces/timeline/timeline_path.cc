@@ -109,10 +109,10 @@ void WritePath(const TimelineSelection& selection,
                       "each made the next one start."});
   const bool ops = selection.detail() == TimelineDetail::kOp;
   for (const PathSlice& slice : slices) {
-    EventDetails details = {.category = writer.Category("critical path")};
-    if (ops) details = arguments.Of(slice.step->span, "critical path");
-    writer.Begin(track, slice.from, writer.Name(slice.name), details);
-    writer.End(track, slice.to);
+    const EventCategory category = arguments.categories().path;
+    writer.Slice(track, slice.from, slice.to, writer.Name(slice.name),
+                 ops ? arguments.Of(slice.step->span, category)
+                     : EventDetails{.category = category});
   }
 }
 

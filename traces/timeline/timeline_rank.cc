@@ -44,24 +44,25 @@ ComputeNesting::Change ComputeNesting::Leave() {
   return change;
 }
 
-bool WaitsForPartners(const Program& program,
-                      const TimelineSelection& selection,
+bool WaitsForPartners(const TimelineSelection& selection,
                       const TaskSpan& span) {
   return selection.detail() == TimelineDetail::kOp &&
-         selection.Shows(span.rank) && span.kind != SpanKind::kMarker &&
-         IsCommunication(program.role_of(span.rank).task(span.task).kind) &&
-         span.ready < span.started && selection.Shows(span.ready, span.started);
+         span.ready < span.started && span.kind != SpanKind::kMarker &&
+         span.kind != SpanKind::kKernel && selection.Shows(span.rank) &&
+         selection.Shows(span.ready, span.started);
 }
 
 RankTracks::RankTracks(const TimelineSource& source,
                        const TimelineSelection& selection,
-                       const PassTable& passes,
+                       const MarkTable& marks, const PassTable& passes,
                        absl::Span<const WaitSlice> waits, RankId rank,
                        TrackId parent, TimelineArguments& arguments,
                        PerfettoWriter& writer)
     : source_(source),
       selection_(selection),
+      marks_(marks),
       passes_(passes),
+      cursor_(passes.Follow(rank)),
       writer_(writer),
       arguments_(arguments),
       rank_(rank),
@@ -123,9 +124,8 @@ void RankTracks::DrawSteps() {
     const Time from = selection_.Clip(pass.from);
     const Time to = selection_.Clip(pass.to);
     const TrackId row = steps.RowFor(from, to);
-    writer_.Begin(row, from, writer_.Name(PassTitle(pass.mark)),
-                  arguments_.OfPass(rank_, pass, "pass"));
-    writer_.End(row, to);
+    writer_.Slice(row, from, to, writer_.Name(PassTitle(pass.mark)),
+                  arguments_.OfPass(rank_, pass, arguments_.categories().pass));
   }
   writer_.End(steps.first(), selection_.to());
 }
@@ -137,9 +137,8 @@ void RankTracks::DrawWaits(absl::Span<const WaitSlice> waits) {
                         .description = "Why the compute stream stood still."});
   for (const WaitSlice& wait : waits) {
     if (!selection_.Shows(wait.from, wait.to)) continue;
-    writer_.Begin(track, selection_.Clip(wait.from), writer_.Name(wait.name),
-                  arguments_.OfWait(rank_, wait));
-    writer_.End(track, selection_.Clip(wait.to));
+    writer_.Slice(track, selection_.Clip(wait.from), selection_.Clip(wait.to),
+                  writer_.Name(wait.name), arguments_.OfWait(rank_, wait));
   }
 }
 
@@ -150,32 +149,29 @@ void RankTracks::Apply(const ComputeNesting::Change& change) {
 }
 
 void RankTracks::Nest(const TaskSpan& span) {
-  const TimelinePass& pass = passes_.pass_of(span);
-  const Mark& mark = arguments_.MarkOf(span);
+  const TimelinePass& pass = cursor_.pass_of(span);
+  const Mark& mark = marks_.of(span);
   const ComputeNesting::Change change = nesting_.Enter(pass, mark);
   Apply(change);
   const TrackId track = *streams_[kComputeStream];
   const Time at = selection_.Clip(span.started);
   if (change.enters_pass) {
     writer_.Begin(track, at, writer_.Name(PassTitle(pass.mark)),
-                  arguments_.OfPass(rank_, pass, "pass"));
+                  arguments_.OfPass(rank_, pass, arguments_.categories().pass));
   }
   if (change.enters_layer) {
-    writer_.Begin(track, at, writer_.Name(fmt::format("layer {}", *mark.layer)),
+    writer_.Begin(track, at, arguments_.LayerName(*mark.layer),
                   arguments_.OfLayer(span));
   }
   last_end_ = selection_.Clip(span.ended);
 }
 
 void RankTracks::AddPartnerWait(const TaskSpan& span) {
-  const TrackId track = *partners_[span.stream];
-  const auto partner = static_cast<RankId>(span.release.index);
-  writer_.Begin(
-      track, selection_.Clip(span.ready),
-      writer_.Name(fmt::format("wait for rank {}",
-                               source_.program.ranks()[partner].number)),
+  writer_.Slice(
+      *partners_[span.stream], selection_.Clip(span.ready),
+      selection_.Clip(span.started),
+      arguments_.PartnerWaitName(static_cast<RankId>(span.release.index)),
       arguments_.OfPartnerWait(span, span.ready, span.started));
-  writer_.End(track, selection_.Clip(span.started));
 }
 
 void RankTracks::Add(const TaskSpan& span, const Arrows& arrows) {
@@ -183,16 +179,16 @@ void RankTracks::Add(const TaskSpan& span, const Arrows& arrows) {
   const bool is_compute = span.stream == kComputeStream;
   if (is_compute && span.kind == SpanKind::kKernel) Nest(span);
   if (selection_.detail() != TimelineDetail::kOp) return;
+  const TimelineArguments::Categories& categories = arguments_.categories();
   EventDetails details = arguments_.Of(
-      span, is_compute                             ? "kernel"
-            : IsHost(source_.program, span.stream) ? "host"
-                                                   : "communication");
+      span, is_compute                             ? categories.kernel
+            : IsHost(source_.program, span.stream) ? categories.host
+                                                   : categories.communication);
   details.leaving = arrows.leaving_at_start;
   details.arriving = arrows.arriving;
-  const TrackId track = *streams_[span.stream];
-  writer_.Begin(track, selection_.Clip(span.started), arguments_.Name(span),
-                details);
-  writer_.End(track, selection_.Clip(span.ended), arrows.leaving_at_end);
+  writer_.Slice(*streams_[span.stream], selection_.Clip(span.started),
+                selection_.Clip(span.ended), arguments_.Name(span), details,
+                arrows.leaving_at_end);
 }
 
 void RankTracks::Finish() {

@@ -20,6 +20,7 @@
 #include "traces/format/perfetto_writer.h"
 #include "traces/format/span.h"
 #include "traces/timeline/timeline_arguments.h"
+#include "traces/timeline/timeline_marks.h"
 #include "traces/timeline/timeline_passes.h"
 #include "traces/timeline/timeline_selection.h"
 #include "traces/timeline/timeline_source.h"
@@ -62,9 +63,9 @@ class RankTracks {
   // Describes the tracks that `rank` needs, below `parent`, and draws its
   // passes and waits. All outlive this.
   RankTracks(const TimelineSource& source, const TimelineSelection& selection,
-             const PassTable& passes, absl::Span<const WaitSlice> waits,
-             RankId rank, TrackId parent, TimelineArguments& arguments,
-             PerfettoWriter& writer);
+             const MarkTable& marks, const PassTable& passes,
+             absl::Span<const WaitSlice> waits, RankId rank, TrackId parent,
+             TimelineArguments& arguments, PerfettoWriter& writer);
 
   // Requires: spans of this rank that are shown, in the order in which they
   // ended; not where passes alone are shown.
@@ -84,7 +85,9 @@ class RankTracks {
 
   const TimelineSource& source_;
   const TimelineSelection& selection_;
+  const MarkTable& marks_;
   const PassTable& passes_;
+  PassTable::Cursor cursor_;
   PerfettoWriter& writer_;
   TimelineArguments& arguments_;
   RankId rank_;
@@ -96,7 +99,6 @@ class RankTracks {
 };
 
 // Whether `span` has a wait for partners to be drawn.
-bool WaitsForPartners(const Program& program,
-                      const TimelineSelection& selection, const TaskSpan& span);
+bool WaitsForPartners(const TimelineSelection& selection, const TaskSpan& span);
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "base/file.h"
+#include "sim/analysis/step_breakdown.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
 #include "tests/status_matchers.h"
@@ -25,12 +26,16 @@ class KinetoTest : public testing::Test {
   KinetoTest() {
     EXPECT_OK(
         Simulate(program_, PipelineNetwork(program_), {}, sink_).status());
+    Write(RankId(3));
+  }
+  void Write(RankId rank) const {
     KinetoWriter writer =
-        KinetoWriter::Create(
-            file_, {.rank = 3, .world_size = 4, .device_name = "a \"chip\""})
+        KinetoWriter::Create(file_, {.rank = static_cast<int64_t>(rank),
+                                     .world_size = 4,
+                                     .device_name = "a \"chip\""})
             .value();
     WriteKineto(program_, sink_.spans(), SimulatedGroupSizes(program_),
-                /*groups=*/nullptr, RankId(3), {}, writer);
+                /*groups=*/nullptr, rank, {}, writer);
     EXPECT_OK(writer.Finish());
   }
   ~KinetoTest() override { std::filesystem::remove(file_); }
@@ -127,7 +132,16 @@ TEST_F(KinetoTest, StepsLaunchesAndGroupsAreThere) {
        "extract_arg(arg_set_id, 'args.dtype'), extract_arg(arg_set_id, "
        "'args.In split size') from slice where name = "
        "'ncclDevKernel_AllReduce_Sum'",
-       "select name from process where name is not null"});
+       "select name from process where name is not null",
+       // The two ends of a channel, and every call of a group by its number.
+       "select distinct extract_arg(arg_set_id, 'args.Collective name'), "
+       "extract_arg(arg_set_id, 'args.Src Rank'), extract_arg(arg_set_id, "
+       "'args.Dst Rank'), extract_arg(arg_set_id, 'args.Process Group Ranks') "
+       "from slice where name = 'ncclDevKernel_SendRecv' order by 1",
+       "select count(*), count(distinct extract_arg(arg_set_id, 'args.Seq')), "
+       "max(extract_arg(arg_set_id, 'args.Seq')), min(extract_arg(arg_set_id, "
+       "'args.Process Group Description')) from slice where name = "
+       "'ncclDevKernel_AllReduce_Sum'"});
   EXPECT_THAT(answers.problems, IsEmpty());
   const std::string length =
       fmt::to_string(end.time_since_epoch().count() / 1000);
@@ -141,6 +155,62 @@ TEST_F(KinetoTest, StepsLaunchesAndGroupsAreThere) {
               ElementsAre(ElementsAre("[2, 3]", "Byte", "[]")));
   EXPECT_THAT(answers.tables[4],
               ElementsAre(ElementsAre("python"), ElementsAre("python")));
+  EXPECT_THAT(answers.tables[5],
+              ElementsAre(ElementsAre("recv", "1", "3", "[1, 3]"),
+                          ElementsAre("send", "3", "1", "[3, 1]")));
+  // A sum per layer, pass and micro-batch: 2 x 2 x 3, numbered from 0.
+  EXPECT_THAT(answers.tables[6],
+              ElementsAre(ElementsAre("12", "12", "11", "tensor")));
+}
+
+// Holistic Trace Analysis, re-stated: of the time from a rank's first device
+// event to its last, computation is the union of what is not named nccl, idle
+// what no device event covers, and the rest communication that nothing hides.
+// Rank 0 is of the first stage, which waits for the gradients of the second.
+TEST_F(KinetoTest, AnalysisFindsTheBubble) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  constexpr RankId kFirst{0};
+  Write(kFirst);
+  const auto covered = [](const std::string& which) {
+    return fmt::format(
+        "select sum(reach - max(ts, coalesce(before, ts))) from (select ts, ts "
+        "+ dur as reach, max(ts + dur) over (order by ts, id rows between "
+        "unbounded preceding and 1 preceding) as before from slice where "
+        "category = 'kernel' {}) where before is null or reach > before",
+        which);
+  };
+  const TraceAnswers answers =
+      Ask(file_, {"select max(ts + dur) - min(ts) from slice where category = "
+                  "'kernel'",
+                  covered(""), covered("and name not glob 'nccl*'")});
+  const int64_t length = std::stoll(answers.tables[0][0][0]);
+  const int64_t idle = length - std::stoll(answers.tables[1][0][0]);
+  const int64_t computation = std::stoll(answers.tables[2][0][0]);
+  // What the rank's own breakdown has of the same: kernels, and bubbles from
+  // its first kernel on, in which nothing of it is on the device.
+  BreakdownSink sink(program_, kFirst);
+  Time first = Time::max(), last{}, end{};
+  for (const TaskSpan& span : sink_.spans()) {
+    sink.Add(span);
+    end = std::max(end, span.ended);
+    if (span.rank != kFirst || span.kind == SpanKind::kMarker) continue;
+    first = std::min(
+        first, span.kind == SpanKind::kCollective ? span.ready : span.started);
+    last = std::max(last, span.ended);
+  }
+  const StepBreakdown parts = sink.Finish(end);
+  Duration bubble{};
+  for (const Bubble& each : sink.bubbles()) {
+    bubble += std::max(Duration(0),
+                       std::min(each.to, last) - std::max(each.from, first));
+  }
+  // Every instant is rounded down to a nanosecond.
+  const auto rounding =
+      static_cast<double>(sink_.spans().size()) * 2;  // nanoseconds
+  EXPECT_NEAR(static_cast<double>(computation),
+              ToSeconds(parts.kernels.total()) * 1e9, rounding);
+  EXPECT_NEAR(static_cast<double>(idle), ToSeconds(bubble) * 1e9, rounding);
+  EXPECT_GT(idle, length / 50);
 }
 
 TEST(KinetoWriter, SaysWhatIsWrongWithThePath) {

@@ -72,6 +72,23 @@ TEST_F(PerfettoWriterTest, InstantsAreRoundedDownToNanoseconds) {
   EXPECT_THAT(Times(), ElementsAre(1, 2, 2, 2));
 }
 
+// What is written after a new origin is that much later; what was there stays.
+TEST_F(PerfettoWriterTest, AnOriginShiftsWhatFollows) {
+  PerfettoWriter writer = Open();
+  const TrackId first = writer.AddTrack({.name = "prefill"});
+  writer.Begin(first, At(1000), writer.Name("a"));
+  writer.End(first, At(3000));
+  writer.SetOrigin(At(5000));
+  const TrackId second = writer.AddTrack({.name = "decode"});
+  writer.Begin(second, At(0), writer.Name("b"));
+  writer.End(second, At(2000));
+  writer.SetOrigin(Time{});
+  writer.Begin(first, At(4000), writer.Name("c"));
+  writer.End(first, At(4000));
+  ASSERT_OK(writer.Finish());
+  EXPECT_THAT(Times(), ElementsAre(1, 3, 5, 7, 4, 4));
+}
+
 TEST_F(PerfettoWriterTest, AnEndCarriesTheNameOfTheSliceItCloses) {
   PerfettoWriter writer = Open();
   const TrackId track = writer.AddTrack({.name = "compute"});
@@ -132,6 +149,66 @@ TEST_F(PerfettoWriterTest, ArgumentsKeepTheirTypesAndValues) {
   EXPECT_EQ(events[0].debug_annotations(0).int_value(), -7);
   EXPECT_EQ(events[0].debug_annotations(1).double_value(), 0.25);
   EXPECT_EQ(events[0].debug_annotations(2).string_value_iid(), 1u);
+}
+
+// Events are encoded by hand; what the schema makes of them is as long as what
+// was written, so that no byte is unknown to it or written in a longer way than
+// needed, whatever the values.
+TEST_F(PerfettoWriterTest, EveryByteIsOneOfTheSchema) {
+  PerfettoWriter writer = Open();
+  const TrackId track = writer.AddTrack({.name = "compute"});
+  const TrackId counter = writer.AddCounter({.name = "load"});
+  const auto key = writer.Key("number");
+  std::vector<int64_t> numbers = {0, -1};
+  for (int bit = 0; bit < 63; ++bit) {
+    numbers.push_back(int64_t{1} << bit);
+    numbers.push_back((int64_t{1} << bit) - 1);
+  }
+  int64_t at = 0;
+  ArgumentBlock block;
+  std::vector<ArrowId> arrows;
+  for (const int64_t number : numbers) {
+    block.Add(key, number);
+    block.Add(writer.Key(std::to_string(number)), static_cast<double>(number));
+    block.Add(key, writer.Text(std::to_string(number)));
+    arrows.push_back(writer.NewArrow());
+    const std::array<EventArgument, 1> own = {{{key, number}}};
+    writer.Slice(track, At(at), At(at + 5000), writer.Name("a"),
+                 {.category = writer.Category("c"),
+                  .arguments = own,
+                  .encoded = block.bytes(),
+                  .correlation = "kind",
+                  .arriving = arrows},
+                 arrows);
+    writer.Count(counter, At(at), static_cast<double>(number));
+    at += 1'000'000'000'000 + number % 1'000'000;
+  }
+  ASSERT_OK(writer.Finish());
+  int64_t bytes = 0;
+  size_t slices = 0;
+  for (const TracePacket& packet : ReadTrace(path_)) {
+    // With the tag and the length of the frame around it.
+    const auto size = static_cast<int64_t>(packet.ByteSizeLong());
+    bytes += 1 + (size < 128 ? 1 : size < 16384 ? 2 : 3) + size;
+    const TrackEvent& event = packet.track_event();
+    EXPECT_TRUE(TrackEvent::GetReflection()->GetUnknownFields(event).empty());
+    if (event.type() != TrackEvent::TYPE_SLICE_BEGIN) continue;
+    EXPECT_EQ(event.correlation_id_str(), "kind");
+    const auto& arguments = event.debug_annotations();
+    ASSERT_EQ(static_cast<size_t>(arguments.size()), 3 * (slices + 1) + 1);
+    for (size_t i = 0; i <= slices; ++i) {
+      const int first = static_cast<int>(3 * i);
+      EXPECT_EQ(arguments[first].int_value(), numbers[i]);
+      EXPECT_EQ(arguments[first + 1].double_value(),
+                static_cast<double>(numbers[i]));
+    }
+    EXPECT_EQ(arguments[arguments.size() - 1].int_value(), numbers[slices]);
+    EXPECT_EQ(static_cast<size_t>(event.terminating_flow_ids_size()),
+              slices + 1);
+    ++slices;
+  }
+  EXPECT_EQ(slices, numbers.size());
+  EXPECT_EQ(bytes, writer.raw_bytes());
 }
 
 TEST_F(PerfettoWriterTest, SiblingsAreRankedInTheOrderOfTheirBirth) {

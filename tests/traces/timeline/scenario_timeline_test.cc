@@ -137,6 +137,36 @@ TEST(TraceFlags, ThePathsRanksAreShown) {
   std::filesystem::remove(file);
 }
 
+// What calls took longer than alone: as much as the path of the explanation has
+// of it is on the ranks of the path.
+TEST(TraceFlags, CongestionStandsOnTheCallsThatHadIt) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const std::string file = TestFile("congestion.pftrace");
+  const ProgramResult run =
+      RunOrrery({"explain", "crossing_groups", "--no-sensitivities", "--json",
+                 "-", "--trace", file});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  double seconds = 0;
+  const JsonValue json = ParseJson(run.out).value();
+  for (const JsonValue& cause : *json.Find("critical_path")->array()) {
+    if (cause.Find("name")->string()->rfind("congestion: ", 0) == 0) {
+      seconds += cause.Find("time_s")->number()->value;
+    }
+  }
+  EXPECT_GT(seconds, 0.1);
+  const TraceAnswers answers =
+      Ask(file, {"select sum(extract_arg(arg_set_id, 'debug.congestion_ps')) "
+                 "from slice where category = 'critical path'",
+                 // Never more than the call itself.
+                 "select count(*) from slice where extract_arg(arg_set_id, "
+                 "'debug.congestion_ps') > extract_arg(arg_set_id, "
+                 "'debug.dur_ps')"});
+  EXPECT_THAT(answers.problems, IsEmpty());
+  EXPECT_NEAR(std::stod(answers.tables[0][0][0]) / 1e12, seconds, 1e-9);
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("0")));
+  std::filesystem::remove(file);
+}
+
 // DualPipe runs a forward and a backward pass beside each other, layer by
 // layer: each is one slice all the same, and the whole step a picture one can
 // look at.

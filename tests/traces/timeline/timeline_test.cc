@@ -1,91 +1,14 @@
-// Timelines of simulated programs, as Perfetto reads them.
-#include "traces/timeline/timeline.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+// Timelines of simulated programs, as Perfetto reads them: slices, their names
+// and arguments, and waits.
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
-#include "sim/engine/engine.h"
-#include "sim/engine/span_sinks.h"
-#include "tests/status_matchers.h"
-#include "tests/traces/timeline/pipeline_program.h"
-#include "tests/traces/trace_processor.h"
+#include "tests/traces/timeline/timeline_fixture.h"
 
 namespace orrery {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
-
-int64_t Floor(Time at) { return at.time_since_epoch().count() / 1000; }
-int64_t Floored(const TaskSpan& span) {
-  return Floor(span.ended) - Floor(span.started);
-}
-
-constexpr Bytes kReserved(3'000'000);
-constexpr Bytes kCapacity(20'000'000);
-
-class TimelineTest : public testing::Test {
- protected:
-  TimelineTest() {
-    result_ = Simulate(program_, transfers_, {.log = &log_}, sink_).value();
-    index_.emplace(program_, sink_.spans());
-    path_ = CriticalPath(*index_);
-  }
-  ~TimelineTest() override { std::filesystem::remove(file_); }
-  void SetUp() override {
-    if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
-  }
-
-  // Writes the timeline and asks about it. The slices must be as predicted.
-  TraceAnswers WriteAndAsk(const TimelineOptions& options,
-                           const std::vector<std::string>& sql) {
-    PerfettoWriter writer = PerfettoWriter::Create(file_).value();
-    const GroupSizes sizes = SimulatedGroupSizes(program_);
-    const TimelineSource source = {.program = program_,
-                                   .spans = *index_,
-                                   .path = path_,
-                                   .transfers = transfers_,
-                                   .log = log_,
-                                   .ops = ops_,
-                                   .group_sizes = sizes,
-                                   .ranks_per_node = 2,
-                                   .reserved_memory = kReserved,
-                                   .memory_capacity = kCapacity};
-    const Timeline timeline(source, options);
-    timeline.Write(writer);
-    EXPECT_EQ(writer.slices(), timeline.CountSlices());
-    arrows_ = writer.arrows();
-    EXPECT_OK(writer.Finish());
-    TraceAnswers answers = Ask(file_, sql);
-    EXPECT_THAT(answers.problems, IsEmpty());
-    return answers;
-  }
-  TimelineOptions AllRanks() const {
-    TimelineOptions options;
-    for (const RankId rank : program_.ranks().ids()) {
-      options.ranks.push_back(rank);
-    }
-    return options;
-  }
-
-  const Program program_ = BuildOrDie(PipelineProgram());
-  const Transfers transfers_ = PipelineNetwork(program_);
-  RecordingSink sink_;
-  TransferLog log_;
-  const IdVector<OpId, Op> ops_ = PipelineOps();
-  RunResult result_;
-  std::optional<SpanIndex> index_;
-  std::vector<PathStep> path_;
-  int64_t arrows_ = 0;
-  const std::string file_ =
-      testing::TempDir() + "/orrery_timeline_" +
-      testing::UnitTest::GetInstance()->current_test_info()->name() +
-      ".pftrace";
-};
 
 TEST_F(TimelineTest, EverySliceOfTheEngineIsThereWithItsTime) {
   std::map<std::string, std::pair<int64_t, int64_t>> expected;  // count, ns
@@ -257,7 +180,16 @@ TEST_F(TimelineTest, TheOverviewHasARowPerStageWithItsPasses) {
        "select count(*) from slice where category = 'pipeline' and "
        "(extract_arg(arg_set_id, 'debug.kernels_ps') > "
        "extract_arg(arg_set_id, 'debug.dur_ps') or "
-       "extract_arg(arg_set_id, 'debug.rank') is null)"});
+       "extract_arg(arg_set_id, 'debug.rank') is null)",
+       // One colour for each kind of pass, in the overview and on ranks.
+       "select distinct substr(name, 1, 1), extract_arg(arg_set_id, "
+       "'correlation_id') from slice where category in ('pipeline', 'pass') "
+       "order by 1",
+       // Passes and layers say where they belong.
+       "select category, count(*) > 0, sum(extract_arg(arg_set_id, "
+       "'debug.rank') is null), sum(extract_arg(arg_set_id, 'debug.phase') is "
+       "null) from slice where category in ('pass', 'layer') group by 1 order "
+       "by 1"});
   EXPECT_THAT(
       answers.tables[0],
       ElementsAre(ElementsAre("stage 0", "F0 F1 F2 B0 B1 B2 optimizer"),
@@ -279,6 +211,14 @@ TEST_F(TimelineTest, TheOverviewHasARowPerStageWithItsPasses) {
   EXPECT_THAT(answers.tables[1],
               ElementsAre(ElementsAre(fmt::to_string(first_pass))));
   EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("0")));
+  EXPECT_THAT(
+      answers.tables[3],
+      ElementsAre(ElementsAre("B", "backward"), ElementsAre("F", "forward"),
+                  ElementsAre("b", "backward"), ElementsAre("f", "forward"),
+                  ElementsAre("o", "optimizer")));
+  EXPECT_THAT(answers.tables[4],
+              ElementsAre(ElementsAre("layer", "1", "0", "0"),
+                          ElementsAre("pass", "1", "0", "0")));
 }
 
 // Slices of the path say whose they are.
@@ -345,112 +285,6 @@ TEST_F(TimelineTest, WaitsAreThoseOfTheBreakdown) {
   EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("rank 0 (stage 0)")));
   EXPECT_THAT(answers.tables[3], ElementsAre(ElementsAre("1")));
   EXPECT_THAT(answers.tables[4], ElementsAre(ElementsAre("0")));
-}
-
-TEST_F(TimelineTest, CountersShowThePeakAndTheEnd) {
-  const TraceAnswers answers = WriteAndAsk(
-      AllRanks(),
-      {"select r.name, cast(max(c.value) * 1073741824 as int) from counter c "
-       "join track t on t.id = c.track_id join track r on r.id = t.parent_id "
-       "where t.name = 'memory' group by r.id order by r.name",
-       // Stacked: the last kind stands on all others, and is the total.
-       "select distinct cast(value * 1073741824 as int) from (select c.value, "
-       "max(c.ts) from counter c join track t on t.id = c.track_id where "
-       "t.name "
-       "in ('memory', 'memory: + activations') group by t.id)",
-       "select distinct value from (select c.value, max(c.ts) from counter c "
-       "join track t on t.id = c.track_id where t.name glob '* load' "
-       "or t.name = 'compute busy' group by t.id)",
-       "select count(distinct t.id), min(c.value) >= 0, max(c.value) <= "
-       "100 from counter c join track t on t.id = c.track_id where t.name glob "
-       "'link * load'",
-       "select distinct cast(c.value * 1073741824 as int), t.unit from counter "
-       "c join counter_track t on t.id = c.track_id where t.name = 'memory "
-       "capacity'"});
-  SqlTable peaks;
-  for (const RankId rank : program_.ranks().ids()) {
-    peaks.push_back(
-        {fmt::format("rank {} (stage {})", static_cast<int>(rank),
-                     static_cast<int>(rank) / kTensorRanks),
-         fmt::to_string(
-             (result_.ranks[rank].memory.total + kReserved).value())});
-  }
-  EXPECT_EQ(answers.tables[0], peaks);
-  // Libraries and weights are all that is left: 3 MB + 10 MB.
-  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("13000000")));
-  EXPECT_THAT(answers.tables[4], ElementsAre(ElementsAre("20000000", "GiB")));
-  EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("0")));
-  EXPECT_THAT(answers.tables[3], ElementsAre(ElementsAre("3", "1", "1")));
-}
-
-// The area under a link's counter is what it carried.
-TEST_F(TimelineTest, LinkLoadsAddUpToTheBytesCarried) {
-  const TraceAnswers answers = WriteAndAsk(
-      AllRanks(),
-      {"select name, round(sum(value * dur)) from (select t.name, c.value, "
-       "lead(c.ts) over (partition by t.id order by c.ts, c.id) - c.ts as dur "
-       "from counter c join track t on t.id = c.track_id where t.name glob "
-       "'link * load') where dur is not null group by name order by name"});
-  ASSERT_EQ(answers.tables[0].size(), 3u);
-  for (size_t i = 0; i < 3; ++i) {
-    const auto link = static_cast<ResourceId>(i);
-    const double carried = std::stod(answers.tables[0][i][1]) / 100 * 1e-9 *
-                           transfers_.capacities[link];
-    // Instants are rounded down to nanoseconds: a call of 2 us is off by less
-    // than 1/2000 at each end.
-    EXPECT_NEAR(carried / result_.carried[link], 1, 1e-3);
-  }
-}
-
-TEST_F(TimelineTest, ByDefaultOneRankOfEachRoleIsShown) {
-  TimelineOptions options;
-  options.ranks = OneRankPerRole(program_);
-  const TraceAnswers answers = WriteAndAsk(
-      options, {"select name from track where name glob 'rank *' order by 1"});
-  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("rank 0 (stage 0)"),
-                                             ElementsAre("rank 2 (stage 1)")));
-}
-
-TEST_F(TimelineTest, LessDetailLeavesOutTheOps) {
-  TimelineOptions options = AllRanks();
-  options.detail = TimelineDetail::kLayer;
-  TraceAnswers answers = WriteAndAsk(
-      options, {"select sum(name glob '*mlp_up*'), sum(name glob 'layer *') > "
-                "0 from slice"});
-  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("0", "1")));
-  options.detail = TimelineDetail::kStep;
-  answers = WriteAndAsk(
-      options, {"select sum(name glob 'layer *'), sum(name glob '* mb *') > 0 "
-                "from slice"});
-  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("0", "1")));
-}
-
-// A window is all there is: tasks, waits, path and counters are cut to it.
-TEST_F(TimelineTest, AWindowBoundsEverything) {
-  TimelineOptions options = AllRanks();
-  options.from = Time(Duration(40'000'000));
-  options.to = Time(Duration(60'000'000));
-  int64_t kernels = 0;
-  for (const TaskSpan& span : sink_.spans()) {
-    kernels += span.kind == SpanKind::kKernel && span.ended > options.from &&
-               span.started < options.to;
-  }
-  ASSERT_GT(kernels, 5);
-  const TraceAnswers answers = WriteAndAsk(
-      options,
-      {"select count(*) from slice where category = 'kernel'",
-       "select sum(dur) from slice where category = 'critical path'",
-       "select start_ts, end_ts from trace_bounds",
-       "select min(ts), max(ts + dur) from slice",
-       "select min(ts), max(ts) from counter",
-       "select count(distinct dur), max(dur) from slice where name = 'step'"});
-  EXPECT_THAT(answers.tables[0],
-              ElementsAre(ElementsAre(fmt::to_string(kernels))));
-  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("20000")));
-  for (const size_t i : {2u, 3u, 4u}) {
-    EXPECT_THAT(answers.tables[i], ElementsAre(ElementsAre("40000", "60000")));
-  }
-  EXPECT_THAT(answers.tables[5], ElementsAre(ElementsAre("1", "20000")));
 }
 
 }  // namespace
