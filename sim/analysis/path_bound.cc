@@ -187,8 +187,12 @@ Duration ShortestTime(const Transfers& transfers, PlanId plan) {
 
 Duration SerialTime(const Transfers& transfers, PlanId plan) {
   Duration sum{};
-  for (int32_t i = 0; i < transfers.plans.step_count(plan); ++i) {
-    sum = AddTimes(sum, Alone(transfers, transfers.plans.step(plan, i)));
+  for (int32_t i = 0; i < transfers.plans.listed_count(plan); ++i) {
+    const TransferPlans::Step step = transfers.plans.listed(plan, i);
+    const Duration alone = Alone(transfers, step);
+    for (int32_t time = transfers.plans.times(plan, step); time > 0; --time) {
+      sum = AddTimes(sum, alone);
+    }
   }
   return sum;
 }

@@ -25,8 +25,8 @@ void AddFlows(const TransferPlans::Step& step, FlowCounts& flows) {
 // The flows of all steps of a plan together, in the order of resources.
 FlowCounts AllFlows(const TransferPlans& plans, PlanId plan) {
   FlowCounts flows;
-  for (int32_t i = 0; i < plans.step_count(plan); ++i) {
-    AddFlows(plans.step(plan, i), flows);
+  for (int32_t i = 0; i < plans.listed_count(plan); ++i) {
+    AddFlows(plans.listed(plan, i), flows);
   }
   std::sort(flows.begin(), flows.end(),
             [](const ResourceUse& a, const ResourceUse& b) {
@@ -101,8 +101,8 @@ class SlowestTimes {
     const TransferPlans& plans = transfers_.plans;
     FlowCounts flows;
     if (plans.is_chain(plan)) {
-      for (int32_t i = 0; i < plans.step_count(plan); ++i) {
-        AddFlows(plans.step(plan, i), flows);
+      for (int32_t i = 0; i < plans.listed_count(plan); ++i) {
+        AddFlows(plans.listed(plan, i), flows);
       }
     } else {
       flows = AllFlows(plans, plan);

@@ -56,7 +56,9 @@ absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
   }
   if (options_.algorithm) return std::vector{*options_.algorithm};
   std::vector<CollectiveAlgorithm> applicable =
-      Applicable(call.kind, placement.layout, schedules_.detail());
+      Applicable(call.kind, placement.layout, [&](CollectiveAlgorithm each) {
+        return schedules_.detail(call.kind, each);
+      });
   std::erase_if(applicable, lacks_switches);
   std::vector<CollectiveAlgorithm> offered = network_.library().Offered(
       call.kind, applicable, !placement.tree_switches.empty());

@@ -46,7 +46,21 @@ struct PlanSteps {
   std::vector<StepOrder> orders;
   // One per step where every message is one (kStepped), else empty.
   std::vector<StepMessage> messages = {};
+  // Where repetitions are alike.
+  std::vector<StepLoop> loops = {};
+
+  // Each time counted.
+  int32_t StepCount() const {
+    return PlaceOf(loops, {static_cast<int32_t>(steps.size()), 0});
+  }
+  const TransferStep& StepOf(int32_t place) const {
+    return steps[static_cast<size_t>(StepAt(loops, place).listed)];
+  }
+  // Requires: there are messages.
+  StepMessage MessageOf(int32_t place) const;
 };
+
+PlanId AddPlan(const PlanSteps& plan, TransferPlans& plans);
 
 // The phases of each stage, first and past the last: what one step of a fluid
 // plan runs, unless the schedule is pipelined and one step runs all.

@@ -216,9 +216,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   DescribeResources(network, merged, transfers);
   std::vector<PlanId> ids;
   for (PlanSteps& plan : plans) {
-    ids.push_back(plan.orders.empty()
-                      ? transfers.plans.AddChain(plan.steps)
-                      : transfers.plans.AddGraph(plan.steps, plan.orders));
+    ids.push_back(AddPlan(plan, transfers.plans));
     plan = {};
   }
   for (const PlanEfficiency& each : efficiencies) {

@@ -77,14 +77,22 @@ class Expander {
   }
 
  private:
+  // Where in the plan a repetition begins.
+  struct Written {
+    size_t steps = 0;
+    size_t orders = 0;
+  };
+
   void ExpandPhase(const Phase& phase, Duration behind, Frontier& frontier,
                    Frontier& done) {
     for (const Round& round : schedule_.rounds_of(phase)) {
       // What each participant got in the repetition before.
       Frontier arrived;
       const bool alike = round.repeat == 1 || HaveOneLatency(round);
+      Written previous = {};
       for (int32_t repeat = 0; repeat < round.repeat; ++repeat) {
         Frontier next(round.repeat > 1 ? frontier.size() : 0);
+        const Written here = {plan_.steps.size(), plan_.orders.size()};
         for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
           const auto message = static_cast<size_t>(i);
           const Message& m = schedule_.messages[message];
@@ -107,6 +115,8 @@ class Expander {
           if (next[r].empty() && repeat > 0) next[r] = std::move(arrived[r]);
         }
         arrived = std::move(next);
+        repeat += Loop(round, repeat, previous, here);
+        previous = here;
       }
       for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
         const Message& m = schedule_.messages[static_cast<size_t>(i)];
@@ -116,6 +126,53 @@ class Expander {
         done[static_cast<size_t>(m.destination)].push_back(last);
       }
     }
+  }
+
+  // Makes a loop of the repetition that was written from `here` on and those
+  // that are like it; returns how many these are. The one written from `last`
+  // on has to wait for what was before it in the same way, and one more has to
+  // follow.
+  int32_t Loop(const Round& round, int32_t repeat, const Written& last,
+               const Written& here) {
+    const size_t width = plan_.steps.size() - here.steps;
+    const size_t orders = plan_.orders.size() - here.orders;
+    const auto ahead = static_cast<int32_t>(width);
+    // Segments follow one another repetition by repetition.
+    if (pipelined_) return 0;
+    if (repeat < 2 || width == 0 || here.steps - last.steps != width ||
+        here.orders - last.orders != orders) {
+      return 0;
+    }
+    std::vector<bool> follows(width, false);  // itself of the time before
+    for (size_t i = 0; i < orders; ++i) {
+      const StepOrder& was = plan_.orders[last.orders + i];
+      const StepOrder& is = plan_.orders[here.orders + i];
+      if (is.before != was.before + ahead || is.after != was.after + ahead ||
+          is.before < static_cast<int32_t>(last.steps)) {
+        return 0;
+      }
+      if (is.after == is.before + ahead) {
+        follows[static_cast<size_t>(is.after) - here.steps] = true;
+      }
+    }
+    for (size_t i = 0; i < width; ++i) {
+      if (plan_.messages[here.steps + i].message !=
+          plan_.messages[last.steps + i].message) {
+        return 0;
+      }
+      if (plan_.steps[here.steps + i].work > 0 && !follows[i]) return 0;
+    }
+    int32_t changes = round.repeat;  // who sends, next
+    for (const Message& m : schedule_.messages_of(round)) {
+      for (const int32_t change : {m.first, m.first + m.times}) {
+        if (change > repeat) changes = std::min(changes, change);
+      }
+    }
+    const int32_t times = changes - 1 - repeat;
+    if (times < 2) return 0;
+    plan_.loops.push_back({static_cast<int32_t>(here.steps),
+                           static_cast<int32_t>(plan_.steps.size()), times});
+    return times - 1;
   }
 
   int32_t& LastOf(size_t message, int32_t repeat) {

@@ -15,6 +15,10 @@
 // with a latency that passes beside the bytes of the one before. Of its
 // segments the first goes through all phases and the last does; between them
 // are all others, which follow the first as one.
+//
+// Repetitions of a round that are alike, a few at either end apart, are one
+// loop of the plan: its length is that of the schedule, however often its
+// messages are sent.
 #include <absl/status/statusor.h>
 
 #include "sim/network/collective_plan.h"
