@@ -28,12 +28,12 @@ namespace {
 class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
-               const TrainingPlan& plan, const PipelineOrders& orders,
+               const TrainingPlan& plan, KnownPipeline& pipeline,
                DimensionSet waited_besides, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
-        orders_(orders),
+        pipeline_(pipeline),
         placement_(plan.layout()),
         layout_(plan.layout().stages),
         waited_(WaitedExchanges(plan, waited_besides)),
@@ -195,11 +195,11 @@ class PlanEstimate {
                                     const HopTimes& hops) const {
     if (layout_.ranks() == 1) return {{.passes = AmongPasses(0, stages)}};
     const std::vector<double> none(static_cast<size_t>(layout_.ranks()), 0);
-    return RunPipeline({.orders = orders_,
-                        .stages = stages,
-                        .hops = hops.transfers.empty() ? none : hops.transfers,
-                        .gather = hops.gather,
-                        .sends_are_waited_for = !plan_.overlap_pipeline()});
+    return pipeline_.Ends(
+        {.stages = stages,
+         .hops = hops.transfers.empty() ? none : hops.transfers,
+         .gather = hops.gather,
+         .sends_are_waited_for = !plan_.overlap_pipeline()});
   }
 
   // What a rank does for one micro-batch: all its pieces, or on a
@@ -308,7 +308,8 @@ class PlanEstimate {
         if (unit.total() > largest.total()) largest = unit;
       }
     }
-    const WalkPeak walk = WalkMemory(orders_, question.pipeline_rank, pieces);
+    const WalkPeak walk =
+        WalkMemory(pipeline_.orders(), question.pipeline_rank, pieces);
     const Bytes peak =
         StaticBytes(plan_, placement_, parameters, largest).total() +
         Bytes(walk.total);
@@ -321,7 +322,7 @@ class PlanEstimate {
   const Model& model_;
   const System& system_;
   const TrainingPlan& plan_;
-  const PipelineOrders& orders_;
+  KnownPipeline& pipeline_;
   Placement placement_;
   const StageLayout& layout_;
   DimensionSet waited_;
@@ -362,30 +363,31 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
   prices_.SetSlowness(KernelSlowness(plan));
-  StepEstimate estimate = PlanEstimate(*model_, *system_, plan, OrdersOf(plan),
-                                       options.waited, prices_)
-                              .Estimate();
+  StepEstimate estimate =
+      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options.waited,
+                   prices_)
+          .Estimate();
   estimate.peak += reserved_;
   estimate.reserved += reserved_;
   return estimate;
 }
 
-const PipelineOrders& StepEstimator::OrdersOf(const TrainingPlan& plan) {
+KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
   // Of schedules seen so far, as long as they are few.
   constexpr size_t kMost = 64;
   const OrderKey key{plan.schedule(), plan.degrees().pipeline,
                      plan.virtual_stages(), plan.micro_batches()};
-  const auto known = orders_.find(key);
-  if (known != orders_.end()) return *known->second;
-  if (orders_.size() == kMost) orders_.clear();
-  return *(orders_[key] = std::make_unique<PipelineOrders>(
+  const auto known = pipelines_.find(key);
+  if (known != pipelines_.end()) return *known->second;
+  if (pipelines_.size() == kMost) pipelines_.clear();
+  return *(pipelines_[key] = std::make_unique<KnownPipeline>(
                MakeOrders(plan.schedule(), plan.degrees().pipeline,
                           plan.virtual_stages(), plan.micro_batches())));
 }
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
-  return PlanEstimate(*model_, *system_, plan, OrdersOf(plan), /*waited=*/{},
+  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), /*waited=*/{},
                       prices_)
       .KernelFloor();
 }
