@@ -103,7 +103,7 @@ class UserTable : public testing::Test {
 TEST_F(UserTable, IsReadWhateverTheOrderOfItsColumns) {
   const ProgramResult result = Validate(
       "\xef\xbb\xbf"
-      "colour,system,time_us,num_gpus,size_bytes,collective\r\n"
+      "notes,system,time_us,num_gpus,size_bytes,collective\r\n"
       "red,dgx_h100_ib400,313,8,64000000,all_reduce\r\n");
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_THAT(result.out, HasSubstr("1 rows predicted, 0 refused"));

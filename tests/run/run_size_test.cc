@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Memory, OfTransfersIsForeseen) {
   const ProgramResult result =
       RunOrrery({"simulate", "quickstart", "--fidelity", "STEPPED", "--set",
-                 "system.nodes=64", "--set", "training.global_batch=512",
+                 "system.nodes=256", "--set", "training.global_batch=2048",
                  "--memory", "100MiB"});
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_THAT(result.err, HasSubstr("the transfers of"));

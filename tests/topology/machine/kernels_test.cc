@@ -31,9 +31,11 @@ TEST(Kernels, QuantitiesAreParsedIntoTypes) {
 // Clearing any one constant of good kernels is an error that names it.
 TEST(Kernels, NoConstantHasADefault) {
   const std::vector<std::string> optional = {
-      "preset",     "description", "precision", "epilogue_bytes_per_cycle",
-      "taken_over", "fitted_row",  "measured",  "use_measured",
-      "source"};
+      "preset",          "description",
+      "precision",       "epilogue_bytes_per_cycle",
+      "batch_alignment", "taken_over",
+      "fitted_row",      "measured",
+      "use_measured",    "source"};
   const auto* descriptor = pb::Kernels::descriptor();
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const std::string& name = descriptor->field(i)->name();
