@@ -72,6 +72,12 @@ std::string CsvField(std::string text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
+std::vector<std::string> CsvFields(absl::string_view record) {
+  auto records = Records(record);
+  if (!records.ok() || records->size() != 1) return {};
+  return std::move(records->front().fields);
+}
+
 absl::StatusOr<CsvTable> CsvTable::Parse(absl::string_view text) {
   // Spreadsheets put a byte order mark first.
   absl::ConsumePrefix(&text, "\xef\xbb\xbf");

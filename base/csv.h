@@ -21,6 +21,8 @@ namespace orrery {
 // A field of a record, quoted where it has to be; line breaks become spaces, so
 // that a record is a line.
 std::string CsvField(std::string text);
+// The fields of one record; none if a quote is never closed.
+std::vector<std::string> CsvFields(absl::string_view record);
 
 class CsvTable {
  public:

@@ -22,7 +22,8 @@ namespace {
 
 enum Machine { kIslands, kRing, kFatTree, kTorus };
 
-System MakeSystem(Machine machine, int chips) {
+System MakeSystem(Machine machine, int chips,
+                  pb::Fabric::Routing routing = pb::Fabric::SPRAY) {
   const int nodes = machine == kIslands ? chips / 8 : 1;
   absl::StatusOr<pb::System> proto = ResolveSystem(
       Catalog(), "dgx_h100_ib400", {"system.nodes=" + std::to_string(nodes)});
@@ -38,6 +39,7 @@ System MakeSystem(Machine machine, int chips) {
       fabric.mutable_fat_tree()->set_tiers(3);
       fabric.mutable_fat_tree()->set_radix(64);
       fabric.mutable_fat_tree()->set_taper(1);
+      fabric.set_routing(routing);
     } else {
       fabric.mutable_torus()->set_dimensions(3);
       fabric.set_routing(pb::Fabric::DIMENSION_ORDERED);
@@ -78,11 +80,12 @@ void BM_AllReduce(benchmark::State& state, Machine machine, Fidelity fidelity,
       {.fidelity = fidelity, .algorithm = algorithm}, AllReduce(chips));
 }
 
-void BM_AllToAll(benchmark::State& state, Machine machine, Fidelity fidelity) {
+void BM_AllToAll(benchmark::State& state, Machine machine, Fidelity fidelity,
+                 pb::Fabric::Routing routing = pb::Fabric::SPRAY) {
   const int chips = static_cast<int>(state.range(0));
   CollectiveCall call = AllReduce(chips);
   call.kind = CommunicationKind::kAllToAll;
-  Run(state, MakeSystem(machine, chips),
+  Run(state, MakeSystem(machine, chips, routing),
       {.fidelity = fidelity, .algorithm = CollectiveAlgorithm::kDirect}, call);
 }
 
@@ -128,6 +131,19 @@ BENCHMARK_CAPTURE(BM_AllToAll, islands_fluid, kIslands, Fidelity::kFluid)
 BENCHMARK_CAPTURE(BM_AllToAll, fat_tree_fluid, kFatTree, Fidelity::kFluid)
     ->Arg(256)
     ->Unit(benchmark::kMillisecond);
+// By every routing, from graph to end.
+#define ORRERY_ALL_TO_ALL(name, routing)                                      \
+  BENCHMARK_CAPTURE(BM_AllToAll, fat_tree_##name, kFatTree, Fidelity::kFluid, \
+                    pb::Fabric::routing)                                      \
+      ->Arg(1024)                                                             \
+      ->Arg(16384)                                                            \
+      ->Unit(benchmark::kMillisecond)
+ORRERY_ALL_TO_ALL(spray, SPRAY);
+ORRERY_ALL_TO_ALL(minimal, MINIMAL);
+ORRERY_ALL_TO_ALL(ecmp, ECMP);
+ORRERY_ALL_TO_ALL(valiant, VALIANT);
+ORRERY_ALL_TO_ALL(adaptive, ADAPTIVE);
+#undef ORRERY_ALL_TO_ALL
 BENCHMARK_CAPTURE(BM_Build, islands, kIslands)
     ->Arg(16384)
     ->Arg(65536)

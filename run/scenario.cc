@@ -86,6 +86,12 @@ absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
     const std::string hint = SuggestLike(Catalog(), proto.system().chip());
     if (!hint.empty()) violations.Add(fmt::format("system.chip: {}", hint));
   }
+  if (proto.seed() != 0) {
+    violations.Add(
+        fmt::format("seed: nothing in a run is random, so that {} gives what "
+                    "any other gives; leave it out",
+                    proto.seed()));
+  }
   RETURN_IF_ERROR(violations.ToStatus());
   const auto with = [&](auto plan) {
     return ResolvedScenario{std::move(proto), *std::move(model),

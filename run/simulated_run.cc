@@ -152,7 +152,9 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
       RETURN_IF_ERROR(CheckRunSize(size, options.memory));
     }
   }
-  ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner));
+  ASSIGN_OR_RETURN(
+      Transfers transfers,
+      PlanTransfers(placed, planner, options.memory - size.total()));
 
   CallTimes alone;
   if (options.record) {

@@ -7,6 +7,7 @@
 #include "cost/kernel/kernel_timer.h"
 #include "cost/kernel/kernel_work.h"
 #include "workload/lowering/training/lower_training.h"
+#include "workload/plan/waited_exchanges.h"
 
 namespace orrery {
 namespace {
@@ -59,7 +60,7 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   };
   PassOptions pass{.merge = !options.detail,
                    .overlap_weight_gradient = plan.overlap_weight_gradient(),
-                   .waited = options.waited};
+                   .waited = WaitedExchanges(plan, options.waited)};
   if (plan.overlap_tensor() && !options.waited.Has(Dimension::kTensor)) {
     pass.tensor_chunks = plan.degrees().tensor;
   }

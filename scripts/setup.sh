@@ -23,6 +23,9 @@ build_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libdeflate-dev
 )
 
+# What only tests need: sweeps that run as several processes.
+test_packages=(libopenmpi-dev openmpi-bin)
+
 as_root() {
   if [ "$(id -u)" = 0 ]; then
     "$@"
@@ -130,6 +133,9 @@ fetch_browser() {
 
 install_for_tests() {
   install_missing "${build_packages[@]}"
+  install_missing "${test_packages[@]}"
+  # A build that was configured without MPI finds it now.
+  [ ${#missing[@]} = 0 ] || touch CMakeLists.txt
   fetch_trace_processor
   fetch_browser
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/collectives/expert_measurement.h"
 #include "base/status.h"
 #include "topology/traffic/nccl_tests.h"
 
@@ -64,7 +65,10 @@ absl::StatusOr<CollectiveMeasurement> Read(const MeasurementRow& row,
   result.source = row.Text("source_id");
   result.library = row.Text("library");
   result.algorithm = row.Text("algo");
-  ASSIGN_OR_RETURN(result.kind, KindOf(row));
+  const bool of_experts = IsExpertExchange(row);
+  if (!of_experts) {
+    ASSIGN_OR_RETURN(result.kind, KindOf(row));
+  }
   ASSIGN_OR_RETURN(const int64_t chips, row.Whole("num_gpus", 2, kMostChips));
   result.chips = static_cast<int>(chips);
   if (row.Has("nodes")) {
@@ -72,9 +76,14 @@ absl::StatusOr<CollectiveMeasurement> Read(const MeasurementRow& row,
     if (chips % nodes != 0) return row.Wrong("nodes", "a divisor of num_gpus");
     result.nodes = static_cast<int>(nodes);
   }
-  ASSIGN_OR_RETURN(const int64_t bytes, row.Whole("size_bytes", 1, kMostBytes));
-  result.bytes = Bytes(bytes);
-  ASSIGN_OR_RETURN(result.seconds, SecondsOf(row, result));
+  if (of_experts) {
+    RETURN_IF_ERROR(ReadExpertExchange(row, &result));
+  } else {
+    ASSIGN_OR_RETURN(const int64_t bytes,
+                     row.Whole("size_bytes", 1, kMostBytes));
+    result.bytes = Bytes(bytes);
+    ASSIGN_OR_RETURN(result.seconds, SecondsOf(row, result));
+  }
   ASSIGN_OR_RETURN(result.system, SystemOf(row, systems));
   return result;
 }

@@ -3,7 +3,7 @@
 //
 // A table needs collective, num_gpus, size_bytes, time_us or busbw_GBps, and
 // system (a preset) or hardware; nodes, library, algo, source_id and id may be
-// there.
+// there. What moves tokens to experts is read by expert_measurement.h.
 #include <absl/status/statusor.h>
 
 #include <optional>
@@ -11,7 +11,9 @@
 
 #include "accuracy/table/measurement_table.h"
 #include "base/units.h"
+#include "topology/traffic/call_shape.h"
 #include "topology/traffic/communication_kind.h"
+#include "topology/traffic/expert_traffic.h"
 
 namespace orrery {
 
@@ -30,6 +32,9 @@ struct CollectiveMeasurement {
   double seconds = 0;
   // What the table says was used (measured_algorithm.h).
   std::string algorithm;
+  // Of an exchange of tokens with experts.
+  CallShape shape = CallShape::kEven;
+  std::optional<ExpertTraffic> traffic = std::nullopt;
 };
 
 using CollectiveMeasurements = Measurements<CollectiveMeasurement>;

@@ -3,6 +3,7 @@
 #include <absl/strings/match.h>
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -109,7 +110,9 @@ class Machines {
 absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
                                        Machines& machines) {
   ASSIGN_OR_RETURN(Machines::Machine* const machine, machines.Get(row));
-  if (!row.library.empty() &&
+  // Kernels for experts are of no such library; what its point-to-point
+  // transfers attain stands for theirs.
+  if (!row.traffic && !row.library.empty() &&
       !absl::StartsWith(row.library, machine->library)) {
     return absl::InvalidArgumentError(
         fmt::format("measured with '{}'; {} is calibrated for {}", row.library,
@@ -118,6 +121,8 @@ absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
   ASSIGN_OR_RETURN(const MeasuredAlgorithm measured,
                    ReadMeasuredAlgorithm(row.algorithm, row.bytes));
   CollectiveCall call = {row.kind, row.bytes, {}};
+  call.shape = row.shape;
+  call.traffic = row.traffic ? &*row.traffic : nullptr;
   if (machine->chips_per_node > kMostChipsOfAHost) {
     for (int chip = 0; chip < row.chips; ++chip) {
       call.chips.push_back(static_cast<VertexId>(chip));
@@ -136,8 +141,11 @@ absl::StatusOr<AccuracyRow> PredictRow(const CollectiveMeasurement& row,
       }
     }
   }
-  ASSIGN_OR_RETURN(const PlannedCall planned,
-                   machine->PlannerFor(measured).Plan(call));
+  // A planner knows one traffic of tokens.
+  std::optional<CallPlanner> own;
+  if (row.traffic) own.emplace(machine->network, PlannerOptions{});
+  CallPlanner& planner = own ? *own : machine->PlannerFor(measured);
+  ASSIGN_OR_RETURN(const PlannedCall planned, planner.Plan(call));
   const double seconds = ToSeconds(RunPlans(
       machine->network.resources().capacities(), {{planned.plan, Time{}}})[0]);
   const double bytes =

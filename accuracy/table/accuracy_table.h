@@ -72,7 +72,7 @@ struct MeasuredStep {
   bool experts = false;
   std::optional<double> measured_gib;
   double predicted_gib = 0;  // without what the run-time reserves
-  // What the framework's allocator held.
+  // What the framework's allocator held on the first rank.
   std::optional<double> measured_reserved_gib;
   double predicted_reserved_gib = 0;
 };

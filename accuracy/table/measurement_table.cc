@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "accuracy/table/validation_data.h"
 #include "base/file.h"
@@ -35,6 +36,40 @@ bool HasOneOf(const CsvTable& table, absl::string_view alternatives) {
   return std::any_of(
       columns.begin(), columns.end(),
       [&](absl::string_view column) { return table.HasColumn(column); });
+}
+
+// What a suite looks at, or has for people: the columns of its tables, which
+// share the beginning of their names, and what is needed.
+std::set<std::string> KnownColumns(absl::string_view name,
+                                   absl::Span<const absl::string_view> needed) {
+  std::set<std::string> known;
+  for (const EmbeddedFile& file : ValidationFiles()) {
+    if (!absl::StartsWith(file.name, name.substr(0, name.find('.')))) continue;
+    const absl::StatusOr<CsvTable> csv = CsvTable::Parse(file.text);
+    if (csv.ok()) known.insert(csv->columns().begin(), csv->columns().end());
+  }
+  for (const absl::string_view columns : needed) {
+    for (const absl::string_view column : absl::StrSplit(columns, '|')) {
+      known.emplace(column);
+    }
+  }
+  return known;
+}
+
+// A column that nobody looks at would be a row that says one thing and is
+// predicted as another.
+absl::Status CheckColumns(const CsvTable& csv, const std::string& origin,
+                          const std::set<std::string>& known) {
+  std::vector<std::string> unknown;
+  for (const std::string& column : csv.columns()) {
+    if (known.contains(column)) continue;
+    unknown.push_back(Quoted(column.substr(0, kLongestValue)));
+  }
+  if (unknown.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: line 1: nothing is known of column {}; the columns are {} (remarks "
+      "go into 'notes')",
+      origin, absl::StrJoin(unknown, ", "), absl::StrJoin(known, ", ")));
 }
 
 }  // namespace
@@ -147,7 +182,9 @@ absl::StatusOr<MeasurementTable> MeasurementTable::Open(
                  needed);
   }
   ASSIGN_OR_RETURN(const std::string text, ReadFile(*file));
-  return Parse(text, *file, needed);
+  ASSIGN_OR_RETURN(MeasurementTable table, Parse(text, *file, needed));
+  RETURN_IF_ERROR(CheckColumns(table.csv_, *file, KnownColumns(name, needed)));
+  return table;
 }
 
 }  // namespace orrery

@@ -2,7 +2,8 @@
 // MeasurementTable: measurements in a CSV file, ours or the user's, read in the
 // same way by every suite.
 //
-// Columns are found by name, in any order; others are ignored. A table without
+// Columns are found by name, in any order; a table of the user's with others is
+// refused, and says which they are. A table without
 // what its suite needs, or without rows, is no table of that suite: the error
 // names the file and every missing column. A row that cannot be used is refused
 // with the reason; the others still count.

@@ -2,6 +2,7 @@
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_split.h>
+#include <absl/strings/strip.h>
 
 #include <cmath>
 #include <map>
@@ -16,7 +17,11 @@
 namespace orrery {
 namespace {
 
-constexpr absl::string_view kFitted = "Fitted on";
+constexpr absl::string_view kFitted = "Fitted on ";
+
+std::vector<std::string> FieldsOf(const pb::Source& cited) {
+  return absl::StrSplit(cited.covers(), ", ");
+}
 
 // What rows of a source ran with, by its errors' facts.
 std::vector<std::string> FittedOfRow(const AccuracyRow& row) {
@@ -36,11 +41,28 @@ std::vector<std::string> FittedOn(const pb::Framework& framework,
         !absl::StrContains(cited.title(), source)) {
       continue;
     }
-    for (absl::string_view field : absl::StrSplit(cited.covers(), ", ")) {
-      fields.emplace_back(field);
+    for (std::string& field : FieldsOf(cited)) {
+      fields.push_back(std::move(field));
     }
   }
   return fields;
+}
+
+std::vector<FrameworkFit> FrameworkFits() {
+  const Catalog catalog;
+  std::vector<FrameworkFit> fits;
+  for (const std::string& name : catalog.Names("frameworks")) {
+    const auto framework = catalog.Framework(name);
+    CHECK(framework.ok()) << framework.status().ToString();
+    for (const pb::Source& cited : framework->source()) {
+      absl::string_view rows = cited.title();
+      if (!absl::ConsumePrefix(&rows, kFitted)) continue;
+      fits.push_back({.framework = name,
+                      .fields = FieldsOf(cited),
+                      .rows = std::string(rows)});
+    }
+  }
+  return fits;
 }
 
 absl::StatusOr<ResolvedScenario> WithoutFits(const ResolvedScenario& scenario,

@@ -25,6 +25,14 @@ namespace orrery {
 std::vector<std::string> FittedOn(const pb::Framework& framework,
                                   absl::string_view source);
 
+// Of every framework of the catalogue, what was fitted on steps, and on which.
+struct FrameworkFit {
+  std::string framework;
+  std::vector<std::string> fields;
+  std::string rows;  // "validation/training_hf_sweep.csv"
+};
+std::vector<FrameworkFit> FrameworkFits();
+
 // The scenario without them.
 absl::StatusOr<ResolvedScenario> WithoutFits(const ResolvedScenario& scenario,
                                              absl::string_view source);

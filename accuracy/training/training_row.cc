@@ -22,8 +22,6 @@
 namespace orrery {
 namespace {
 
-constexpr double kGigabyte = 1e9;
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr int kLargestMicroBatch = 64;
 
 class RowReader {
@@ -65,8 +63,7 @@ class RowReader {
       ASSIGN_OR_RETURN(result.memory_gib, row_.Positive("mem_gb"));
     }
     if (row_.Has("mem_reserved_gb")) {
-      ASSIGN_OR_RETURN(const double reserved, row_.Positive("mem_reserved_gb"));
-      result.reserved_gib = reserved * kGigabyte / kGiB;
+      ASSIGN_OR_RETURN(result.reserved_gib, row_.Positive("mem_reserved_gb"));
     }
     return result;
   }
@@ -254,15 +251,21 @@ class RowReader {
 
   absl::StatusOr<ResolvedScenario> ScenarioWith(int micro_batch) const {
     ASSIGN_OR_RETURN(const std::string system, SystemText());
+    // Later versions of nanotron gather again (tp_recompute_allgather of
+    // its config/parallelism_config.py).
+    const bool later = row_.Text("after_pp_fix") == "True";
     const std::string framework =
         framework_.preset.empty()
             ? ""
-            : fmt::format("framework {{ preset: \"{}\" }}", framework_.preset);
+            : fmt::format("framework {{ preset: \"{}\" {} }}",
+                          framework_.preset,
+                          later ? "keep_gathered: false" : "");
     const std::string text =
         fmt::format("name: \"{}\" {} {} {} {}", absl::CEscape(row_.id()),
                     ModelText(), system, framework, TrainingText(micro_batch));
     ASSIGN_OR_RETURN(pb::Scenario proto,
-                     ResolveScenarioText(Catalog(), text, "as a scenario", {}));
+                     ResolveScenarioText(Catalog(), text, "as a scenario",
+                                         rules_.RecipeOf(row_)));
     const int node = proto.system().chips_per_node();
     if (system_.domain == SystemRule::Domain::kNodes &&
         columns_.chips_per_node.value_or(node) != node) {

@@ -15,7 +15,8 @@
 //  - an unpublished micro-batch is the power of two whose closed form is
 //    fastest among those that fit;
 //  - runs of a pipeline before its authors mended it (after_pp_fix) have no
-//    time, but a memory;
+//    time, but a memory; those after are of a nanotron that gathers tokens
+//    again instead of keeping them (its default from then on);
 //  - DeepSeek-V3 has its prediction module unless the notes say "w/o MTP".
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>

@@ -2,7 +2,10 @@
 
 #include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/format.h"
@@ -23,8 +26,12 @@ absl::StatusOr<TrainingRules> TrainingRules::Open() {
       MeasurementTable::Open(
           std::nullopt, "training_frameworks.csv",
           {"framework", "until", "preset", "vp", "sharding", "seq_parallel"}));
+  ASSIGN_OR_RETURN(MeasurementTable recipes,
+                   MeasurementTable::Open(std::nullopt, "training_recipes.csv",
+                                          {"framework", "date", "hardware",
+                                           "model", "sharding", "set"}));
   return TrainingRules(std::move(systems), std::move(models),
-                       std::move(frameworks));
+                       std::move(frameworks), std::move(recipes));
 }
 
 absl::StatusOr<SystemRule> TrainingRules::SystemOf(
@@ -92,6 +99,25 @@ absl::StatusOr<FrameworkRule> TrainingRules::FrameworkOf(
                          .sequence_parallel = rule.Text("seq_parallel")};
   }
   return row.Wrong("framework", "a known one: " + known);
+}
+
+std::vector<std::string> TrainingRules::RecipeOf(
+    const MeasurementRow& row) const {
+  constexpr const char* kColumns[] = {"framework", "date", "hardware", "model",
+                                      "sharding"};
+  std::vector<std::string> sets;
+  for (const MeasurementRow& rule : recipes_.rows()) {
+    const bool fits = std::all_of(
+        std::begin(kColumns), std::end(kColumns), [&](const char* column) {
+          return absl::StartsWith(row.Text(column), rule.Text(column));
+        });
+    if (!fits) continue;
+    for (const absl::string_view set :
+         absl::StrSplit(rule.Text("set"), "; ", absl::SkipEmpty())) {
+      sets.emplace_back(set);
+    }
+  }
+  return sets;
 }
 
 }  // namespace orrery

@@ -5,7 +5,9 @@
 // family, which framework preset for which software of which time, and what
 // each framework does where a row does not say. The rules are tables
 // (validation/training_systems.csv, _models.csv, _frameworks.csv), one line for
-// all rows that it fits, so that nothing belongs to a row.
+// all rows that it fits, so that nothing belongs to a row. What the recipes of
+// a framework's releases set for a model on a chip, and tables do not print, is
+// in validation/training_recipes.csv.
 //
 //   ASSIGN_OR_RETURN(const TrainingRules rules, TrainingRules::Open());
 //   ASSIGN_OR_RETURN(const SystemRule system, rules.SystemOf(row));
@@ -13,6 +15,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "accuracy/table/measurement_table.h"
 
@@ -55,17 +58,22 @@ class TrainingRules {
   absl::StatusOr<ModelRule> ModelOf(const MeasurementRow& row) const;
   // Without a column `framework`: the preset is empty, the chip's default.
   absl::StatusOr<FrameworkRule> FrameworkOf(const MeasurementRow& row) const;
+  // Overrides of the scenario ("training.overlap_tensor=true") by all lines
+  // that begin like the row, in their order.
+  std::vector<std::string> RecipeOf(const MeasurementRow& row) const;
 
  private:
   TrainingRules(MeasurementTable systems, MeasurementTable models,
-                MeasurementTable frameworks)
+                MeasurementTable frameworks, MeasurementTable recipes)
       : systems_(std::move(systems)),
         models_(std::move(models)),
-        frameworks_(std::move(frameworks)) {}
+        frameworks_(std::move(frameworks)),
+        recipes_(std::move(recipes)) {}
 
   MeasurementTable systems_;
   MeasurementTable models_;
   MeasurementTable frameworks_;
+  MeasurementTable recipes_;
 };
 
 }  // namespace orrery

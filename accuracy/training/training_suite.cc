@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
+#include "workload/plan/memory.h"
 
 namespace orrery {
 namespace {
@@ -61,8 +62,10 @@ struct Predicted {
 struct Prediction {
   double step_s = 0;
   Bytes tensors;  // at their peak
-  Bytes held;     // by the allocator
-  Bytes needed;   // with what libraries keep
+  // By the allocator of the first rank, which is the one that frameworks
+  // report (nanotron's log_throughput).
+  Bytes first_held;
+  Bytes needed;  // by the rank that needs most, with what libraries keep
 };
 
 absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario) {
@@ -73,11 +76,14 @@ absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario) {
       RunPeriodically(
           {scenario.model, scenario.system, scenario.kernels, network},
           *scenario.training(), {.fold_nearly = true, .detail = false}));
-  const Bytes needed = MemoryNeeded(scenario, step.memory);
-  return Prediction{.step_s = ToSeconds(step.time),
-                    .tensors = step.memory.peak.total,
-                    .held = needed - scenario.kernels.reserved_memory(),
-                    .needed = needed};
+  const MemoryPeak& first = step.memory.stages.front();
+  return Prediction{
+      .step_s = ToSeconds(step.time),
+      .tensors = step.memory.peak.total,
+      .first_held = AllocatorBytes(
+          *scenario.training(), first.total,
+          first.by_kind[static_cast<size_t>(MemoryKind::kActivations)]),
+      .needed = MemoryNeeded(scenario, step.memory)};
 }
 
 absl::StatusOr<Prediction> OnPaper(const ResolvedScenario& scenario) {
@@ -85,7 +91,7 @@ absl::StatusOr<Prediction> OnPaper(const ResolvedScenario& scenario) {
   const Bytes kept = scenario.kernels.reserved_memory();
   return Prediction{.step_s = estimate.step_s(),
                     .tensors = estimate.peak - kept,
-                    .held = estimate.reserved - kept,
+                    .first_held = estimate.first_held,
                     .needed = estimate.reserved};
 }
 
@@ -128,7 +134,7 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
                        .measured_gib = read.memory_gib,
                        .predicted_gib = gib(prediction.tensors),
                        .measured_reserved_gib = read.reserved_gib,
-                       .predicted_reserved_gib = gib(prediction.held)},
+                       .predicted_reserved_gib = gib(prediction.first_held)},
       .choice_set = read.plan_set};
   return result;
 }

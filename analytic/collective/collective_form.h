@@ -3,9 +3,10 @@
 // or latency is known.
 //
 // An algorithm is a row of waves of messages. A form keeps of them how many
-// messages follow each other, by tier and length of the route, and of every
-// wave the share of the call's bytes that the busiest port of each tier
-// carries: the numbers that stand before alpha and beta in the literature. The
+// messages follow each other, by tier and latency of the route, and of every
+// wave the share of the call's bytes that the busiest line carries: the numbers
+// that stand before alpha and beta in the literature. A line is a port or link,
+// counted in the bytes that one of its tier would carry in the same time. The
 // same form is priced with a library's protocols (GroupCost) or with a plain
 // port:
 //
@@ -21,19 +22,36 @@
 
 namespace orrery {
 
-// Messages of one kind that follow each other; a mean where hops differ.
+// Messages of one kind that follow each other; a mean where routes differ.
 struct MessageTerm {
   Tier tier = Tier::kScaleUp;
-  int hops = 1;
+  // Of the links of the route: a message takes no less.
+  Seconds links{};
   double messages = 0;
+  friend bool operator==(const MessageTerm&, const MessageTerm&) = default;
 };
 
-// Bytes on the busiest port of each tier per byte of the call; of the network
-// also the same if all groups like this one are on it at once.
+// Rows of messages at the same time, of which the longest counts.
+using MessageRace = std::vector<std::vector<MessageTerm>>;
+
+// What messages of each tier put on one line, per byte of the call.
+struct LineLoad {
+  double island = 0;
+  double network = 0;
+};
+
+// Bytes per byte of the call on the busiest line that messages inside islands
+// pass, and on the busiest that those between them do; of the latter also the
+// same if all groups like this one are on it at once. Lines that both pass are
+// `mixed`: those of which no other carries more of both.
 struct WaveTerm {
   double island = 0;
   double network = 0;
   double crowded = 0;
+  std::vector<LineLoad> mixed = {};
+
+  // Takes a line into account.
+  void Add(const LineLoad& line);
 };
 
 struct CollectiveForm {
@@ -44,9 +62,8 @@ struct CollectiveForm {
   // Data goes through the waves in pieces, every wave busy with another one.
   bool streams = false;
   std::vector<MessageTerm> messages;
-  // Messages at the same time that differ in number and hops: of each set the
-  // longest counts, which prices tell.
-  std::vector<std::vector<MessageTerm>> races;
+  // Where prices tell which messages are the longest.
+  std::vector<MessageRace> races;
   std::vector<WaveTerm> waves;
   // What the busiest ports carry in all waves; less than the sum over waves
   // where these load different ports.
@@ -63,12 +80,9 @@ struct CollectiveForm {
 // tiers in the same proportion: prices stay.
 void JoinAlike(CollectiveForm& form);
 
-// One tier: what a message costs, and what its route costs at least.
+// One tier: what a message and a byte cost.
 struct TierPrice {
   Seconds message{};
-  // A route takes `route` and `hop` for each hop; a message never less.
-  Seconds route{};
-  Seconds hop{};
   double second_per_byte = 0;
 };
 

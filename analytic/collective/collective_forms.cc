@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analytic/collective/form_builder.h"
+#include "analytic/collective/ring_lanes.h"
 #include "base/check.h"
 
 namespace orrery {
@@ -18,11 +19,9 @@ bool Shardwise(Kind kind) {
          kind == Kind::kAllGather;
 }
 
-// The place that lane c visits `step` steps after it entered an island of g:
-// islands are walked forwards and backwards in turn, so that a lane leaves one
-// and enters the next at the same place.
-int PlaceOf(int lane, int step, int island, int g) {
-  return (lane + (island % 2 == 0 ? step : g - 1 - step)) % g;
+// Everything from one rank, or to it.
+bool Rooted(Kind kind) {
+  return kind == Kind::kBroadcast || kind == Kind::kReduce;
 }
 
 // Of the ranks of an all-reduce by halves: a power of two takes part, each of
@@ -60,17 +59,16 @@ int PassesOf(Kind kind) { return kind == Kind::kAllReduce ? 2 : 1; }
 
 CollectiveForm RingForm(Kind kind, const GroupNetwork& group) {
   const int p = group.ranks();
-  const int g = group.hierarchical() ? group.per_island() : 1;
+  const RingLanes lanes(group);
   FormBuilder form(group, Algorithm::kRing);
   for (int pass = 0; pass < PassesOf(kind); ++pass) {
     form.BeginWave();
-    for (int lane = 0; lane < g; ++lane) {
+    for (int lane = 0; lane < lanes.count(); ++lane) {
       form.BeginRound(p - 1);
-      const auto at = [&](int i) {
-        const int island = i / g % (p / g);
-        return island * g + PlaceOf(lane, i % g, island, g);
-      };
-      for (int i = 0; i < p; ++i) form.Send(at(i), at(i + 1), 1.0 / p / g);
+      for (int i = 0; i < p; ++i) {
+        form.Send(lanes.at(lane, i), lanes.at(lane, i + 1),
+                  1.0 / p / lanes.count());
+      }
     }
   }
   return std::move(form).Build();
@@ -99,9 +97,21 @@ CollectiveForm BidirectionalRingForm(Kind kind, const GroupNetwork& group) {
 
 CollectiveForm DirectForm(Kind kind, const GroupNetwork& group) {
   const int p = group.ranks();
-  const bool shards = Shardwise(kind);
   FormBuilder form(group, Algorithm::kDirect,
-                   shards ? ProtocolUse::kRing : ProtocolUse::kPointToPoint);
+                   Shardwise(kind) || Rooted(kind)
+                       ? ProtocolUse::kRing
+                       : ProtocolUse::kPointToPoint);
+  // The root gives everyone a part, or takes it from everyone.
+  const auto rooted = [&](bool scatters) {
+    const int root = group.root();
+    form.BeginWave();
+    form.BeginRound();
+    for (int r = 0; r < p; ++r) {
+      if (r != root)
+        form.Send(scatters ? root : r, scatters ? r : root, 1.0 / p);
+    }
+  };
+  if (kind == Kind::kBroadcast) rooted(true);
   for (int pass = 0; pass < PassesOf(kind); ++pass) {
     form.BeginWave();
     form.BeginRound();
@@ -111,6 +121,7 @@ CollectiveForm DirectForm(Kind kind, const GroupNetwork& group) {
       form.SendToAll(1.0 / p);
     }
   }
+  if (kind == Kind::kReduce) rooted(false);
   return std::move(form).Build();
 }
 
@@ -146,7 +157,22 @@ CollectiveForm HalvingDoublingForm(const GroupNetwork& group) {
 
 CollectiveForm BruckForm(Kind kind, const GroupNetwork& group) {
   const int p = group.ranks();
-  FormBuilder form(group, Algorithm::kBruck);
+  FormBuilder form(group, Algorithm::kBruck,
+                   kind == Kind::kAllToAll ? ProtocolUse::kPointToPoint
+                                           : ProtocolUse::kRing);
+  if (kind == Kind::kAllToAll) {
+    // Every block goes as many ranks on as its number says, bit by bit.
+    for (int d = 1; d < p; d *= 2) {
+      int blocks = 0;
+      for (int block = 0; block < p; ++block) blocks += (block & d) != 0;
+      form.BeginWave();
+      form.BeginRound();
+      for (int r = 0; r < p; ++r) {
+        form.Send(r, (r + d) % p, static_cast<double>(blocks) / p);
+      }
+    }
+    return std::move(form).Build();
+  }
   const auto pass = [&](bool reduces) {
     for (int d = 1; d < p; d *= 2) {
       form.BeginWave();
@@ -176,7 +202,8 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
       if (!shards) break;
       return BidirectionalRingForm(kind, group);
     case Algorithm::kDirect:
-      if (!shards && kind != Kind::kAllToAll && kind != Kind::kPointToPoint) {
+      if (!shards && !Rooted(kind) && kind != Kind::kAllToAll &&
+          kind != Kind::kPointToPoint) {
         break;
       }
       return DirectForm(kind, group);
@@ -190,17 +217,17 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
       if (!sums) break;
       return DoubleBinaryTreeForm(group);
     case Algorithm::kBruck:
-      if (!shards) break;
+      if (!shards && kind != Kind::kAllToAll) break;
       return BruckForm(kind, group);
     case Algorithm::kTorusBucket:
       if (!sums || rings.empty()) break;
       return TorusBucketForm(group);
     case Algorithm::kGrid:
-      if (!shards || group.grid().empty()) break;
+      if ((!shards && !Rooted(kind)) || group.grid().empty()) break;
       return GridForm(kind, group);
     case Algorithm::kShardRing:
-      if (!sums) break;
-      return ShardRingForm(group);
+      if (!sums && !Rooted(kind)) break;
+      return ShardRingForm(kind, group);
     case Algorithm::kSwing:
       if (!sums || rings.empty() ||
           !std::has_single_bit(static_cast<unsigned>(rings[0])) ||
@@ -223,11 +250,19 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
     case Algorithm::kOneShot:
       if (!sums || group.crosses()) break;
       return OneShotForm(group);
-    case Algorithm::kPairwise:
     case Algorithm::kPxn:
+      if (kind != Kind::kAllToAll || !group.hierarchical()) break;
+      return PxnForm(group);
     case Algorithm::kBinomial:
+      if (!Rooted(kind)) break;
+      return BinomialForm(kind, group);
     case Algorithm::kScatterAllGather:
+      if (!Rooted(kind)) break;
+      return ScatterAllGatherForm(kind, group);
     case Algorithm::kChain:
+      if (!Rooted(kind)) break;
+      return ChainForm(kind, group);
+    case Algorithm::kPairwise:
       break;
   }
   return std::nullopt;

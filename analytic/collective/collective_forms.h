@@ -32,8 +32,8 @@ int PassesOf(CommunicationKind kind);
 // The form of an algorithm, or nothing where it has none for the kind and the
 // group. Every function requires: at least two ranks.
 //
-// An all-to-all has the direct form only: pairwise exchange, Bruck's algorithm
-// and PXN move at least the same bytes over the same ports in more messages.
+// Pairwise exchange has none: it moves the same bytes over the same ports as
+// all at once, in more messages.
 std::optional<CollectiveForm> FormOf(CollectiveAlgorithm algorithm,
                                      CommunicationKind kind,
                                      const GroupNetwork& group);
@@ -46,8 +46,9 @@ CollectiveForm RingForm(CommunicationKind kind, const GroupNetwork& group);
 // both ways: all-gather floor(p/2) a + (p-1)/(2p) m b [C].
 CollectiveForm BidirectionalRingForm(CommunicationKind kind,
                                      const GroupNetwork& group);
-// All-to-all, all-gather, reduce-scatter a + (p-1)/p m b; all-reduce twice
-// that. A point-to-point call among more than two is one step around a ring.
+// All-to-all, all-gather, reduce-scatter a + (p-1)/p m b; all-reduce, broadcast
+// and reduce twice that. A point-to-point call among more than two is one step
+// around a ring.
 CollectiveForm DirectForm(CommunicationKind kind, const GroupNetwork& group);
 // All-reduce log2 p (a + m b); ranks beyond a power of two fold in and out for
 // 2(a + m b) [T].
@@ -55,7 +56,8 @@ CollectiveForm RecursiveDoublingForm(const GroupNetwork& group);
 // All-reduce 2 log2 p a + 2(p-1)/p m b (Rabenseifner), folding likewise [T].
 CollectiveForm HalvingDoublingForm(const GroupNetwork& group);
 // All-gather or reduce-scatter ceil(log2 p) a + (p-1)/p m b [T]; an all-reduce
-// is both.
+// is both. All-to-all ceil(log2 p) a + log2 p m/2 b for a power of two (Bruck
+// et al., 1997).
 CollectiveForm BruckForm(CommunicationKind kind, const GroupNetwork& group);
 // All-reduce over two trees of height h in k pieces: 2 h a + 2 m b (k-1)/k, and
 // (2h-1) m b/k to fill the pipeline [S]. Across islands a pair of trees per
@@ -64,14 +66,22 @@ CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group);
 // All-reduce on a torus with D sides: 2D rings at once, each starting with its
 // own side, in lockstep [J]. Requires: the group fills rings.
 CollectiveForm TorusBucketForm(const GroupNetwork& group);
+// Broadcast and reduce: ceil(log2 p)(a + m b) by a binomial tree; by a scatter
+// and a ring all-gather, or backwards, (ceil(log2 p) + p - 1) a + 2(p-1)/p m b;
+// down a chain in k pieces (p-1) a + m b (p - 2 + k)/k [T, C], across islands
+// one chain per place.
+CollectiveForm BinomialForm(CommunicationKind kind, const GroupNetwork& group);
+CollectiveForm ScatterAllGatherForm(CommunicationKind kind,
+                                    const GroupNetwork& group);
+CollectiveForm ChainForm(CommunicationKind kind, const GroupNetwork& group);
 // On a grid with D sides, D parts of the data at once, each starting with its
 // own side, both ways along each [J]: with equal rings all-gather and
-// reduce-scatter D floor(k/2) a + (p-1)/p m b/(2D), an all-reduce twice that;
+// reduce-scatter D floor(k/2) a + (p-1)/p m b/(2D), the others twice that;
 // lines take k-1 steps and twice the time. Requires: group.grid().
 CollectiveForm GridForm(CommunicationKind kind, const GroupNetwork& group);
-// All-reduce: shards both ways around a ring of the ranks, there and back,
-// 2 floor(p/2) a + (p-1)/p m b [C].
-CollectiveForm ShardRingForm(const GroupNetwork& group);
+// Shards both ways around a ring of the ranks, there and back: all-reduce,
+// broadcast and reduce 2 floor(p/2) a + (p-1)/p m b [C].
+CollectiveForm ShardRingForm(CommunicationKind kind, const GroupNetwork& group);
 // All-reduce 2 log2 p a + congestion m b/D [W]. Requires: the group fills rings
 // of one length, a power of two.
 CollectiveForm SwingForm(const GroupNetwork& group);
@@ -80,6 +90,10 @@ CollectiveForm SwingForm(const GroupNetwork& group);
 // all-reduce [B]. Requires: group.hierarchical().
 CollectiveForm HierarchicalForm(CommunicationKind kind,
                                 const GroupNetwork& group);
+// All-to-all by way of the own island's chip on the destination's rail (PXN):
+// (G-1)/G m b inside while (N-1)/N m b go along the rails. Requires:
+// group.hierarchical().
+CollectiveForm PxnForm(const GroupNetwork& group);
 // Owners pull sums from the switch and multicast them (NVLS): four trips to or
 // from the switch and (1 + 1/p) m b for an all-reduce. Requires: one island
 // whose switch reduces.

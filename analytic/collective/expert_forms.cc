@@ -18,6 +18,16 @@ struct IslandShare {
   int members = 0;
 };
 
+// One message to the farthest member of another island, or of its own.
+MessageTerm Across(const GroupNetwork& group) {
+  return {Tier::kScaleOut,
+          group.ports().NetworkLatency(group.most_network_hops()), 1};
+}
+MessageTerm Inside(const GroupNetwork& group) {
+  const int hops = group.ports().wiring == IslandWiring::kPorts ? 2 : 1;
+  return {Tier::kScaleUp, hops * group.ports().island_link, 1};
+}
+
 // Rank s sends amount_d to rank d. Out of a chip: what does not stay on the
 // island, or stays on it elsewhere; into a chip: its share of all the others.
 CollectiveForm DirectExpertForm(const GroupNetwork& group,
@@ -36,11 +46,12 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
     form.SendToAll(amounts[0]);
     return std::move(form).Build();
   }
-  if (ports.wiring == IslandWiring::kGrid) {
+  if (ports.wiring == IslandWiring::kGrid || group.routes() != nullptr) {
     for (int s = 0; s < n; ++s) {
       for (int d = 0; d < n; ++d) {
         if (s == d) continue;
-        form.Send(s, d, amounts[static_cast<size_t>(combine ? s : d)]);
+        const double amount = amounts[static_cast<size_t>(combine ? s : d)];
+        if (amount > 0) form.Send(s, d, amount);
       }
     }
     return std::move(form).Build();
@@ -71,10 +82,39 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
     loads.network = std::max({loads.network, out[nic], in[nic]});
   }
   loads.crowded = loads.network;
-  form.AddWave(group.crosses()
-                   ? MessageTerm{Tier::kScaleOut, group.most_network_hops(), 1}
-                   : MessageTerm{Tier::kScaleUp, 1, 1},
-               loads);
+  form.AddWave({{group.crosses() ? Across(group) : Inside(group)}}, loads);
+  return std::move(form).Build();
+}
+
+// Message by message; back from the experts everything the other way round.
+CollectiveForm ByIslandOnRoutes(const GroupNetwork& group,
+                                const ExpertTraffic& traffic, bool combine) {
+  const int g = group.per_island();
+  const int islands = group.islands();
+  const TokenAmounts amounts = AmountsByIsland(traffic, islands);
+  const double k = traffic.experts_per_token;
+  FormBuilder form(group, CollectiveAlgorithm::kHierarchical,
+                   ProtocolUse::kPointToPoint);
+  const auto send = [&](int from, int to, double tokens) {
+    if (from == to || tokens <= 0) return;
+    form.Send(combine ? to : from, combine ? from : to, tokens / k);
+  };
+  for (const bool first : {true, false}) {
+    form.BeginWave(/*streams=*/!first);
+    form.BeginRound();
+    const bool across = first != combine;
+    for (int from = 0; from < group.ranks(); ++from) {
+      if (across) {
+        for (int i = 0; i < islands; ++i) {
+          send(from, i * g + from % g, amounts.island[static_cast<size_t>(i)]);
+        }
+        continue;
+      }
+      for (int to = from / g * g; to < from / g * g + g; ++to) {
+        send(from, to, islands * amounts.rank[static_cast<size_t>(to)]);
+      }
+    }
+  }
   return std::move(form).Build();
 }
 
@@ -109,8 +149,8 @@ CollectiveForm ByIslandForm(const GroupNetwork& group,
   loads.crowded = loads.network;
   FormBuilder form(group, CollectiveAlgorithm::kHierarchical,
                    ProtocolUse::kPointToPoint);
-  form.AddWave({Tier::kScaleOut, group.most_network_hops(), 1}, loads);
-  form.AddWave({Tier::kScaleUp, 1, 1}, {});
+  form.AddWave({{Across(group)}}, loads);
+  form.AddWave({{Inside(group)}}, {});
   return std::move(form).Build();
 }
 
@@ -118,9 +158,11 @@ CollectiveForm ByIslandForm(const GroupNetwork& group,
 
 CollectiveForm ExpertForm(const GroupNetwork& group,
                           const ExpertTraffic& traffic, bool combine) {
-  return traffic.by_island && group.hierarchical()
-             ? ByIslandForm(group, traffic)
-             : DirectExpertForm(group, traffic, combine);
+  if (!traffic.by_island || !group.hierarchical()) {
+    return DirectExpertForm(group, traffic, combine);
+  }
+  return group.routes() != nullptr ? ByIslandOnRoutes(group, traffic, combine)
+                                   : ByIslandForm(group, traffic);
 }
 
 double ExpectedPlaces(int experts, int chosen, int places) {

@@ -10,6 +10,7 @@
 #include "analytic/collective/expert_forms.h"
 #include "base/check.h"
 #include "base/format.h"
+#include "base/status.h"
 
 namespace orrery {
 namespace {
@@ -45,22 +46,23 @@ std::vector<int> KeyOf(absl::Span<const int> chips) {
 
 }  // namespace
 
-GroupCost::GroupCost(const System& system, Others others)
+absl::StatusOr<GroupCost> GroupCost::Create(const System& system,
+                                            Others others) {
+  MachinePorts ports = PortsOf(system);
+  std::unique_ptr<FabricRoutes> routes;
+  if (FabricRoutes::Needed(system)) {
+    ASSIGN_OR_RETURN(routes, FabricRoutes::Make(system, ports.rates));
+    ports.routes = routes.get();
+  }
+  return GroupCost(system, others, std::move(ports), std::move(routes));
+}
+
+GroupCost::GroupCost(const System& system, Others others, MachinePorts ports,
+                     std::unique_ptr<FabricRoutes> routes)
     : system_(system),
       others_(others),
-      ports_(std::make_unique<const MachinePorts>(PortsOf(system))) {
-  if (const auto& up = system.scale_up()) {
-    rates_[0] = ports_->wiring == IslandWiring::kPorts
-                    ? up->chip_bandwidth
-                    : up->fabric.link.bandwidth;
-  }
-  if (const auto& out = system.scale_out()) {
-    const int nics_per_chip =
-        std::max(1, out->nics_per_node / system.chips_per_node());
-    // A NIC sends no faster than the fabric takes it.
-    rates_[1] = std::min(out->nic_bandwidth, EndpointBandwidth(out->fabric)) *
-                nics_per_chip;
-  }
+      routes_(std::move(routes)),
+      ports_(std::make_unique<const MachinePorts>(std::move(ports))) {
   for (size_t tier = 0; tier < kTiers; ++tier) {
     for (size_t use = 0; use < kProtocolUses; ++use) {
       protocols_[tier][use] = system.collectives().For(
@@ -116,17 +118,10 @@ std::vector<CollectiveForm> GroupCost::Forms(
 }
 
 TierPrice GroupCost::Priced(Tier tier, const Protocol& protocol) const {
-  TierPrice price{
+  return {
       .message = Seconds(ToSeconds(protocol.step_latency)),
-      .second_per_byte = 1 / (rates_[static_cast<size_t>(tier)].value() *
+      .second_per_byte = 1 / (ports_->rates[static_cast<size_t>(tier)].value() *
                               protocol.efficiency)};
-  if (tier == Tier::kScaleOut) {
-    price.route = Seconds(ToSeconds(system_.scale_out()->nic_latency));
-    price.hop = Seconds(ToSeconds(system_.scale_out()->fabric.link.latency));
-  } else {
-    price.hop = Seconds(ToSeconds(system_.scale_up()->fabric.link.latency));
-  }
-  return price;
 }
 
 Seconds GroupCost::Time(const CollectiveForm& form, Kind kind, Bytes bytes,
@@ -173,7 +168,7 @@ GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
     for (const Protocol* outer : outs) consider(nullptr, outer);
   }
   if (const auto& local = system_.collectives().local_bandwidth;
-      local && kind != Kind::kPointToPoint) {
+      local && kind != Kind::kPointToPoint && kind != Kind::kBroadcast) {
     const Seconds copy(static_cast<double>(bytes.value()) / span.ranks /
                        local->value());
     best.alone += copy;
@@ -184,6 +179,19 @@ GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
 
 Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) {
   if (span.ranks < 2) return Seconds(0);
+  Price best = BestOf(kind, bytes, span);
+  if (kind == Kind::kBroadcast || kind == Kind::kReduce) {
+    // An all-reduce does either.
+    const Price sum = BestOf(Kind::kAllReduce, bytes, span);
+    if (sum.alone < best.alone) best = sum;
+  }
+  CHECK(std::isfinite(best.alone.count()))
+      << "no closed form for " << NameOf(kind) << " over " << span.ranks;
+  return Chosen(best);
+}
+
+GroupCost::Price GroupCost::BestOf(Kind kind, Bytes bytes,
+                                   const GroupSpan& span) {
   Group& group = *groups_[static_cast<size_t>(span.number)];
   std::vector<CollectiveForm>& forms = group.forms[static_cast<size_t>(kind)];
   if (forms.empty()) forms = Forms(kind, group.network);
@@ -192,9 +200,7 @@ Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) {
     const Price price = PriceOf(form, kind, bytes, span);
     if (price.alone < best.alone) best = price;
   }
-  CHECK(std::isfinite(best.alone.count()))
-      << "no closed form for " << NameOf(kind) << " over " << span.ranks;
-  return Chosen(best);
+  return best;
 }
 
 CollectiveForm GroupCost::ExpertForm(const GroupSpan& span,

@@ -7,13 +7,14 @@
 // links; its price is that, or that of all groups like it at once (Others), who
 // share the cables between leaves and spines of a tapered fabric.
 //
-//   GroupCost cost(system);
+//   ASSIGN_OR_RETURN(GroupCost cost, GroupCost::Create(system));
 //   const GroupSpan span = cost.Span({0, 1, 2, 3, 4, 5, 6, 7});
 //   cost.Time(CommunicationKind::kAllReduce, bytes, span);
 //
 // Forms depend on the machine and on how a group lies, and are made once per
 // group and kind; a price after that is some ten multiplications per form.
 #include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
 #include <array>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "analytic/collective/collective_form.h"
+#include "analytic/collective/fabric_routes.h"
 #include "analytic/collective/group_network.h"
 #include "topology/machine/system.h"
 #include "topology/traffic/communication_kind.h"
@@ -41,8 +43,10 @@ enum class Others : uint8_t { kNone, kAlike };
 
 class GroupCost {
  public:
-  // The system must outlive the cost.
-  explicit GroupCost(const System& system, Others others = Others::kNone);
+  // The system must outlive the cost. Fails if its fabric has no room for it,
+  // or faults cut a chip off.
+  static absl::StatusOr<GroupCost> Create(const System& system,
+                                          Others others = Others::kNone);
 
   // The group of these chips, in the order of its ranks. Requires: at least
   // one, none twice.
@@ -80,15 +84,20 @@ class GroupCost {
   };
   Price PriceOf(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
                 const GroupSpan& span) const;
+  // Of the forms of a kind.
+  Price BestOf(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
   Seconds Chosen(const Price& price) const {
     return others_ == Others::kNone ? price.alone : price.among_others;
   }
 
+  GroupCost(const System& system, Others others, MachinePorts ports,
+            std::unique_ptr<FabricRoutes> routes);
+
   const System& system_;
   Others others_;
+  // Where no formula tells the loads.
+  std::unique_ptr<FabricRoutes> routes_;
   std::unique_ptr<const MachinePorts> ports_;
-  // Of a chip's port or link, and of the NICs at one place.
-  std::array<BytesPerSecond, kTiers> rates_;
   // By tier and use.
   std::array<std::array<std::vector<const Protocol*>, kProtocolUses>, kTiers>
       protocols_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analytic/collective/fabric_routes.h"
 #include "base/check.h"
 
 namespace orrery {
@@ -24,7 +25,12 @@ GroupNetwork::GroupNetwork(const MachinePorts& ports, std::vector<int> chips)
 GroupNetwork GroupNetwork::Sorted() const {
   std::vector<int> chips = chips_;
   std::sort(chips.begin(), chips.end());
-  return {*ports_, std::move(chips)};
+  GroupNetwork sorted(*ports_, std::move(chips));
+  sorted.root_ = static_cast<int>(
+      std::lower_bound(sorted.chips_.begin(), sorted.chips_.end(),
+                       chips_[static_cast<size_t>(root_)]) -
+      sorted.chips_.begin());
+  return sorted;
 }
 
 void GroupNetwork::FindIslands() {
@@ -123,6 +129,15 @@ void GroupNetwork::FindLeaves() {
     most_pairs_crowded_ =
         std::max(most_pairs_crowded_, most * leaf_crowds_[leaf]);
   }
+}
+
+double GroupNetwork::slowest_port() const {
+  if (routes() == nullptr) return 1;
+  double slowest = 0;
+  for (const int chip : chips_) {
+    slowest = std::max(slowest, routes()->PortWeight(chip));
+  }
+  return slowest;
 }
 
 std::vector<int> GroupNetwork::rings() const {

@@ -20,10 +20,20 @@ class GroupNetwork {
   GroupNetwork Sorted() const;
 
   const MachinePorts& ports() const { return *ports_; }
+  // Where the machine's formulas do not hold: what tells the loads instead.
+  // Pairs of a very large group are too many to route one by one; there the
+  // formulas stand in.
+  FabricRoutes* routes() const {
+    constexpr int kMostRouted = 512;
+    return ranks() <= kMostRouted ? ports_->routes : nullptr;
+  }
   int ranks() const { return static_cast<int>(chips_.size()); }
   int chip(int rank) const { return chips_[static_cast<size_t>(rank)]; }
   int islands() const { return islands_; }
   bool crosses() const { return islands_ > 1; }
+  // The rank that a broadcast starts from, or a reduction ends at: the first
+  // the group was made of.
+  int root() const { return root_; }
   // Members on every island, or 0 where islands differ.
   int per_island() const { return even_ ? most_on_island_ : 0; }
   int most_on_island() const { return most_on_island_; }
@@ -61,6 +71,10 @@ class GroupNetwork {
   double most_pairs_on_leaf() const { return most_pairs_on_leaf_; }
   double most_pairs_crowded() const { return most_pairs_crowded_; }
 
+  // What a byte counts on the slowest port of a member to the switches of its
+  // island: 1 unless links are slow.
+  double slowest_port() const;
+
   // The coordinates of the members along each side of the grid, if the group
   // is on one and holds every combination of them; else empty.
   const std::vector<std::vector<int>>& box() const { return box_; }
@@ -85,6 +99,7 @@ class GroupNetwork {
 
   const MachinePorts* ports_;
   std::vector<int> chips_;
+  int root_ = 0;
   int islands_ = 1;
   int most_on_island_ = 1;
   bool even_ = true;

@@ -35,6 +35,7 @@ ClosPorts Rails(const RailOptimizedFabric& fabric, int nodes, int rails) {
 }
 
 void AddIsland(const ScaleUp& scale_up, MachinePorts& ports) {
+  ports.island_link = Seconds(ToSeconds(scale_up.fabric.link.latency));
   const auto grid = [&](const std::vector<int>& sides, bool closes) {
     ports.wiring = IslandWiring::kGrid;
     ports.sides = sides;
@@ -54,11 +55,20 @@ void AddIsland(const ScaleUp& scale_up, MachinePorts& ports) {
                },
                [](const auto&) {}},
       scale_up.fabric.kind);
+  ports.rates[0] = ports.wiring == IslandWiring::kPorts
+                       ? scale_up.chip_bandwidth
+                       : scale_up.fabric.link.bandwidth;
 }
 
 void AddNetwork(const ScaleOut& scale_out, int nodes, MachinePorts& ports) {
   ports.nics = scale_out.nics_per_node;
   ports.nics_per_chip = std::max(1, ports.nics / ports.island_chips);
+  ports.nic_latency = Seconds(ToSeconds(scale_out.nic_latency));
+  ports.network_link = Seconds(ToSeconds(scale_out.fabric.link.latency));
+  // A NIC sends no faster than the fabric takes it.
+  ports.rates[1] =
+      std::min(scale_out.nic_bandwidth, EndpointBandwidth(scale_out.fabric)) *
+      ports.nics_per_chip;
   std::visit(Overload{[&](const FatTreeFabric& f) {
                         ports.clos = Clos(f.tiers, f.radix, f.taper);
                         ports.network_reduces = f.reduces;
@@ -67,8 +77,15 @@ void AddNetwork(const ScaleOut& scale_out, int nodes, MachinePorts& ports) {
                         ports.clos = Rails(f, nodes, ports.nics);
                         ports.network_reduces = f.reduces;
                       },
+                      [&](const SwitchFabric& f) {
+                        ports.network_reduces = f.reduces && f.planes == 1;
+                      },
                       [](const auto&) {}},
              scale_out.fabric.kind);
+  // A tree of switches needs one way from each chip to its leaf: not by
+  // several NICs, nor by those of neighbours.
+  ports.network_reduces &=
+      ports.nics_per_chip == 1 && ports.wiring != IslandWiring::kGrid;
   // Cables of the fabric may be wider than what a NIC sends.
   const double cable = scale_out.fabric.link.bandwidth.value();
   if (ports.clos) {

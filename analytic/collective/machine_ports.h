@@ -4,17 +4,21 @@
 //
 // Island wirings are ports on a switch that never blocks, a link between every
 // two chips, and grids, routed one side after the other, the shorter way
-// around. Any other fabric inside an island counts as ports. Between islands
-// the NICs of both ends are busy, and in a tree of switches what leaves a leaf
-// shares its cables up: with a taper o:1, f_out o m b for an exchange of which
-// f_out leaves the leaf, if everyone on it takes part. Any other fabric between
-// islands never blocks.
+// around. Between islands the NICs of both ends are busy, and in a tree of
+// switches what leaves a leaf shares its cables up: with a taper o:1, f_out o m
+// b for an exchange of which f_out leaves the leaf, if everyone on it takes
+// part. On other fabrics, by other routing and with slow links there is no such
+// formula, and what a message loads is read off its route (FabricRoutes).
+#include <array>
 #include <optional>
 #include <vector>
 
+#include "analytic/collective/alpha_beta.h"
 #include "topology/machine/system.h"
 
 namespace orrery {
+
+class FabricRoutes;
 
 enum class IslandWiring : uint8_t { kPorts, kLinks, kGrid };
 
@@ -49,6 +53,15 @@ struct MachinePorts {
   // Whether switches add up what they forward.
   bool island_reduces = false;
   bool network_reduces = false;
+  // Of a link inside an island and of one between NICs, and of a NIC's sending
+  // and receiving side together.
+  Seconds island_link{};
+  Seconds network_link{};
+  Seconds nic_latency{};
+  // What a chip's port or link carries inside an island, and its NICs together.
+  std::array<BytesPerSecond, kTiers> rates = {};
+  // Where formulas do not hold; must outlive the ports.
+  FabricRoutes* routes = nullptr;
 
   bool closes(size_t side) const { return open.empty() || !open[side]; }
   int IslandOf(int chip) const { return chip / island_chips; }
@@ -61,8 +74,13 @@ struct MachinePorts {
   int NicsOn(int leaf) const;
   // Links between the NICs of two chips of different islands.
   int NetworkHops(int from, int to) const;
+  // Of a route of so many links between NICs, theirs included.
+  Seconds NetworkLatency(int hops) const {
+    return nic_latency + hops * network_link;
+  }
 };
 
+// Without routes.
 MachinePorts PortsOf(const System& system);
 
 }  // namespace orrery

@@ -22,6 +22,11 @@ void AddRingsInside(FormBuilder& form, int ranks, int g) {
   }
 }
 
+// Up to the switch of the island, and down.
+MessageTerm ToSwitch(const GroupNetwork& group) {
+  return {Tier::kScaleUp, group.ports().island_link, 2};
+}
+
 // Two trees over n nodes, rooted at the first and the last, or the second, of
 // them; inner nodes of one are leaves of the other.
 class TwoTrees {
@@ -112,22 +117,44 @@ CollectiveForm HierarchicalForm(Kind kind, const GroupNetwork& group) {
   return std::move(form).BuildStreaming();
 }
 
+CollectiveForm PxnForm(const GroupNetwork& group) {
+  const int p = group.ranks();
+  const int g = group.per_island();
+  FormBuilder form(group, Algorithm::kPxn, ProtocolUse::kPointToPoint);
+  form.BeginWave();
+  form.BeginRound();
+  for (int r = 0; r < p; ++r) {
+    for (int to = r - r % g; to < r - r % g + g; ++to) {
+      if (to != r) form.Send(r, to, 1.0 / g);
+    }
+  }
+  form.BeginWave(/*streams=*/true);
+  form.BeginRound();
+  for (int r = 0; r < p; ++r) {
+    for (int to = r % g; to < p; to += g) {
+      if (to != r) form.Send(r, to, static_cast<double>(g) / p);
+    }
+  }
+  return std::move(form).Build();
+}
+
 CollectiveForm SwitchMulticastForm(Kind kind, const GroupNetwork& group) {
   FormBuilder form(group, Algorithm::kSwitchMulticast, ProtocolUse::kInSwitch);
   const double own = 1.0 / group.ranks();
+  const double port = group.slowest_port();
   // All of it one way while owners take their part the other way.
   for (int pass = 0; pass < PassesOf(kind); ++pass) {
-    form.AddWave({Tier::kScaleUp, 1, 2}, {.island = 1});
+    form.AddWave({{ToSwitch(group)}}, {.island = port});
   }
   CollectiveForm made = std::move(form).BuildStreaming();
-  if (kind == Kind::kAllReduce) made.all.island = 1 + own;
+  if (kind == Kind::kAllReduce) made.all.island = (1 + own) * port;
   return made;
 }
 
 CollectiveForm ReductionTreeForm(const GroupNetwork& group) {
   FormBuilder form(group, Algorithm::kReductionTree, ProtocolUse::kInSwitch);
   if (!group.crosses()) {
-    form.AddWave({Tier::kScaleUp, 1, 2}, {.island = 1});
+    form.AddWave({{ToSwitch(group)}}, {.island = group.slowest_port()});
     return std::move(form).Build();
   }
   const int p = group.ranks();
@@ -139,9 +166,12 @@ CollectiveForm ReductionTreeForm(const GroupNetwork& group) {
         depth, group.ports().NetworkHops(group.chip(0), group.chip(r)) / 2);
   }
   if (g > 1) AddRingsInside(form, p, g);
-  form.AddWave({Tier::kScaleOut, 1, 2.0 * depth},
-               {.network = static_cast<double>(group.most_on_nic()) / g,
-                .crowded = static_cast<double>(group.most_on_nic()) / g});
+  const MachinePorts& ports = group.ports();
+  form.AddWave(
+      {{{Tier::kScaleOut, ports.nic_latency / 2 + ports.network_link, 2},
+        {Tier::kScaleOut, ports.network_link, 2.0 * (depth - 1)}}},
+      {.network = static_cast<double>(group.most_on_nic()) / g,
+       .crowded = static_cast<double>(group.most_on_nic()) / g});
   if (g > 1) AddRingsInside(form, p, g);
   CollectiveForm made =
       g > 1 ? std::move(form).BuildStreaming() : std::move(form).Build();

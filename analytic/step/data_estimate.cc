@@ -1,6 +1,7 @@
 #include "analytic/step/data_estimate.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "workload/model/optimizer_ops.h"
@@ -164,8 +165,12 @@ class DataEstimate {
     }
   }
   ReductionTime Reduce(const RankParameters& bucket) const {
+    if (known_reduction_ && known_reduction_->first == bucket) {
+      return known_reduction_->second;
+    }
     ReductionTime time = Reduce(bucket.dense, false);
     time += Reduce(bucket.experts, true);
+    known_reduction_ = {bucket, time};
     return time;
   }
 
@@ -215,6 +220,9 @@ class DataEstimate {
   }
 
   double GatherTime(const RankParameters& unit) const {
+    if (known_gather_ && known_gather_->first == unit) {
+      return known_gather_->second;
+    }
     const int width = WeightBytes(q_.plan);
     double time = 0;
     if (unit.dense > 0) {
@@ -225,6 +233,7 @@ class DataEstimate {
       time += Time(GroupFamily::kExpertShard, CommunicationKind::kAllGather,
                    Bytes(unit.experts * width));
     }
+    known_gather_ = {unit, time};
     return time;
   }
 
@@ -299,6 +308,10 @@ class DataEstimate {
   }
 
   const DataQuestion& q_;
+  // Of what was asked for last: layers follow layers of the same kind.
+  mutable std::optional<std::pair<RankParameters, ReductionTime>>
+      known_reduction_;
+  mutable std::optional<std::pair<RankParameters, double>> known_gather_;
 };
 
 }  // namespace

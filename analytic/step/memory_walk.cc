@@ -18,6 +18,7 @@ class Level {
     state_ += bytes;
     Note();
   }
+  int64_t activations() const { return activations_; }
   const WalkPeak& peak() const { return peak_; }
 
  private:
@@ -52,13 +53,23 @@ class RankWalk {
   }
 
   WalkPeak Walk() {
+    bool was_plain = false;
+    int64_t before = 0;  // the pass before
     for (size_t i = 0; i < order_.size(); ++i) {
-      if (!order_[i].with_next) {
-        Run(order_[i]);
+      if (order_[i].with_next) {
+        RunPair(order_[i], order_[i + 1]);
+        ++i;
+        was_plain = false;
         continue;
       }
-      RunPair(order_[i], order_[i + 1]);
-      ++i;
+      const bool plain = IsPlain(order_[i]);
+      const int64_t level = level_.activations();
+      Run(order_[i]);
+      if (plain && was_plain && level_.activations() == before) {
+        i = SkipTurns(i);
+      }
+      was_plain = plain;
+      before = level;
     }
     return level_.peak();
   }
@@ -82,6 +93,23 @@ class RankWalk {
   }
   const std::vector<UnitMemory>& UnitsOf(const PipelineAction& action) const {
     return units_[static_cast<size_t>(action.piece)];
+  }
+
+  // The pass and the one before it left the level as it was: as long as the
+  // same two follow, they go through the same levels again. The last of them.
+  size_t SkipTurns(size_t last) {
+    const auto alike = [&](size_t a, size_t b) {
+      return order_[a].pass == order_[b].pass &&
+             order_[a].piece == order_[b].piece && !order_[a].with_next &&
+             IsPlain(order_[a]);
+    };
+    while (last + 2 < order_.size() && alike(last + 1, last - 1) &&
+           alike(last + 2, last)) {
+      Finish(order_[last + 1]);
+      Finish(order_[last + 2]);
+      last += 2;
+    }
+    return last;
   }
 
   // State comes and goes in the first and the last pass of a piece.

@@ -9,210 +9,236 @@
 namespace orrery {
 namespace {
 
-// Not yet known.
-constexpr double kLater = -1;
+bool Completes(PipelinePass pass) {
+  return pass == PipelinePass::kBackward ||
+         pass == PipelinePass::kWeightGradient;
+}
 
-class Clock {
+}  // namespace
+
+struct PipelineClock::Rank {
+  double free = 0;     // its last pass ends
+  double reduced = 0;  // its last reduction ends
+  double sent = 0;     // its last transfer has come, if it waits for that
+  std::array<double, 4> transferred{};  // by way
+};
+
+// Walks the orders, each rank as far as it can, and notes who goes when.
+class PipelineClock::Compiler {
  public:
-  explicit Clock(const PipelineQuestion& q)
-      : q_(q),
-        layout_(q.orders.layout),
-        has_arms_(layout_.arms() == 2),
-        arrivals_(2 * static_cast<size_t>(q.orders.micro_batches) *
-                      static_cast<size_t>(layout_.stages()),
-                  kLater),
-        ranks_(static_cast<size_t>(layout_.ranks())),
+  Compiler(const PipelineOrders& orders, PipelineClock* clock)
+      : orders_(orders),
+        layout_(orders.layout),
+        clock_(*clock),
+        has_arrived_(2 * static_cast<size_t>(orders.micro_batches) *
+                     static_cast<size_t>(layout_.stages())),
+        next_(orders.of_rank.size(), 0),
         pieces_(static_cast<size_t>(layout_.ranks() * layout_.pieces())) {
+    clock_.ranks_ = orders.of_rank.size();
+    clock_.arrivals_ = has_arrived_.size();
+    CHECK(has_arrived_.size() < kNone) << "micro-batches and stages";
+    size_t passes = 0;
     for (int rank = 0; rank < layout_.ranks(); ++rank) {
+      passes += OrderOf(rank).size();
       for (const PipelineAction& action : OrderOf(rank)) {
         if (Completes(action.pass)) ++PieceOf(rank, action).backwards_left;
       }
     }
+    clock_.passes_.reserve(passes);
   }
 
-  std::vector<RankEnd> Run() {
+  void Compile() {
     for (bool all = false; !all;) {
       all = true;
       bool any = false;
       for (int rank = 0; rank < layout_.ranks(); ++rank) {
         while (Advance(rank)) any = true;
-        all &= StateOf(rank).next == OrderOf(rank).size();
+        all &= next_[static_cast<size_t>(rank)] == OrderOf(rank).size();
       }
       CHECK(all || any) << "an order waits for itself";
     }
-    std::vector<RankEnd> ends;
-    ends.reserve(ranks_.size());
-    for (const Rank& rank : ranks_) ends.push_back({rank.free, rank.reduced});
-    return ends;
   }
 
  private:
-  struct Rank {
-    size_t next = 0;
-    double free = 0;     // its last pass ends
-    double reduced = 0;  // its last reduction ends
-    double sent = 0;     // its last transfer has come, if it waits for that
-    // Transfers by direction and arm: those of one kind follow one another.
-    std::array<double, 4> transferred{};
-  };
   struct Piece {
     int backwards_left = 0;
     bool has_run_forward = false;
   };
 
-  // When it comes, and what its receiver does with it.
-  struct Input {
-    double arrival = 0;
-    double gather = 0;
-  };
-
-  static bool Completes(PipelinePass pass) {
-    return pass == PipelinePass::kBackward ||
-           pass == PipelinePass::kWeightGradient;
-  }
   const std::vector<PipelineAction>& OrderOf(int rank) const {
-    return q_.orders.of_rank[static_cast<size_t>(rank)];
+    return orders_.of_rank[static_cast<size_t>(rank)];
   }
-  Rank& StateOf(int rank) { return ranks_[static_cast<size_t>(rank)]; }
   Piece& PieceOf(int rank, const PipelineAction& action) {
     return pieces_[static_cast<size_t>(rank * layout_.pieces() + action.piece)];
   }
-  int StageOf(int rank, const PipelineAction& action) const {
-    return layout_.StageOf(rank, action.piece);
-  }
-  const StageTimes& TimesOf(int rank, const PipelineAction& action) const {
-    return q_.stages[static_cast<size_t>(StageOf(rank, action))];
-  }
-  // When the input of a stage is there.
-  double& Arrival(bool forward, int stage, int micro_batch) {
-    const size_t row = static_cast<size_t>(micro_batch) *
-                           static_cast<size_t>(layout_.stages()) +
-                       static_cast<size_t>(stage);
-    return arrivals_[2 * row + (forward ? 0 : 1)];
+  // Where the input of a stage is among the arrivals.
+  uint32_t Arrival(bool forward, int stage, int micro_batch) const {
+    const int64_t row = int64_t{micro_batch} * layout_.stages() + stage;
+    return static_cast<uint32_t>(2 * row + (forward ? 0 : 1));
   }
   int RankOf(int stage, int micro_batch) const {
-    return layout_.PlaceOf(stage, q_.orders.IsSecondHalf(micro_batch)).rank;
+    return layout_.PlaceOf(stage, orders_.IsSecondHalf(micro_batch)).rank;
   }
-  double Hop(int from, int to) const {
-    const int boundary =
-        std::abs(from - to) == 1 ? std::min(from, to) : layout_.ranks() - 1;
-    return q_.hops[static_cast<size_t>(boundary)];
+  int Hop(int from, int to) const {
+    return std::abs(from - to) == 1 ? std::min(from, to) : layout_.ranks() - 1;
   }
 
-  // Whether it is known when the input of an action is there.
-  bool Has(int rank, const PipelineAction& action, Input* input) {
-    if (action.pass == PipelinePass::kWeightGradient) return true;
-    const int stage = StageOf(rank, action);
+  // Where the input of an action comes from; kNone: from nowhere.
+  uint32_t InputOf(int rank, const PipelineAction& action,
+                   bool* gathers) const {
+    if (action.pass == PipelinePass::kWeightGradient) return kNone;
+    const int stage = layout_.StageOf(rank, action.piece);
     const bool forward = action.pass == PipelinePass::kForward;
-    if (forward ? stage == 0 : stage == layout_.stages() - 1) return true;
+    if (forward ? stage == 0 : stage == layout_.stages() - 1) return kNone;
     const int from = forward ? stage - 1 : stage + 1;
-    if (RankOf(from, action.micro_batch) != rank) input->gather = q_.gather;
-    input->arrival = Arrival(forward, stage, action.micro_batch);
-    return input->arrival != kLater;
+    *gathers = RankOf(from, action.micro_batch) != rank;
+    return Arrival(forward, stage, action.micro_batch);
+  }
+  bool Has(uint32_t input) const {
+    return input == kNone || has_arrived_[static_cast<size_t>(input)];
   }
 
   // The next action of a rank, with the one it is interleaved with; false if it
   // must wait for another rank, or there is none.
   bool Advance(int rank) {
-    Rank& state = StateOf(rank);
+    size_t& next = next_[static_cast<size_t>(rank)];
     const std::vector<PipelineAction>& order = OrderOf(rank);
-    if (state.next == order.size()) return false;
-    const PipelineAction& action = order[state.next];
-    Input input, other;
-    if (!Has(rank, action, &input)) return false;
-    if (!action.with_next) {
-      Run(rank, action, input);
-      End(rank, action);
-      ++state.next;
-      return true;
+    if (next == order.size()) return false;
+    const size_t count = order[next].with_next ? 2 : 1;
+    for (size_t i = 0; i < count; ++i) {
+      bool gathers = false;
+      if (!Has(InputOf(rank, order[next + i], &gathers))) return false;
     }
-    const PipelineAction& next = order[state.next + 1];
-    if (!Has(rank, next, &other)) return false;
-    Run(rank, action, input);
-    Run(rank, next, other);
-    // What a pair sends leaves when both are done.
-    End(rank, action);
-    End(rank, next);
-    state.next += 2;
+    for (size_t i = 0; i < count; ++i) Add(rank, order[next + i]);
+    for (size_t i = 0; i < count; ++i) {
+      const Pass& pass = clock_.passes_[clock_.passes_.size() - count + i];
+      if (pass.output != kNone) {
+        has_arrived_[pass.output] = true;
+      }
+    }
+    next += count;
     return true;
   }
 
-  void Run(int rank, const PipelineAction& action, const Input& input) {
-    Rank& state = StateOf(rank);
-    Piece& piece = PieceOf(rank, action);
-    const StageTimes& times = TimesOf(rank, action);
-    const bool last = Completes(action.pass) && piece.backwards_left == 1;
-    double start = std::max(std::max(state.free, input.arrival) + input.gather,
-                            state.sent);
-    if (action.pass != PipelinePass::kWeightGradient) {
-      start = std::max(start, state.reduced);
-    }
-    switch (action.pass) {
-      case PipelinePass::kForward:
-        if (!piece.has_run_forward) start += times.first_forward;
-        piece.has_run_forward = true;
-        state.free = start + times.forward;
-        return;
-      case PipelinePass::kInputGradient:
-        state.free = start + times.input_gradient;
-        return;
-      case PipelinePass::kBackward:
-        state.free = start + times.input_gradient + times.weight_gradient +
-                     times.reduce_within + (last ? times.last_within : 0);
-        return;
-      case PipelinePass::kWeightGradient:
-        state.free = start + times.weight_gradient;
-        state.reduced =
-            std::max(state.reduced + times.reduce_within + times.reduce_after,
-                     start + times.reduce_beside) +
-            (last ? times.last_within + times.last_after : 0);
-        return;
-    }
-  }
-
-  // What follows a pass: its result goes on, its gradients are reduced.
-  void End(int rank, const PipelineAction& action) {
-    Rank& state = StateOf(rank);
-    const int stage = StageOf(rank, action);
+  void Add(int rank, const PipelineAction& action) {
+    const int stage = layout_.StageOf(rank, action.piece);
     const bool forward = action.pass == PipelinePass::kForward;
+    Piece& piece = PieceOf(rank, action);
+    Pass pass{.input = kNone,
+              .output = kNone,
+              .rank = static_cast<uint32_t>(rank),
+              .stage = static_cast<uint32_t>(stage),
+              .hop = kNone,
+              .pass = action.pass,
+              .way = 0,
+              .with_next = action.with_next,
+              .gathers = false,
+              .is_first = forward && !piece.has_run_forward,
+              .is_last = Completes(action.pass) && piece.backwards_left == 1};
+    bool gathers = false;
+    pass.input = InputOf(rank, action, &gathers);
+    pass.gathers = gathers;
+    piece.has_run_forward |= forward;
+    if (Completes(action.pass)) --piece.backwards_left;
     const int to = forward ? stage + 1 : stage - 1;
     if (action.pass != PipelinePass::kWeightGradient && to >= 0 &&
         to < layout_.stages()) {
-      Arrival(forward, to, action.micro_batch) =
-          Transfer(rank, RankOf(to, action.micro_batch), forward, action.piece);
+      pass.output = Arrival(forward, to, action.micro_batch);
+      const int receiver = RankOf(to, action.micro_batch);
+      if (receiver != rank) {
+        pass.hop = static_cast<uint32_t>(Hop(rank, receiver));
+        const int arm = layout_.arms() == 2 ? action.piece : 0;
+        pass.way = static_cast<uint8_t>(2 * arm + (forward ? 1 : 0));
+      }
     }
-    if (!Completes(action.pass)) return;
-    Piece& piece = PieceOf(rank, action);
-    --piece.backwards_left;
-    if (action.pass == PipelinePass::kWeightGradient) return;
-    const StageTimes& times = TimesOf(rank, action);
-    const double after =
-        times.reduce_after + (piece.backwards_left == 0 ? times.last_after : 0);
-    if (after > 0) state.reduced = std::max(state.reduced, state.free) + after;
+    clock_.passes_.push_back(pass);
   }
 
-  double Transfer(int from, int to, bool forward, int piece) {
-    Rank& state = StateOf(from);
-    if (to == from) return state.free;
-    const int arm = has_arms_ ? piece : 0;
-    double& before = state.transferred[static_cast<size_t>(2 * arm + forward)];
-    before = std::max(before, state.free) + Hop(from, to);
-    if (q_.sends_are_waited_for) state.sent = before;
-    return before;
-  }
-
-  const PipelineQuestion& q_;
+  const PipelineOrders& orders_;
   const StageLayout& layout_;
-  const bool has_arms_;
-  std::vector<double> arrivals_;
-  std::vector<Rank> ranks_;
+  PipelineClock& clock_;
+  std::vector<bool> has_arrived_;
+  std::vector<size_t> next_;  // of each rank
   std::vector<Piece> pieces_;
 };
 
-}  // namespace
+PipelineClock::PipelineClock(const PipelineOrders& orders) {
+  Compiler(orders, this).Compile();
+}
 
-std::vector<RankEnd> RunPipeline(const PipelineQuestion& question) {
-  return Clock(question).Run();
+void PipelineClock::Start(const Pass& pass, const PipelineTimes& times,
+                          const std::vector<double>& arrivals, Rank& rank) {
+  const StageTimes& stage = times.stages[pass.stage];
+  double start = rank.free;
+  if (pass.input != kNone) {
+    start = std::max(start, arrivals[pass.input]);
+    if (pass.gathers) start += times.gather;
+  }
+  start = std::max(start, rank.sent);
+  switch (pass.pass) {
+    case PipelinePass::kForward:
+      start = std::max(start, rank.reduced);
+      if (pass.is_first) start += stage.first_forward;
+      rank.free = start + stage.forward;
+      return;
+    case PipelinePass::kInputGradient:
+      rank.free = std::max(start, rank.reduced) + stage.input_gradient;
+      return;
+    case PipelinePass::kBackward:
+      rank.free = std::max(start, rank.reduced) + stage.input_gradient +
+                  stage.weight_gradient + stage.reduce_within +
+                  (pass.is_last ? stage.last_within : 0);
+      return;
+    case PipelinePass::kWeightGradient:
+      rank.free = start + stage.weight_gradient;
+      rank.reduced =
+          std::max(rank.reduced + stage.reduce_within + stage.reduce_after,
+                   start + stage.reduce_beside) +
+          (pass.is_last ? stage.last_within + stage.last_after : 0);
+      return;
+  }
+}
+
+// What follows a pass: its result goes on, its gradients are reduced.
+void PipelineClock::End(const Pass& pass, const PipelineTimes& times,
+                        std::vector<double>& arrivals, Rank& rank) {
+  if (pass.output != kNone) {
+    double& arrival = arrivals[pass.output];
+    arrival = rank.free;
+    if (pass.hop != kNone) {
+      double& before = rank.transferred[pass.way];
+      before = std::max(before, rank.free) + times.hops[pass.hop];
+      arrival = before;
+      if (times.sends_are_waited_for) rank.sent = before;
+    }
+  }
+  if (pass.pass != PipelinePass::kBackward) return;
+  const StageTimes& stage = times.stages[pass.stage];
+  const double after =
+      stage.reduce_after + (pass.is_last ? stage.last_after : 0);
+  if (after > 0) rank.reduced = std::max(rank.reduced, rank.free) + after;
+}
+
+std::vector<RankEnd> PipelineClock::Run(const PipelineTimes& times) const {
+  std::vector<double> arrivals(arrivals_);
+  std::vector<Rank> ranks(ranks_);
+  for (size_t i = 0; i < passes_.size(); ++i) {
+    const Pass& pass = passes_[i];
+    Rank& rank = ranks[pass.rank];
+    Start(pass, times, arrivals, rank);
+    if (pass.with_next) {
+      const Pass& other = passes_[++i];
+      Start(other, times, arrivals, rank);
+      End(pass, times, arrivals, rank);
+      End(other, times, arrivals, rank);
+    } else {
+      End(pass, times, arrivals, rank);
+    }
+  }
+  std::vector<RankEnd> ends;
+  ends.reserve(ranks_);
+  for (const Rank& rank : ranks) ends.push_back({rank.free, rank.reduced});
+  return ends;
 }
 
 }  // namespace orrery

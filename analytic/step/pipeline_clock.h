@@ -10,12 +10,15 @@
 // stages differ; with equal stages and free hops it gives the bubbles of the
 // papers (see workload/plan/schedule.h). It knows passes, not their kernels.
 //
+//   const PipelineClock clock(orders);
 //   const std::vector<RankEnd> ends =
-//       RunPipeline({.orders = orders, .stages = stages, .hops = hops});
+//       clock.Run({.stages = stages, .hops = hops});
 //
-// Cost: one maximum or two per pass of the step.
+// Which pass can be looked at next depends on the order alone, so that a clock
+// puts passes into a row once, and then takes a maximum or two for each.
 #include <absl/types/span.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "workload/plan/schedule.h"
@@ -41,8 +44,7 @@ struct StageTimes {
   double reduce_beside = 0;
 };
 
-struct PipelineQuestion {
-  const PipelineOrders& orders;
+struct PipelineTimes {
   absl::Span<const StageTimes> stages;
   // From each rank to the next, and from the last to the first.
   absl::Span<const double> hops;
@@ -57,6 +59,40 @@ struct RankEnd {
   double reductions = 0;  // of those among the passes
 };
 
-std::vector<RankEnd> RunPipeline(const PipelineQuestion& question);
+class PipelineClock {
+ public:
+  explicit PipelineClock(const PipelineOrders& orders);
+
+  std::vector<RankEnd> Run(const PipelineTimes& times) const;
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  // A pass, after all it waits for. There are very many of them.
+  struct Pass {
+    uint32_t input;   // its place among the arrivals, or kNone
+    uint32_t output;  // the same of what it sends on, or kNone
+    uint32_t rank;
+    uint32_t stage;
+    uint32_t hop;  // which of the hops the output takes, or kNone
+    PipelinePass pass;
+    uint8_t way;         // transfers of one way follow one another
+    bool with_next : 1;  // what a pair sends leaves when both are done
+    bool gathers : 1;    // its input comes from another rank
+    bool is_first : 1;   // forward pass of its piece
+    bool is_last : 1;    // that completes gradients of its piece
+  };
+  struct Rank;
+
+  class Compiler;
+  static void Start(const Pass& pass, const PipelineTimes& times,
+                    const std::vector<double>& arrivals, Rank& rank);
+  static void End(const Pass& pass, const PipelineTimes& times,
+                  std::vector<double>& arrivals, Rank& rank);
+
+  std::vector<Pass> passes_;
+  size_t ranks_ = 0;
+  size_t arrivals_ = 0;
+};
 
 }  // namespace orrery

@@ -15,7 +15,8 @@ absl::StatusOr<PriceList> PriceList::Create(const System& system,
                                             Others others) {
   ASSIGN_OR_RETURN(KernelTimer timer,
                    KernelTimer::Create(system.chip(), kernels));
-  return PriceList(system, std::move(timer), others);
+  ASSIGN_OR_RETURN(GroupCost groups, GroupCost::Create(system, others));
+  return PriceList(std::move(timer), std::move(groups));
 }
 
 PriceList::KernelPrice PriceList::Kernel(const Op& op) {

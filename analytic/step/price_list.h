@@ -50,8 +50,8 @@ class PriceList {
  private:
   using CallKey = std::tuple<CommunicationKind, int64_t, int>;
 
-  PriceList(const System& system, KernelTimer timer, Others others)
-      : kernels_(std::move(timer)), groups_(system, others) {}
+  PriceList(KernelTimer timer, GroupCost groups)
+      : kernels_(std::move(timer)), groups_(std::move(groups)) {}
 
   OpTimeCache kernels_;
   double slowness_ = 1;

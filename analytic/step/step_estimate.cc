@@ -20,6 +20,7 @@
 #include "workload/plan/placement.h"
 #include "workload/plan/stage.h"
 #include "workload/plan/stage_layout.h"
+#include "workload/plan/waited_exchanges.h"
 
 namespace orrery {
 namespace {
@@ -27,15 +28,15 @@ namespace {
 class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
-               const TrainingPlan& plan, const PipelineOrders& orders,
-               DimensionSet waited, PriceList& prices)
+               const TrainingPlan& plan, KnownPipeline& pipeline,
+               DimensionSet waited_besides, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
-        orders_(orders),
+        pipeline_(pipeline),
         placement_(plan.layout()),
         layout_(plan.layout().stages),
-        waited_(waited),
+        waited_(WaitedExchanges(plan, waited_besides)),
         prices_(prices),
         spans_(placement_, plan.layout(), system.chips_per_node(), prices),
         exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
@@ -43,7 +44,7 @@ class PlanEstimate {
                    .expert = spans_.of(GroupFamily::kExpert),
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan.layout())},
-        units_(model, plan, waited, prices, exchanges_),
+        units_(model, plan, waited_, prices, exchanges_),
         hops_(
             PipelineHops(model, plan, placement_, exchanges_.tensor, prices)) {}
 
@@ -194,11 +195,11 @@ class PlanEstimate {
                                     const HopTimes& hops) const {
     if (layout_.ranks() == 1) return {{.passes = AmongPasses(0, stages)}};
     const std::vector<double> none(static_cast<size_t>(layout_.ranks()), 0);
-    return RunPipeline({.orders = orders_,
-                        .stages = stages,
-                        .hops = hops.transfers.empty() ? none : hops.transfers,
-                        .gather = hops.gather,
-                        .sends_are_waited_for = !plan_.overlap_pipeline()});
+    return pipeline_.Ends(
+        {.stages = stages,
+         .hops = hops.transfers.empty() ? none : hops.transfers,
+         .gather = hops.gather,
+         .sends_are_waited_for = !plan_.overlap_pipeline()});
   }
 
   // What a rank does for one micro-batch: all its pieces, or on a
@@ -297,28 +298,31 @@ class PlanEstimate {
   }
 
   void AddPeak(const DataQuestion& question, StepEstimate& out) const {
-    RankParameters held, largest;
+    RankParameters parameters, largest;
     std::vector<std::vector<UnitMemory>> pieces;
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
       pieces.push_back(MemoryOf(question, piece));
       for (const int id : Units(question.pipeline_rank, piece)) {
-        const RankParameters& parameters = units_[id].parameters;
-        held += parameters;
-        if (parameters.total() > largest.total()) largest = parameters;
+        const RankParameters& unit = units_[id].parameters;
+        parameters += unit;
+        if (unit.total() > largest.total()) largest = unit;
       }
     }
-    const WalkPeak walk = WalkMemory(orders_, question.pipeline_rank, pieces);
-    const Bytes peak = StaticBytes(plan_, placement_, held, largest).total() +
-                       Bytes(walk.total);
+    const WalkPeak walk =
+        WalkMemory(pipeline_.orders(), question.pipeline_rank, pieces);
+    const Bytes peak =
+        StaticBytes(plan_, placement_, parameters, largest).total() +
+        Bytes(walk.total);
+    const Bytes held = AllocatorBytes(plan_, peak, Bytes(walk.activations));
     out.peak = std::max(out.peak, peak);
-    out.reserved = std::max(
-        out.reserved, AllocatorBytes(plan_, peak, Bytes(walk.activations)));
+    out.reserved = std::max(out.reserved, held);
+    if (question.pipeline_rank == 0) out.first_held = held;
   }
 
   const Model& model_;
   const System& system_;
   const TrainingPlan& plan_;
-  const PipelineOrders& orders_;
+  KnownPipeline& pipeline_;
   Placement placement_;
   const StageLayout& layout_;
   DimensionSet waited_;
@@ -359,30 +363,31 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
   prices_.SetSlowness(KernelSlowness(plan));
-  StepEstimate estimate = PlanEstimate(*model_, *system_, plan, OrdersOf(plan),
-                                       options.waited, prices_)
-                              .Estimate();
+  StepEstimate estimate =
+      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options.waited,
+                   prices_)
+          .Estimate();
   estimate.peak += reserved_;
   estimate.reserved += reserved_;
   return estimate;
 }
 
-const PipelineOrders& StepEstimator::OrdersOf(const TrainingPlan& plan) {
+KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
   // Of schedules seen so far, as long as they are few.
   constexpr size_t kMost = 64;
   const OrderKey key{plan.schedule(), plan.degrees().pipeline,
                      plan.virtual_stages(), plan.micro_batches()};
-  const auto known = orders_.find(key);
-  if (known != orders_.end()) return *known->second;
-  if (orders_.size() == kMost) orders_.clear();
-  return *(orders_[key] = std::make_unique<PipelineOrders>(
+  const auto known = pipelines_.find(key);
+  if (known != pipelines_.end()) return *known->second;
+  if (pipelines_.size() == kMost) pipelines_.clear();
+  return *(pipelines_[key] = std::make_unique<KnownPipeline>(
                MakeOrders(plan.schedule(), plan.degrees().pipeline,
                           plan.virtual_stages(), plan.micro_batches())));
 }
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
-  return PlanEstimate(*model_, *system_, plan, OrdersOf(plan), /*waited=*/{},
+  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), /*waited=*/{},
                       prices_)
       .KernelFloor();
 }

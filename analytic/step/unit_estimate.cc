@@ -260,10 +260,19 @@ UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
     const auto host = [&](const std::vector<LayerStep>& steps) {
       return ToSeconds(*dispatch) * static_cast<double>(CountLaunches(steps));
     };
-    unit.forward.launching = host(ops.forward);
-    unit.input_gradient.launching =
+    const double forward_s = host(ops.forward);
+    const double inputs_s =
         host(ops.input_gradient) + host(RecomputedSteps(ops, plan));
-    unit.weight_gradient.launching = host(ops.weight_gradient);
+    const double weights_s = host(ops.weight_gradient);
+    if (plan.framework().blocking_launches) {
+      unit.forward.kernels += forward_s;
+      unit.input_gradient.kernels += inputs_s;
+      unit.weight_gradient.kernels += weights_s;
+    } else {
+      unit.forward.launching = forward_s;
+      unit.input_gradient.launching = inputs_s;
+      unit.weight_gradient.launching = weights_s;
+    }
   }
   return unit;
 }

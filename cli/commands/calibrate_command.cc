@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "accuracy/kernels/fit_doubts.h"
@@ -16,6 +17,7 @@
 #include "catalog/textproto.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
+#include "cli/page/answer.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/preset_text.h"
@@ -141,19 +143,23 @@ absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
                      WithConstants(preset, changes, ids));
     RETURN_IF_ERROR(WriteFile(*write, changed));
   }
-  const auto json = arguments.Get("json");
-  if (json) {
-    RETURN_IF_ERROR(WriteFile(
-        *json,
-        FitJson(protos.kernels.name(), calibration.before, fit, doubts, ids)));
-  }
-  if (json == "-") return ExitCode::kDone;
-  return Print(out);
+  ASSIGN_OR_RETURN(const bool print,
+                   WriteRows(arguments,
+                             FitJson(protos.kernels.name(), calibration.before,
+                                     fit, doubts, ids),
+                             "constants"));
+  return print ? Print(out) : ExitCode::kDone;
 }
 
 }  // namespace
 
 Command CalibrateCommand() {
+  std::vector<Flag> flags = RowsFlags();
+  flags.push_back(LibraryFlag());
+  flags.push_back(
+      {.name = "write",
+       .value = "PRESET",
+       .help = "put the constants and the ids into this kernels file"});
   return {.name = "calibrate",
           .operands = "CHIP [FILE]",
           .min_operands = 1,
@@ -172,15 +178,7 @@ Command CalibrateCommand() {
               "  orrery calibrate h100_sxm\n"
               "  orrery calibrate h100_sxm --write "
               "catalog/kernels/hopper_trtllm_2025.textproto",
-          .flags = {LibraryFlag(),
-                    {.name = "json",
-                     .value = "FILE",
-                     .help = "write the fit as JSON (- is stdout, without "
-                             "text)"},
-                    {.name = "write",
-                     .value = "PRESET",
-                     .help = "put the constants and the ids into this kernels "
-                             "file"}},
+          .flags = std::move(flags),
           .run = Calibrate};
 }
 

@@ -24,6 +24,7 @@
 #include "cli/flags/memory_budget.h"
 #include "cli/flags/network_flags.h"
 #include "cli/flags/trace_request.h"
+#include "cli/page/answer.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "sim/network/call_planner.h"
@@ -270,11 +271,10 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
                      std::string(NameOf(planned.algorithm)), planned.protocol});
   }
   RETURN_IF_ERROR(trace.Finish());
-  if (const auto json = arguments.Get("json")) {
-    RETURN_IF_ERROR(WriteFile(*json, Json(lines, op, kind, system, ranks)));
-    return ExitCode::kDone;
-  }
-  return Print(Table(lines, kind, ranks));
+  ASSIGN_OR_RETURN(
+      const bool print,
+      WriteRows(arguments, Json(lines, op, kind, system, ranks), "rows"));
+  return print ? Print(Table(lines, kind, ranks)) : ExitCode::kDone;
 }
 
 std::vector<Flag> CollectiveFlags() {
@@ -314,10 +314,8 @@ std::vector<Flag> CollectiveFlags() {
        .value = "FILE",
        .help = "write a timeline of the calls, one after the other, "
                "for the Perfetto UI"},
-      {.name = "json",
-       .value = "FILE",
-       .help = "write JSON to FILE instead (- is stdout)"},
       MemoryFlag()};
+  for (const Flag& flag : RowsFlags()) flags.push_back(flag);
   const std::vector<Flag> experts = ExpertFlags();
   flags.insert(flags.end(), experts.begin(), experts.end());
   return flags;

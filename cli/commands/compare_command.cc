@@ -7,14 +7,19 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
+#include "catalog/defaults.h"
 #include "catalog/resolve.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/trace_output.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
+#include "cli/flags/trace_request.h"
 #include "cli/page/answer.h"
 #include "cli/print/comparison_text.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
+#include "run/requests/request_timeline.h"
+#include "run/run_scenario.h"
 #include "run/search/compare.h"
 
 namespace orrery {
@@ -93,8 +98,47 @@ absl::StatusOr<std::vector<ComparedSide>> ReadSides(
   return sides;
 }
 
+// Every side that is a scenario, simulated once more, on one timeline.
+absl::Status WriteTimelines(const Arguments& arguments,
+                            const TraceRequest& request,
+                            absl::Span<const ComparedSide> sides) {
+  ASSIGN_OR_RETURN(SharedTrace trace, SharedTrace::Create(request));
+  for (const ComparedSide& side : sides) {
+    if (!side.said) {
+      return absl::InvalidArgumentError(fmt::format(
+          "--trace: '{}' is a saved report, which has no timeline", side.name));
+    }
+    pb::Scenario filled = *side.said;
+    FillDefaults(&filled);
+    ASSIGN_OR_RETURN(const ResolvedScenario scenario,
+                     MakeScenario(std::move(filled)));
+    ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
+    RecordForTrace(request, options);
+    if (scenario.inference() != nullptr) {
+      if (scenario.inference()->disaggregated()) {
+        return absl::InvalidArgumentError(
+            fmt::format("--trace: '{}' has separate pools, each with a "
+                        "timeline of its own; 'orrery simulate --trace' draws "
+                        "them",
+                        side.name));
+      }
+      options.part = InferencePart::kRequest;
+      ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+      const RequestTimeline requests = RequestsOf(scenario, run);
+      RETURN_IF_ERROR(trace.Add(side.name, scenario, run, &requests));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
+    RETURN_IF_ERROR(trace.Add(side.name, scenario, run));
+  }
+  return trace.Finish();
+}
+
 absl::StatusOr<ExitCode> CompareScenarios(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<ComparedSide> sides, ReadSides(arguments));
+  ASSIGN_OR_RETURN(const std::optional<TraceRequest> trace,
+                   ReadTraceRequest(arguments));
+  if (trace) RETURN_IF_ERROR(WriteTimelines(arguments, *trace, sides));
   CompareOptions options;
   options.causes = !arguments.Has("no-causes");
   options.run = [&](const ResolvedScenario& scenario) {
@@ -122,7 +166,7 @@ absl::StatusOr<ExitCode> CompareScenarios(const Arguments& arguments) {
 }  // namespace
 
 Command CompareCommand() {
-  std::vector<Flag> flags = AnswerFlags(RunFlags());
+  std::vector<Flag> flags = AnswerFlags(TracedRunFlags());
   flags.push_back(
       {.name = "change",
        .value = "PATH=VALUE[;...]",
@@ -131,21 +175,23 @@ Command CompareCommand() {
   flags.push_back({.name = "no-causes",
                    .value = "",
                    .help = "do not simulate what each difference does alone"});
-  return {.name = "compare",
-          .operands = "A [B ...]",
-          .min_operands = 1,
-          .max_operands = kMostSides,
-          .summary = "Put answers side by side, and say why they differ.",
-          .details =
-              "A, B ... are scenarios, or reports that --json wrote. Every "
-              "number of theirs is put\nside by side. Of scenarios, each part "
-              "that differs is put into the first by itself\nand simulated: "
-              "what it alone changes. --set holds for all of them.\n\n"
-              "  orrery compare megatron_175b_full megatron_175b_selective\n"
-              "  orrery compare quickstart --change training.micro_batch=2\n"
-              "  orrery compare quickstart deep_pipeline --csv -",
-          .flags = std::move(flags),
-          .run = CompareScenarios};
+  return {
+      .name = "compare",
+      .operands = "A [B ...]",
+      .min_operands = 1,
+      .max_operands = kMostSides,
+      .summary = "Put answers side by side, and say why they differ.",
+      .details =
+          "A, B ... are scenarios, or reports that --json wrote. Every "
+          "number of theirs is put\nside by side. Of scenarios, each part "
+          "that differs is put into the first by itself\nand simulated: "
+          "what it alone changes. --set holds for all of them. --trace puts "
+          "their timelines\ninto one file, one below the other.\n\n"
+          "  orrery compare megatron_175b_full megatron_175b_selective\n"
+          "  orrery compare quickstart --change training.micro_batch=2\n"
+          "  orrery compare quickstart deep_pipeline --csv -",
+      .flags = std::move(flags),
+      .run = CompareScenarios};
 }
 
 }  // namespace orrery

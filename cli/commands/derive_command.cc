@@ -1,78 +1,83 @@
 // orrery derive: a chip that nobody has built, from technology.
+#include <absl/strings/numbers.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
-#include "base/units_text.h"
 #include "catalog/textproto.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/number_flags.h"
 #include "cli/print/cost_text.h"
+#include "cli/print/csv.h"
 #include "cli/print/output.h"
-#include "cost/silicon/technology.h"
+#include "run/derived_chip.h"
 #include "run/package_report.h"
 #include "run/silicon_catalog.h"
-#include "topology/machine/chip.h"
 
 namespace orrery {
 namespace {
 
-// The package that says what the chip is made of.
-absl::StatusOr<pb::Package> PackageOf(const Catalog& catalog,
-                                      const std::string& chip) {
-  for (const std::string& name : catalog.Names("packages")) {
-    ASSIGN_OR_RETURN(pb::Package package, catalog.Package(name));
-    if (package.chip() == chip) return package;
+absl::StatusOr<pb::Technology> ReadTechnology(const Arguments& arguments) {
+  pb::Technology technology;
+  if (const auto process = arguments.Get("process")) {
+    technology.set_process(*process);
   }
-  return absl::InvalidArgumentError(fmt::format(
-      "derive: chip '{}' has no package that says what it is made of; those "
-      "of 'orrery list packages' have",
-      chip));
+  if (const auto memory = arguments.Get("hbm")) technology.set_hbm(*memory);
+  if (const auto area = arguments.Get("area")) technology.set_area(*area);
+  if (const auto power = arguments.Get("power")) technology.set_power(*power);
+  // Whatever is too many is said to be so.
+  const auto count = [&](const char* flag) -> absl::StatusOr<int> {
+    ASSIGN_OR_RETURN(const int64_t value, CountFlag(arguments, flag, {}));
+    return static_cast<int>(
+        std::min<int64_t>(value, std::numeric_limits<int>::max()));
+  };
+  if (arguments.Has("dies")) {
+    ASSIGN_OR_RETURN(const int dies, count("dies"));
+    technology.set_dies(dies);
+  }
+  if (arguments.Has("stacks")) {
+    ASSIGN_OR_RETURN(const int stacks, count("stacks"));
+    technology.set_stacks(stacks);
+  }
+  if (arguments.Has("links")) {
+    ASSIGN_OR_RETURN(const int links, count("links"));
+    technology.set_links(links);
+  }
+  if (const auto text = arguments.Get("link-share")) {
+    double share = 0;
+    if (!absl::SimpleAtod(*text, &share)) {
+      return absl::InvalidArgumentError(
+          fmt::format("--link-share: '{}' is no number", *text));
+    }
+    technology.set_link_share(share);
+  }
+  return technology;
 }
 
 absl::StatusOr<ExitCode> Derive(const Arguments& arguments) {
   const Catalog catalog;
-  const std::string& name = arguments.positional()[0];
-  ASSIGN_OR_RETURN(const pb::Chip base, catalog.Chip(name));
-  ASSIGN_OR_RETURN(const pb::Package package, PackageOf(catalog, name));
+  ASSIGN_OR_RETURN(const pb::Chip base,
+                   catalog.Chip(arguments.positional()[0]));
+  ASSIGN_OR_RETURN(const pb::Technology technology, ReadTechnology(arguments));
   ASSIGN_OR_RETURN(const SiliconLibrary library, LoadSilicon(catalog, {}));
-  ASSIGN_OR_RETURN(TechnologyBudget budget, BudgetOf(base, package));
-  if (const auto process = arguments.Get("process")) budget.process = *process;
-  if (const auto memory = arguments.Get("hbm")) budget.memory = *memory;
-  if (const auto area = arguments.Get("area")) {
-    ASSIGN_OR_RETURN(budget.area, ParseSquareMillimetres(*area));
-  }
-  if (const auto power = arguments.Get("power")) {
-    ASSIGN_OR_RETURN(budget.power, ParseWatts(*power));
-  }
-  ASSIGN_OR_RETURN(const int64_t dies,
-                   CountFlag(arguments, "dies", budget.dies));
-  ASSIGN_OR_RETURN(const int64_t stacks,
-                   CountFlag(arguments, "stacks", budget.stacks));
-  constexpr int64_t kMost = 64;
-  if (dies > kMost || stacks > kMost) {
-    return absl::InvalidArgumentError(
-        fmt::format("--dies, --stacks: must be 1 .. {}", kMost));
-  }
-  budget.dies = static_cast<int>(dies);
-  budget.stacks = static_cast<int>(stacks);
-  if (arguments.Has("links")) {
-    ASSIGN_OR_RETURN(const int64_t links, CountFlag(arguments, "links", {}));
-    budget.links = static_cast<int>(std::min<int64_t>(links, 100000));
-  }
-  ASSIGN_OR_RETURN(pb::Chip chip, DeriveChip(base, package, budget, library));
-  if (const auto as = arguments.Get("name")) chip.set_name(*as);
-  RETURN_IF_ERROR(Chip::FromProto(chip).status());
+  auto derived = DeriveFrom(catalog, base, technology, library);
+  if (!derived.ok()) return Annotate(derived.status(), "derive");
+  if (const auto as = arguments.Get("name")) derived->chip.set_name(*as);
   if (arguments.Has("package")) {
-    ASSIGN_OR_RETURN(
-        const pb::PackageResult cost,
-        ReportPackage(DerivePackage(package, budget, library), library));
+    ASSIGN_OR_RETURN(const pb::PackageResult cost,
+                     ReportPackage(derived->package, library));
+    if (const auto csv = arguments.Get("csv")) {
+      RETURN_IF_ERROR(WriteFile(*csv, FieldsCsv(cost)));
+      return ExitCode::kDone;
+    }
     return Print(PackageText(cost));
   }
   const std::string text =
       fmt::format("# proto-file: proto/chip.proto\n# proto-message: Chip\n{}",
-                  PrintTextproto(chip));
+                  PrintTextproto(derived->chip));
   if (const auto output = arguments.Get("output")) {
     RETURN_IF_ERROR(WriteFile(*output, text));
     return ExitCode::kDone;
@@ -104,6 +109,9 @@ Command DeriveCommand() {
                 {.name = "area",
                  .value = "AREA",
                  .help = "of one compute die: '800 mm2'"},
+                {.name = "link-share",
+                 .value = "SHARE",
+                 .help = "what links between dies add to the area of each"},
                 {.name = "stacks", .value = "N", .help = "memory stacks"},
                 {.name = "hbm",
                  .value = "KIND",
@@ -116,6 +124,9 @@ Command DeriveCommand() {
                 {.name = "package",
                  .value = "",
                  .help = "print what it costs to make instead"},
+                {.name = "csv",
+                 .value = "FILE",
+                 .help = "write that as CSV to FILE instead (- is stdout)"},
                 {.name = "output",
                  .value = "FILE",
                  .help = "write to FILE instead of standard output"}},

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "base/format.h"
 #include "base/overload.h"
 #include "base/status.h"
@@ -11,6 +10,7 @@
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
 #include "cli/flags/number_flags.h"
+#include "cli/page/answer.h"
 #include "cli/print/op_table.h"
 #include "cli/print/output.h"
 #include "cost/kernel/gemm_time.h"
@@ -178,10 +178,8 @@ absl::StatusOr<ExitCode> Kernel(const Arguments& arguments) {
   RETURN_IF_ERROR(CheckFormat(op, on.chip));
   const OpRow row = TimeRow(op, timer, on.chip);
   RETURN_IF_ERROR(CheckTime(row));
-  if (const auto json = arguments.Get("json")) {
-    RETURN_IF_ERROR(WriteFile(*json, OpJson({row})));
-    return ExitCode::kDone;
-  }
+  ASSIGN_OR_RETURN(const bool print, WriteRows(arguments, OpJson({row})));
+  if (!print) return ExitCode::kDone;
   std::string text = OpTable({row});
   text += fmt::format(
       "\n{:.4g} GFLOP, {:.4g} MB of memory traffic, {:.4g} MB of cache "
@@ -226,10 +224,8 @@ Command KernelCommand() {
       {.name = "full", .value = "", .help = "no causal mask"},
       {.name = "latent", .value = "", .help = "values are part of the keys"},
       {.name = "backward", .value = "", .help = "the gradient of attention"},
-      {.name = "json",
-       .value = "FILE",
-       .help = "write JSON to FILE instead (- is stdout)"},
       SetChipFlag()};
+  for (const Flag& flag : RowsFlags()) flags.push_back(flag);
   for (const Flag& flag : KernelOptionFlags()) flags.push_back(flag);
   return {.name = "kernel",
           .operands = "",

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/nearest.h"
 #include "cli/commands/commands.h"
+#include "cli/page/answer.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 
@@ -121,11 +121,8 @@ absl::StatusOr<ExitCode> List(const Arguments& arguments) {
       entries.push_back({kind, name, std::move(description)});
     }
   }
-  if (const auto json = arguments.Get("json")) {
-    RETURN_IF_ERROR(WriteFile(*json, Json(entries)));
-    return ExitCode::kDone;
-  }
-  return Print(Table(entries));
+  ASSIGN_OR_RETURN(const bool print, WriteRows(arguments, Json(entries)));
+  return print ? Print(Table(entries)) : ExitCode::kDone;
 }
 
 }  // namespace
@@ -138,9 +135,7 @@ Command ListCommand() {
           .summary =
               "List the presets: chips, kernels, models, scenarios, systems.",
           .details = "  orrery list\n  orrery list models --json -",
-          .flags = {{.name = "json",
-                     .value = "FILE",
-                     .help = "write JSON to FILE instead (- is stdout)"}},
+          .flags = RowsFlags(),
           .run = List};
 }
 

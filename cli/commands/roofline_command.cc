@@ -2,7 +2,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
@@ -10,6 +9,7 @@
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
 #include "cli/flags/number_flags.h"
+#include "cli/page/answer.h"
 #include "cli/print/op_table.h"
 #include "cli/print/output.h"
 #include "cost/kernel/op_size.h"
@@ -96,10 +96,8 @@ absl::StatusOr<ExitCode> Roofline(const Arguments& arguments) {
     RETURN_IF_ERROR(add(ops.input_gradient));
     RETURN_IF_ERROR(add(ops.weight_gradient));
   }
-  if (const auto json = arguments.Get("json")) {
-    RETURN_IF_ERROR(WriteFile(*json, OpJson(rows)));
-    return ExitCode::kDone;
-  }
+  ASSIGN_OR_RETURN(const bool print, WriteRows(arguments, OpJson(rows)));
+  if (!print) return ExitCode::kDone;
   return Print(fmt::format(
       "{} layer {} on {}: ridge at {:.0f} FLOP/B for {}\n\n{}", model.name(),
       layer, chip.name(), RidgePoint(chip, shape.precision),
@@ -122,10 +120,8 @@ Command RooflineCommand() {
       {.name = "decode",
        .value = "",
        .help = "one new token after a context of --sequence"},
-      {.name = "json",
-       .value = "FILE",
-       .help = "write JSON to FILE instead (- is stdout)"},
       SetChipFlag()};
+  for (const Flag& flag : RowsFlags()) flags.push_back(flag);
   for (const Flag& flag : KernelOptionFlags()) flags.push_back(flag);
   return {.name = "roofline",
           .operands = "",

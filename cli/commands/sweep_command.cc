@@ -1,14 +1,16 @@
 // orrery sweep: many scenarios at once, the best of them, and all as a table.
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "base/file.h"
 #include "base/file_writer.h"
 #include "base/format.h"
 #include "base/line_log.h"
 #include "base/mix_bits.h"
-#include "base/parallel.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
@@ -23,14 +25,18 @@
 #include "cli/print/progress.h"
 #include "cli/print/sweep_text.h"
 #include "cli/print/version.h"
-#include "run/search/sweep.h"
+#include "cli/ranks/ranks.h"
+#include "run/search/sweep_team.h"
 
 namespace orrery {
 namespace {
 
-// Rows between two entries of the journal: many estimates, few simulations.
-constexpr int64_t kEstimatesAtOnce = 1 << 14;
-constexpr int64_t kSimulationsAtOnce = 8;
+// Points that one thread works out in a row: simulations take long enough to be
+// handed out one by one.
+constexpr int64_t kEstimatesAtOnce = 512;
+// Rows are put on the disk when there are so many, or when it is time.
+constexpr size_t kRowsAtOnce = 1 << 14;
+constexpr std::chrono::seconds kMostUnsaved{1};
 constexpr int64_t kMostShown = 1000;
 
 absl::StatusOr<pb::Study> ReadStudy(const Catalog& catalog,
@@ -45,8 +51,12 @@ absl::StatusOr<pb::Study> ReadStudy(const Catalog& catalog,
 // Tells studies apart: whatever changes a row changes it.
 absl::StatusOr<std::string> Title(const Catalog& catalog,
                                   const pb::Study& proto, const Study& study) {
+  std::vector<std::string> sets;
+  std::copy_if(study.sets().begin(), study.sets().end(),
+               std::back_inserter(sets),
+               [](const std::string& set) { return !IsOfTechnology(set); });
   ASSIGN_OR_RETURN(const pb::Scenario base,
-                   MergeScenario(catalog, study.scenario(), study.sets()));
+                   MergeScenario(catalog, study.scenario(), sets));
   uint64_t hash = 0;
   for (const char c :
        absl::StrCat(PrintTextproto(proto), PrintTextproto(base), kVersion)) {
@@ -103,15 +113,27 @@ class RowSink {
   RowSink(SweepSummary* summary, LineLog* journal, RowFile* csv, RowFile* json)
       : summary_(*summary), journal_(journal), csv_(*csv), json_(*json) {}
 
-  absl::Status Add(absl::Span<const SweepRow> rows) {
+  absl::Status Add(std::vector<SweepRow> rows) {
+    std::move(rows.begin(), rows.end(), std::back_inserter(waiting_));
+    const auto now = std::chrono::steady_clock::now();
+    if (waiting_.size() < kRowsAtOnce && now < saved_ + kMostUnsaved) {
+      return absl::OkStatus();
+    }
+    saved_ = now;
+    return Save();
+  }
+  // What has been added and is not saved.
+  absl::Status Save() {
     if (journal_) {
       std::vector<std::string> records;
-      records.reserve(rows.size());
-      for (const SweepRow& row : rows) records.push_back(SweepRecord(row));
+      records.reserve(waiting_.size());
+      for (const SweepRow& row : waiting_) records.push_back(SweepRecord(row));
       RETURN_IF_ERROR(journal_->Append(records));
       RETURN_IF_ERROR(journal_->Sync());
     }
-    return Show(rows);
+    RETURN_IF_ERROR(Show(waiting_));
+    waiting_.clear();
+    return absl::OkStatus();
   }
   // Of rows that are in the journal.
   absl::Status Show(absl::Span<const SweepRow> rows) {
@@ -125,6 +147,9 @@ class RowSink {
   LineLog* journal_;
   RowFile& csv_;
   RowFile& json_;
+  std::vector<SweepRow> waiting_;
+  std::chrono::steady_clock::time_point saved_ =
+      std::chrono::steady_clock::now();
 };
 
 // Rows of an earlier run: the next point is the number of them.
@@ -143,17 +168,34 @@ absl::StatusOr<int64_t> Resume(const Study& study, const LineLog& journal,
   return next;
 }
 
-absl::StatusOr<ExitCode> RunStudy(const Arguments& arguments) {
-  const Catalog catalog;
+// A study as it was typed and read, with what tells it from others.
+struct NamedStudy {
+  Study study;
+  std::string title;
+};
+
+absl::StatusOr<NamedStudy> FindStudy(const Catalog& catalog,
+                                     const Arguments& arguments) {
   ASSIGN_OR_RETURN(const pb::Study proto, ReadStudy(catalog, arguments));
-  absl::StatusOr<Study> made = Study::FromProto(proto);
-  if (!made.ok()) return Annotate(made.status(), arguments.positional()[0]);
-  const Study study = *std::move(made);
-  ASSIGN_OR_RETURN(const std::string title, Title(catalog, proto, study));
+  absl::StatusOr<Study> study = Study::FromProto(proto);
+  if (!study.ok()) {
+    return Annotate(study.status(), arguments.positional()[0]);
+  }
+  ASSIGN_OR_RETURN(std::string title, Title(catalog, proto, *study));
+  return NamedStudy{*std::move(study), std::move(title)};
+}
+
+// The sweep as the process does it that has the files and the terminal.
+template <Peers P>
+absl::StatusOr<ExitCode> LeadSweep(const Arguments& arguments,
+                                   const Catalog& catalog,
+                                   const NamedStudy& named, int threads,
+                                   SweepTeam<P>& team) {
+  const Study& study = named.study;
   ASSIGN_OR_RETURN(const int64_t best, CountFlag(arguments, "best", 10));
   std::optional<LineLog> journal;
   if (const auto path = arguments.Get("journal")) {
-    ASSIGN_OR_RETURN(LineLog log, LineLog::Open(*path, title));
+    ASSIGN_OR_RETURN(LineLog log, LineLog::Open(*path, named.title));
     journal.emplace(std::move(log));
   }
   ASSIGN_OR_RETURN(RowFile csv, RowFile::Create(arguments.Get("csv"),
@@ -176,26 +218,47 @@ absl::StatusOr<ExitCode> RunStudy(const Arguments& arguments) {
     }
   }
   Progress progress(arguments);
-  const Sweep sweep(study, catalog);
   const bool simulates = study.method() == pb::Study::SIMULATE ||
                          study.method() == pb::Study::TUNE;
-  const int64_t step = simulates ? kSimulationsAtOnce : kEstimatesAtOnce;
-  while (next < study.points()) {
-    progress.Tell("sweeping", static_cast<double>(next) /
-                                  static_cast<double>(study.points()));
-    const int64_t end = std::min(study.points(), next + step);
-    RETURN_IF_ERROR(sink.Add(sweep.Rows(next, end)));
-    next = end;
-  }
+  RETURN_IF_ERROR(team.Run(
+      {.study = study,
+       .catalog = catalog,
+       .title = named.title,
+       .begin = next,
+       .end = study.points(),
+       .point_of = [](int64_t i) { return i; },
+       .method = study.method(),
+       .block = simulates ? 1 : kEstimatesAtOnce,
+       .threads = threads},
+      [&](std::vector<SweepRow> rows) {
+        progress.Tell("sweeping", static_cast<double>(rows.back().point) /
+                                      static_cast<double>(study.points()));
+        return sink.Add(std::move(rows));
+      }));
+  RETURN_IF_ERROR(sink.Save());
   std::vector<SweepRow> simulated;
-  if (study.simulate() > 0) {
-    simulated.resize(
-        std::min(summary.best().size(), static_cast<size_t>(study.simulate())));
-    progress.Tell("simulating the best", 0);
-    InParallel(simulated.size(), [&](size_t i) {
-      simulated[i] = sweep.Simulated(summary.best()[i].point);
-    });
-  }
+  const auto confirmed = std::min<int64_t>(
+      static_cast<int64_t>(summary.best().size()), study.simulate());
+  RETURN_IF_ERROR(team.Run(
+      {.study = study,
+       .catalog = catalog,
+       .title = named.title,
+       .begin = 0,
+       .end = confirmed,
+       .point_of =
+           [&](int64_t i) {
+             return summary.best()[static_cast<size_t>(i)].point;
+           },
+       .method = pb::Study::SIMULATE,
+       .block = 1,
+       .threads = static_cast<int>(std::min<int64_t>(threads, confirmed))},
+      [&](std::vector<SweepRow> rows) {
+        std::move(rows.begin(), rows.end(), std::back_inserter(simulated));
+        progress.Tell("simulating the best",
+                      static_cast<double>(simulated.size()) /
+                          static_cast<double>(confirmed));
+        return absl::OkStatus();
+      }));
   progress.Wipe();
   RETURN_IF_ERROR(csv.Finish("\n"));
   const pb::SweepResult result = summary.ToProto(simulated);
@@ -215,6 +278,30 @@ absl::StatusOr<ExitCode> RunStudy(const Arguments& arguments) {
   return summary.answered() > 0 ? ExitCode::kDone : ExitCode::kNo;
 }
 
+absl::StatusOr<ExitCode> RunStudy(const Arguments& arguments) {
+  const Catalog catalog;
+  ASSIGN_OR_RETURN(std::optional<Ranks> ranks, Ranks::Join());
+  const absl::StatusOr<NamedStudy> named = FindStudy(catalog, arguments);
+  if (!ranks) {
+    if (!named.ok()) return named.status();
+    const auto threads =
+        static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    NoPeers none;
+    SweepTeam alone(none);
+    return LeadSweep(arguments, catalog, *named, threads, alone);
+  }
+  if (ranks->rank() > 0) {
+    ServeSweep(named.ok() ? absl::StatusOr<Study>(named->study)
+                          : absl::StatusOr<Study>(named.status()),
+               catalog, named.ok() ? named->title : "", ranks->processors(),
+               *ranks);
+    return ExitCode::kDone;
+  }
+  SweepTeam team(*ranks);
+  if (!named.ok()) return named.status();
+  return LeadSweep(arguments, catalog, *named, ranks->processors(), team);
+}
+
 }  // namespace
 
 Command SweepCommand() {
@@ -228,9 +315,12 @@ Command SweepCommand() {
               "(docs/search.md). Points are\nestimated, simulated or tuned; "
               "those that break a rule or do not fit are counted\nby reason. "
               "With --journal a sweep that was stopped goes on where it was. "
-              "Exit code\n1 if no point has an answer.\n\n"
+              "Under mpirun its\nprocesses share the points. Exit code 1 if no "
+              "point "
+              "has an answer.\n\n"
               "  orrery sweep tensor_or_pipeline\n"
-              "  orrery sweep tensor_or_pipeline --csv -",
+              "  orrery sweep tensor_or_pipeline --csv -\n"
+              "  mpirun -n 8 orrery sweep tensor_or_pipeline",
           .flags = {SetFlag(),
                     {.name = "csv",
                      .value = "FILE",

@@ -5,6 +5,7 @@
 #include "catalog/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/scenario.h"
+#include "cli/page/answer.h"
 #include "cli/print/output.h"
 #include "cli/print/topology_text.h"
 #include "topology/graph/build.h"
@@ -23,6 +24,10 @@ absl::StatusOr<ExitCode> Topology(const Arguments& arguments) {
                    ResolveSystem(Catalog(), arguments.positional()[0], sets));
   ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
   ASSIGN_OR_RETURN(const Graph graph, BuildGraph(system));
+  if (arguments.Has("json") || arguments.Has("csv")) {
+    RETURN_IF_ERROR(WriteRows(arguments, TopologyJson(graph)).status());
+    return ExitCode::kDone;
+  }
   const std::string format = arguments.Get("format").value_or("text");
   std::string text;
   if (format == "text") {
@@ -45,6 +50,18 @@ absl::StatusOr<ExitCode> Topology(const Arguments& arguments) {
 }  // namespace
 
 Command TopologyCommand() {
+  std::vector<Flag> flags = {
+      {.name = "nodes",
+       .value = "N",
+       .help = "how many nodes (default: as the preset says)"},
+      {.name = "format",
+       .value = "FORMAT",
+       .help = "text, dot (Graphviz) or svg"},
+      {.name = "output",
+       .value = "FILE",
+       .help = "write to FILE instead of standard output"},
+      SetFlag()};
+  for (const Flag& flag : RowsFlags()) flags.push_back(flag);
   return {.name = "topology",
           .operands = "SYSTEM",
           .min_operands = 1,
@@ -58,16 +75,7 @@ Command TopologyCommand() {
               "  orrery topology tpu_v4_pod --nodes 16 --format svg --output "
               "pod.svg\n"
               "  orrery topology dgx_h100_ib400 --nodes 2 --format dot",
-          .flags = {{.name = "nodes",
-                     .value = "N",
-                     .help = "how many nodes (default: as the preset says)"},
-                    {.name = "format",
-                     .value = "FORMAT",
-                     .help = "text, dot (Graphviz) or svg"},
-                    {.name = "output",
-                     .value = "FILE",
-                     .help = "write to FILE instead of standard output"},
-                    SetFlag()},
+          .flags = std::move(flags),
           .run = Topology};
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/format.h"
 #include "base/status.h"
@@ -55,6 +56,18 @@ absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(
   return options;
 }
 
+// Every rank that was asked for is known before anything is written.
+absl::Status CheckShown(const TraceRequest& request,
+                        absl::Span<const TracedPool> pools) {
+  for (const TracedPool& pool : pools) {
+    RETURN_IF_ERROR(OptionsOf(request, pool).status());
+  }
+  if (request.from < EndOf(pools)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("--trace-window: the step ends after {}, before the window",
+                  SecondsText(ToSeconds(EndOf(pools)))));
+}
+
 absl::Status WritePool(const TraceRequest& request,
                        const ResolvedScenario& scenario, const TracedPool& pool,
                        TimelineOptions options, PerfettoWriter& writer) {
@@ -77,6 +90,28 @@ absl::Status WritePool(const TraceRequest& request,
   return absl::OkStatus();
 }
 
+absl::Status WritePools(const TraceRequest& request,
+                        const ResolvedScenario& scenario,
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests,
+                        PerfettoWriter& writer) {
+  for (const TracedPool& pool : pools) {
+    ASSIGN_OR_RETURN(const std::optional<TimelineOptions> options,
+                     OptionsOf(request, pool));
+    if (!options) continue;
+    RETURN_IF_ERROR(WritePool(request, scenario, pool, *options, writer));
+  }
+  if (requests != nullptr) WriteRequestTracks(*requests, writer);
+  return absl::OkStatus();
+}
+
+absl::Status FinishTrace(const TraceRequest& request, PerfettoWriter& writer) {
+  RETURN_IF_ERROR(writer.Finish());
+  Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
+                  writer.slices(), ShellWord(request.path)));
+  return absl::OkStatus();
+}
+
 absl::Status WritePerfetto(const TraceRequest& request,
                            const ResolvedScenario& scenario,
                            absl::Span<const TracedPool> pools,
@@ -89,17 +124,8 @@ absl::Status WritePerfetto(const TraceRequest& request,
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
                       EndOf(pools).time_since_epoch().count());
-  for (const TracedPool& pool : pools) {
-    ASSIGN_OR_RETURN(const std::optional<TimelineOptions> options,
-                     OptionsOf(request, pool));
-    if (!options) continue;
-    RETURN_IF_ERROR(WritePool(request, scenario, pool, *options, writer));
-  }
-  if (requests != nullptr) WriteRequestTracks(*requests, writer);
-  RETURN_IF_ERROR(writer.Finish());
-  Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
-                  writer.slices(), ShellWord(request.path)));
-  return absl::OkStatus();
+  RETURN_IF_ERROR(WritePools(request, scenario, pools, requests, writer));
+  return FinishTrace(request, writer);
 }
 
 absl::Status WriteKinetoFiles(const TraceRequest& request,
@@ -184,15 +210,7 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         absl::Span<const TracedPool> pools,
                         const RequestTimeline* requests) {
-  // Every rank that was asked for is known before anything is written.
-  for (const TracedPool& pool : pools) {
-    RETURN_IF_ERROR(OptionsOf(request, pool).status());
-  }
-  if (request.from >= EndOf(pools)) {
-    return absl::InvalidArgumentError(
-        fmt::format("--trace-window: the step ends after {}, before the window",
-                    SecondsText(ToSeconds(EndOf(pools)))));
-  }
+  RETURN_IF_ERROR(CheckShown(request, pools));
   switch (request.format) {
     case TraceFormat::kPerfetto:
       return WritePerfetto(request, scenario, pools, requests);
@@ -201,5 +219,27 @@ absl::Status WriteTrace(const TraceRequest& request,
   }
   return absl::OkStatus();
 }
+
+absl::StatusOr<SharedTrace> SharedTrace::Create(const TraceRequest& request) {
+  if (request.format != TraceFormat::kPerfetto) {
+    return absl::InvalidArgumentError(
+        "--trace-format: several runs go into one file as perfetto only");
+  }
+  ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
+  writer.AddAttribute("orrery.version", std::string(kVersion));
+  return SharedTrace(request, std::move(writer));
+}
+
+absl::Status SharedTrace::Add(const std::string& name,
+                              const ResolvedScenario& scenario,
+                              const SimulatedRun& run,
+                              const RequestTimeline* requests) {
+  const TracedPool whole[] = {WholeOf(scenario, run)};
+  RETURN_IF_ERROR(CheckShown(request_, whole));
+  writer_.BeginSection(name);
+  return WritePools(request_, scenario, whole, requests, writer_);
+}
+
+absl::Status SharedTrace::Finish() { return FinishTrace(request_, writer_); }
 
 }  // namespace orrery

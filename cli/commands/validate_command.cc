@@ -102,6 +102,16 @@ absl::StatusOr<ExitCode> LeaveStepsOut(const TrainingSuiteOptions& options) {
   return Print(text);
 }
 
+// Which constants the rows of the table itself had a part in.
+std::string FitsText() {
+  std::string text = "\nfitted on whole steps:\n";
+  for (const FrameworkFit& fit : FrameworkFits()) {
+    text += fmt::format("  {} of {}, on {}\n", absl::StrJoin(fit.fields, ", "),
+                        fit.framework, fit.rows);
+  }
+  return text + "kernels and collectives are fitted on tables of their own\n";
+}
+
 // Every row of every suite.
 std::string RowsCsv(const pb::AccuracyReport& report) {
   std::vector<const google::protobuf::Message*> rows;
@@ -159,6 +169,9 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
       ASSIGN_OR_RETURN(const ProfileAccuracy profiles,
                        CompareProfiles(library));
       text += ProfileText(profiles);
+    }
+    if (suite == Suite::kTraining && !file.has_value() && !options.markdown) {
+      text += FitsText();
     }
     RETURN_IF_ERROR(Print(text).status());
   }

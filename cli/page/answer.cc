@@ -58,6 +58,30 @@ std::vector<Flag> AnswerFlags(std::vector<Flag> flags) {
   return flags;
 }
 
+std::vector<Flag> RowsFlags() {
+  return {{.name = "json",
+           .value = "FILE",
+           .help = "write JSON to FILE instead (- is stdout)"},
+          {.name = "csv",
+           .value = "FILE",
+           .help = "write CSV to FILE instead (- is stdout)"}};
+}
+
+absl::StatusOr<bool> WriteRows(const Arguments& arguments,
+                               const std::string& json,
+                               absl::string_view member) {
+  bool print = true;
+  if (const auto path = arguments.Get("json")) {
+    RETURN_IF_ERROR(WriteFile(*path, json));
+    print = false;
+  }
+  if (const auto path = arguments.Get("csv")) {
+    RETURN_IF_ERROR(WriteFile(*path, JsonRowsCsv(json, member)));
+    print = false;
+  }
+  return print;
+}
+
 absl::Status WritePage(const Arguments& arguments, const std::string& path,
                        absl::FunctionRef<pb::Page()> page) {
   return WriteFile(path, PageHtml(Finished(arguments, page())));

@@ -8,6 +8,7 @@
 //   if (print) Print(ReportText(report));
 #include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 #include <google/protobuf/message.h>
 
 #include <string>
@@ -32,6 +33,14 @@ absl::StatusOr<bool> WriteAnswer(const Arguments& arguments,
                                  const google::protobuf::Message& json,
                                  absl::FunctionRef<std::string()> csv,
                                  absl::FunctionRef<pb::Page()> page);
+
+// --json and --csv of an answer that is a list of rows, written as JSON;
+// `member` is the list's name if it is part of an object.
+std::vector<Flag> RowsFlags();
+// Whether the table is to be printed: not if there is such a file.
+absl::StatusOr<bool> WriteRows(const Arguments& arguments,
+                               const std::string& json,
+                               absl::string_view member = "");
 
 // The page alone, at `path`.
 absl::Status WritePage(const Arguments& arguments, const std::string& path,

@@ -310,6 +310,38 @@ std::string FitText(const AccuracyTable& table) {
   return text;
 }
 
+// How far the memory of runs that say so was off, by source: what it counts is
+// in validation/README.md.
+std::string MemoryText(const AccuracyTable& table) {
+  std::map<std::string, std::vector<RowError>> errors;
+  const auto add = [&](const std::string& of, std::optional<double> measured,
+                       double predicted) {
+    if (measured) errors[of].push_back({.error = predicted / *measured - 1});
+  };
+  for (const AccuracyRow& row : table.rows()) {
+    const auto* step = std::get_if<MeasuredStep>(&row.facts);
+    if (step == nullptr) continue;
+    add(row.source, step->measured_gib, step->predicted_gib);
+    add(row.source + ", reserved by the first rank",
+        step->measured_reserved_gib, step->predicted_reserved_gib);
+  }
+  if (errors.empty()) return "";
+  TextTable lines{{{"memory", 38, true},
+                   {"rows", 5},
+                   {"mean", 8},
+                   {"median", 8},
+                   {"worst", 8},
+                   {"bias", 8}},
+                  {}};
+  for (const auto& [of, list] : errors) {
+    const ErrorStatistics e = Summarise(list);
+    lines.lines.push_back({of, Count(e.rows), Percent(e.mean),
+                           Percent(e.median), Percent(e.worst),
+                           Signed(e.bias)});
+  }
+  return "\n" + Plain(lines);
+}
+
 }  // namespace
 
 std::string AccuracyText(const AccuracyTable& table,
@@ -330,6 +362,7 @@ std::string AccuracyText(const AccuracyTable& table,
   std::string text = options.rows ? Plain(rows) + "\n" : "";
   text += Plain(groups);
   text += FitText(table);
+  text += MemoryText(table);
   text += fmt::format("\n{} rows predicted, {} refused\n", table.rows().size(),
                       table.refused().size());
   if (table.suite() == Suite::kCost) return text + ReasonsText(table);

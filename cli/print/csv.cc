@@ -4,10 +4,13 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/csv.h"
 #include "base/format.h"
+#include "base/json.h"
 
 namespace orrery {
 namespace {
@@ -91,6 +94,38 @@ void AddLeaves(const gp::Message& message, const std::string& path,
   }
 }
 
+// A column for every name, in the order in which they first come.
+std::string RowsCsv(const std::vector<Leaves>& rows) {
+  std::vector<std::string> columns;
+  absl::flat_hash_map<std::string, size_t> places;
+  std::vector<std::vector<std::string>> lines;
+  for (const Leaves& leaves : rows) {
+    std::vector<std::string>& line = lines.emplace_back();
+    for (const auto& [name, value] : leaves) {
+      const auto [place, is_new] = places.try_emplace(name, columns.size());
+      if (is_new) columns.push_back(CsvField(name));
+      line.resize(std::max(line.size(), place->second + 1));
+      line[place->second] = CsvField(value);
+    }
+  }
+  std::string text = absl::StrJoin(columns, ",") + "\n";
+  for (std::vector<std::string>& line : lines) {
+    line.resize(columns.size());
+    absl::StrAppend(&text, absl::StrJoin(line, ","), "\n");
+  }
+  return text;
+}
+
+// Of a value that is no list and no object.
+std::string LeafText(const JsonValue& value) {
+  if (const std::string* text = value.string()) return *text;
+  if (const bool* truth = value.boolean()) return *truth ? "true" : "false";
+  const auto* number = value.number();
+  if (number == nullptr) return "";
+  if (number->integer) return absl::StrCat(*number->integer);
+  return fmt::format("{}", number->value);
+}
+
 }  // namespace
 
 std::string FieldsCsv(const gp::Message& message) {
@@ -104,26 +139,26 @@ std::string FieldsCsv(const gp::Message& message) {
 }
 
 std::string TableCsv(const std::vector<const gp::Message*>& messages) {
-  std::vector<std::string> columns;
-  absl::flat_hash_map<std::string, size_t> places;
-  std::vector<std::vector<std::string>> lines;
+  std::vector<Leaves> rows;
   for (const gp::Message* message : messages) {
-    Leaves leaves;
-    AddLeaves(*message, "", &leaves);
-    std::vector<std::string>& line = lines.emplace_back();
-    for (auto& [name, value] : leaves) {
-      const auto [place, is_new] = places.try_emplace(name, columns.size());
-      if (is_new) columns.push_back(CsvField(name));
-      line.resize(std::max(line.size(), place->second + 1));
-      line[place->second] = CsvField(value);
+    AddLeaves(*message, "", &rows.emplace_back());
+  }
+  return RowsCsv(rows);
+}
+
+std::string JsonRowsCsv(const std::string& json, absl::string_view member) {
+  const absl::StatusOr<JsonValue> parsed = ParseJson(json);
+  CHECK(parsed.ok()) << parsed.status();
+  const JsonValue* list = member.empty() ? &*parsed : parsed->Find(member);
+  CHECK(list != nullptr && list->array() != nullptr) << member;
+  std::vector<Leaves> rows;
+  for (const JsonValue& object : *list->array()) {
+    Leaves& leaves = rows.emplace_back();
+    for (const JsonMember& each : *object.object()) {
+      leaves.emplace_back(each.key, LeafText(each.value));
     }
   }
-  std::string text = absl::StrJoin(columns, ",") + "\n";
-  for (std::vector<std::string>& line : lines) {
-    line.resize(columns.size());
-    absl::StrAppend(&text, absl::StrJoin(line, ","), "\n");
-  }
-  return text;
+  return RowsCsv(rows);
 }
 
 }  // namespace orrery

@@ -1,6 +1,7 @@
 #pragma once
 // Messages as CSV, with the schema's own field names: what JSON says, for
 // programs that want tables.
+#include <absl/strings/string_view.h>
 #include <absl/types/span.h>
 #include <google/protobuf/message.h>
 
@@ -25,5 +26,10 @@ std::string TableCsv(const google::protobuf::RepeatedPtrField<T>& messages) {
   for (const T& message : messages) rows.push_back(&message);
   return TableCsv(rows);
 }
+
+// The same of a list of objects that was written as JSON, so that a command
+// says what is in its table once; `member` is the list's name in an object, or
+// empty if the text is the list. Requires: text that ParseJson takes.
+std::string JsonRowsCsv(const std::string& json, absl::string_view member = "");
 
 }  // namespace orrery

@@ -1,16 +1,12 @@
 #include "cli/print/sweep_text.h"
 
-#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
-#include <absl/strings/str_join.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "base/csv.h"
 #include "base/format.h"
-#include "base/status.h"
 #include "cli/print/json.h"
 
 namespace orrery {
@@ -58,30 +54,6 @@ std::string Table(const Study& study, absl::Span<const SweepRow> rows) {
 
 }  // namespace
 
-std::string SweepHeader(const Study& study) {
-  std::vector<std::string> names = {"point"};
-  for (const StudyAxis& axis : study.axes()) {
-    names.push_back(CsvField(axis.name));
-  }
-  names.emplace_back("problem");
-  for (const StudyColumn& column : study.columns()) {
-    names.push_back(CsvField(column.name));
-  }
-  return absl::StrJoin(names, ",");
-}
-
-std::string SweepRecord(const SweepRow& row) {
-  std::string record = absl::StrCat(row.point);
-  for (const std::string& value : row.values) {
-    absl::StrAppend(&record, ",", CsvField(value));
-  }
-  absl::StrAppend(&record, ",", CsvField(row.problem));
-  for (const double value : row.columns) {
-    record += fmt::format(",{}", value);
-  }
-  return record;
-}
-
 std::string SweepJson(const SweepRow& row) {
   std::string text = absl::StrCat("{\"point\": ", row.point, ", \"values\": [");
   for (size_t i = 0; i < row.values.size(); ++i) {
@@ -95,39 +67,6 @@ std::string SweepJson(const SweepRow& row) {
     absl::StrAppend(&text, i > 0 ? ", " : "", JsonNumber(row.columns[i]));
   }
   return text + "]}";
-}
-
-absl::StatusOr<SweepRow> ParseSweepRecord(const Study& study,
-                                          const std::string& record) {
-  // The parser wants a header; its names do not matter here.
-  const size_t axes = study.axes().size();
-  const size_t columns = study.columns().size();
-  std::string header = "c0";
-  for (size_t i = 1; i < 2 + axes + columns; ++i) {
-    absl::StrAppend(&header, ",c", i);
-  }
-  ASSIGN_OR_RETURN(const CsvTable table,
-                   CsvTable::Parse(absl::StrCat(header, "\n", record, "\n")));
-  const auto bad = [&] {
-    return absl::InvalidArgumentError(
-        fmt::format("'{}' is no row of this study", record.substr(0, 100)));
-  };
-  if (table.rows().size() != 1) return bad();
-  const CsvTable::Row& fields = table.rows()[0];
-  const auto text = [&](size_t i) {
-    return fields.Get(absl::StrCat("c", i)).value_or("");
-  };
-  SweepRow row;
-  if (!absl::SimpleAtoi(text(0), &row.point)) return bad();
-  for (size_t i = 0; i < axes; ++i) row.values.push_back(text(1 + i));
-  row.problem = text(1 + axes);
-  if (!row.problem.empty()) return row;
-  for (size_t i = 0; i < columns; ++i) {
-    double value = 0;
-    if (!absl::SimpleAtod(text(2 + axes + i), &value)) return bad();
-    row.columns.push_back(value);
-  }
-  return row;
 }
 
 std::string SweepText(const Study& study, const SweepSummary& summary,

@@ -1,12 +1,17 @@
 #include "cli/print/topology_text.h"
 
+#include <absl/strings/str_join.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "cli/print/json.h"
 #include "topology/graph/link_tiers.h"
 #include "topology/graph/metrics.h"
 
@@ -109,20 +114,12 @@ std::string BisectionText(const Graph& graph) {
                             100 * (half / (injection * 0.5)));
 }
 
-}  // namespace
+// Islands have link classes of their own; people see one.
+using TierSums = std::map<std::pair<LinkTier::End, std::string>, TierSum>;
 
-std::string TopologyText(const System& system, const Graph& graph) {
-  std::string text = fmt::format("{}: {} nodes of {} chips\n\n", system.name(),
-                                 system.nodes(), system.chips_per_node());
-  text += fmt::format("{:<42} {:>8}   {}\n", "vertices", "count", "ids");
-  const Levels levels(graph);
-  for (const Levels::Row& row : levels.rows()) {
-    text += fmt::format("  {:<40} {:>8}   {}\n", row.name, row.vertices.size(),
-                        Ranges(row.vertices));
-  }
+TierSums SumTiers(const Graph& graph) {
   const LinkTiers tiers(graph);
-  // Islands have link classes of their own; people see one.
-  std::map<std::pair<LinkTier::End, std::string>, TierSum> sums;
+  TierSums sums;
   for (const LinkId id : graph.links()) {
     const Link& link = graph.link(id);
     const LinkTier tier = tiers.of(id);
@@ -136,6 +133,21 @@ std::string TopologyText(const System& system, const Graph& graph) {
     sum.cables += link.cables;
     sum.together += link.bandwidth;
   }
+  return sums;
+}
+
+}  // namespace
+
+std::string TopologyText(const System& system, const Graph& graph) {
+  std::string text = fmt::format("{}: {} nodes of {} chips\n\n", system.name(),
+                                 system.nodes(), system.chips_per_node());
+  text += fmt::format("{:<42} {:>8}   {}\n", "vertices", "count", "ids");
+  const Levels levels(graph);
+  for (const Levels::Row& row : levels.rows()) {
+    text += fmt::format("  {:<40} {:>8}   {}\n", row.name, row.vertices.size(),
+                        Ranges(row.vertices));
+  }
+  const auto sums = SumTiers(graph);
   text += fmt::format("\n{:<48} {:>8} {:>8} {:>12} {:>12}\n",
                       "links, both ways counted once", "links", "cables",
                       "a cable", "together");
@@ -156,6 +168,26 @@ std::string TopologyText(const System& system, const Graph& graph) {
         Number(from_chip ? link.to : link.from), key.second);
   }
   return text;
+}
+
+std::string TopologyJson(const Graph& graph) {
+  std::vector<std::string> rows;
+  const Levels levels(graph);
+  for (const Levels::Row& row : levels.rows()) {
+    rows.push_back(
+        fmt::format("  {{\"kind\": \"vertices\", \"name\": {}, \"count\": {}, "
+                    "\"ids\": {}}}",
+                    JsonString(row.name), row.vertices.size(),
+                    JsonString(Ranges(row.vertices))));
+  }
+  for (const auto& [key, sum] : SumTiers(graph)) {
+    rows.push_back(fmt::format(
+        "  {{\"kind\": \"links\", \"name\": {}, \"count\": {}, \"cables\": {}, "
+        "\"cable_bytes_per_s\": {}, \"bytes_per_s\": {}}}",
+        JsonString(key.second), sum.links / 2, sum.cables / 2,
+        JsonNumber(sum.each.value()), JsonNumber(sum.together.value() / 2)));
+  }
+  return fmt::format("[\n{}\n]\n", absl::StrJoin(rows, ",\n"));
 }
 
 std::string TopologyDot(const System& system, const Graph& graph) {

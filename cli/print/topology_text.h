@@ -13,6 +13,8 @@ namespace orrery {
 // Vertices with their ids, links by tier, bisection, and how a fault names a
 // link.
 std::string TopologyText(const System& system, const Graph& graph);
+// The same counts as a list: vertices by level, links by tier.
+std::string TopologyJson(const Graph& graph);
 std::string TopologyDot(const System& system, const Graph& graph);
 // The error says that it has too many vertices to be seen.
 absl::StatusOr<std::string> TopologySvg(const System& system,

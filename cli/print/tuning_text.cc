@@ -122,16 +122,26 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
         serves ? other.inference().end_to_end_s() : other.step_time_s();
     const double mine =
         serves ? best.report().inference().end_to_end_s() : step;
-    return fmt::format("{:+.1f} %{}", 100 * (mine / of - 1),
-                       serves ? " end to end; of a decode step" : "");
+    return fmt::format(
+        "{:+.1f} %{}", 100 * (mine / of - 1),
+        serves ? " end to end; prefill, and of a decode step" : "");
+  };
+  // Requests also differ before their decode steps.
+  const auto before = [&](const pb::Report& other) -> std::string {
+    const double mine = best.report().inference().prefill_s();
+    const double of = other.inference().prefill_s();
+    if (mine == of) return "";
+    return fmt::format("  {:<34} {:>12} {:>12} {:>13}\n", "prefill",
+                       SecondsText(mine), SecondsText(of), Signed(mine - of));
   };
   text +=
       fmt::format("\nthe best against the plan as said ({})\n", against(said));
-  text += DifferencesText(tuning.against_said(), step);
+  text += before(said) + DifferencesText(tuning.against_said(), step);
   if (tuning.plans_size() > 1) {
-    text += fmt::format("\nthe best against the second ({})\n",
-                        against(tuning.plans(1).report()));
-    text += DifferencesText(tuning.against_second(), step);
+    const pb::Report& second = tuning.plans(1).report();
+    text +=
+        fmt::format("\nthe best against the second ({})\n", against(second));
+    text += before(second) + DifferencesText(tuning.against_second(), step);
   }
   text += "\nto use it:\n  orrery simulate " + ShellWord(scenario);
   for (const std::string& set : sets) text += " --set " + ShellWord(set);

@@ -15,6 +15,30 @@ constexpr std::array<int, 8> kSplits = {1, 2, 3, 4, 6, 8, 12, 16};
 // Partial sums are kept in FP32, written and read back.
 constexpr double kPartialBytes = 2 * 4;
 
+// A thread of a product on the vector units holds so many rows and columns of
+// the result, and widens as many operands of each side for their products.
+constexpr double kThreadTile = 8;
+// An operand is made a float at half the rate of other instructions (CUDA C++
+// Programming Guide, throughput of native arithmetic instructions).
+constexpr double kWideningSlots = 2;
+
+bool FitsMatrixUnits(const Gemm& g, const KernelChip& chip) {
+  if (g.batch == 1) return true;
+  const double row = chip.constants.batch_alignment;
+  const double element = BytesPerElement(g.operand);
+  return std::fmod(static_cast<double>(g.k) * element, row) == 0 &&
+         std::fmod(static_cast<double>(g.n) * element, row) == 0;
+}
+
+// FLOP/s of one unit in the main loop.
+double MainLoopRate(const Gemm& g, const KernelChip& chip) {
+  if (FitsMatrixUnits(g, chip)) return chip.UnitRate(g.operand);
+  const double products = kThreadTile * kThreadTile;
+  const double widened = 2 * kThreadTile;
+  return chip.vector_rate / chip.units * products /
+         (products + kWideningSlots * widened);
+}
+
 // Everything of a tile that does not depend on the split.
 struct TileCost {
   double tiles;
@@ -39,7 +63,7 @@ TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
   TileCost cost{};
   cost.tiles = grid.rows * grid.columns * batch;
   cost.step_seconds =
-      2.0 * tile.rows * tile.columns * step / chip.UnitRate(g.operand);
+      2.0 * tile.rows * tile.columns * step / MainLoopRate(g, chip);
   cost.reduction_steps = static_cast<double>(g.k) / step;
   cost.cache_bytes = CacheReadBytes(g, tile, chip) + CacheWriteBytes(g);
   cost.memory_bytes = MemoryReadBytes(g, tile, chip) + MemoryWriteBytes(g);

@@ -11,6 +11,9 @@
 //
 //   seconds = launch + overlapped(max(matrix, latency, cache), memory) + merge
 //
+// Batches of products whose rows are not aligned (`batch_alignment`) run on the
+// vector units, whose threads widen what they load.
+//
 // The library is taken to choose the best of the chip's tiles and of the splits
 // its format allows. Each choice grows with m, n, k and batch, and so does
 // their minimum.

@@ -52,9 +52,10 @@ absl::StatusOr<MachineCost> MachineCost::Create(
     }
     machine.newest_ = std::max(machine.newest_, range.date);
   };
-  const auto buy = [&](std::string what, const std::string& id, double count) {
+  const auto buy = [&](std::string what, const std::string& id, double count,
+                       const char* unit = "USD") {
     if (count == 0) return;
-    const auto entry = prices.Find(id, "USD");
+    const auto entry = prices.Find(id, unit);
     if (!entry.ok()) {
       missing.Add(std::string(entry.status().message()));
       return;
@@ -80,10 +81,16 @@ absl::StatusOr<MachineCost> MachineCost::Create(
   }
   const std::string& chip = system.chip().name();
   buy(chip, "chip/" + chip, system.chips());
-  // A system may have a price of its own for what else is in a node.
+  // A system may have a price of its own for what else is in a node: of a chip,
+  // so that nodes of any size pay their share, or of a node.
   const std::string own = "server/" + system.name();
-  buy("rest of the servers", prices.Has(own) ? own : "server/parts",
-      system.nodes());
+  const std::string server = prices.Has(own) ? own : "server/parts";
+  constexpr char kPerChip[] = "USD/chip";
+  if (prices.Find(server, kPerChip).ok()) {
+    buy("rest of the servers", server, system.chips(), kPerChip);
+  } else {
+    buy("rest of the servers", server, system.nodes());
+  }
   const NetworkParts parts = BoughtParts(system, CountParts(graph));
   // A node by itself talks to no other, and needs no network to do so.
   const bool alone = system.scale_out() && system.nodes() == 1;

@@ -97,6 +97,13 @@ pb::LinkPort* ChipPort(pb::Chip& chip) {
   return nullptr;
 }
 
+// Area of a unit, over that in the known process.
+double UnitScale(const pb::Process& from, const pb::Process& to) {
+  const double logic = from.density() / to.density();
+  const double sram = to.sram_mm2_per_mib() / from.sram_mm2_per_mib();
+  return (1 - kSramShare) * logic + kSramShare * sram;
+}
+
 double UnitArea(const TechnologyBudget& budget, int links) {
   return budget.dies * budget.area.value() - budget.stacks * kStackInterface -
          links * kLinkInterface;
@@ -169,6 +176,7 @@ absl::StatusOr<TechnologyBudget> BudgetOf(const pb::Chip& chip,
   budget.process = die->process();
   budget.dies = dies;
   budget.area = AreaOf(*die);
+  budget.link_share = die->link_share();
   for (const auto& part : package.assembly().part()) {
     if (!part.has_memory()) continue;
     budget.stacks += part.has_count() ? part.count() : 1;
@@ -200,11 +208,12 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   const int links = budget.links.value_or(known_links);
 
   const Reticle reticle;
-  if (budget.area > reticle.area()) {
+  const SquareMillimetres whole = budget.area * (1 + budget.link_share);
+  if (whole > reticle.area()) {
     wrong.Add(
         fmt::format("area: a die of {:.0f} mm2 does not fit the reticle "
                     "of {:.0f} mm2; take more dies",
-                    budget.area.value(), reticle.area().value()));
+                    whole.value(), reticle.area().value()));
   }
   // Dies stand side by side; the long sides outside are for memory.
   const DieSize die = SizeOf(budget.area, reticle.width / reticle.height);
@@ -230,10 +239,9 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   if (room <= 0) wrong.Add("area: interfaces alone take more than there is");
   RETURN_IF_ERROR(wrong.ToStatus());
 
-  // Area of a unit, over that in the known process.
   const double logic = from.density() / to.density();
   const double sram = to.sram_mm2_per_mib() / from.sram_mm2_per_mib();
-  const double unit_area = (1 - kSramShare) * logic + kSramShare * sram;
+  const double unit_area = UnitScale(from, to);
   const int units = static_cast<int>(std::floor(
       base.compute_units() * (room / known_room) / unit_area + 1e-9));
   if (units < 1) {
@@ -362,9 +370,9 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
   return chip;
 }
 
-pb::Package DerivePackage(const pb::Package& base,
-                          const TechnologyBudget& budget,
-                          const SiliconLibrary& library) {
+absl::StatusOr<pb::Package> DerivePackage(const pb::Package& base,
+                                          const TechnologyBudget& budget,
+                                          const SiliconLibrary& library) {
   pb::Package package;
   package.set_name(fmt::format("derived_{}", base.name()));
   package.set_description(fmt::format("{} dies of {:.0f} mm2 in {}",
@@ -378,8 +386,28 @@ pb::Package DerivePackage(const pb::Package& base,
   const pb::DieDesign* known = ComputeDie(base.assembly(), dies);
   auto& part = *assembly.add_part();
   part.set_count(budget.dies);
-  if (known != nullptr) *part.mutable_die() = *known;
+  if (known != nullptr) {
+    const auto from = library.processes.find(known->process());
+    const auto to = library.processes.find(budget.process);
+    if (from == library.processes.end() || to == library.processes.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("there is no process '{}'", budget.process));
+    }
+    *part.mutable_die() = *known;
+    const double more =
+        budget.area / AreaOf(*known) / UnitScale(from->second, to->second);
+    const auto scaled = [&](int count) {
+      return static_cast<int>(std::floor(count * more + 1e-9));
+    };
+    if (known->units() > 0) {
+      part.mutable_die()->set_units(std::max(1, scaled(known->units())));
+      part.mutable_die()->set_spare_units(scaled(known->spare_units()));
+    }
+  }
   part.mutable_die()->set_process(budget.process);
+  if (budget.link_share > 0) {
+    part.mutable_die()->set_link_share(budget.link_share);
+  }
   part.mutable_die()->clear_width_mm();
   part.mutable_die()->clear_height_mm();
   part.mutable_die()->set_area(ToText(budget.area, 5));

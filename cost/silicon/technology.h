@@ -36,8 +36,10 @@ struct TechnologyBudget {
   // A preset of processes/.
   std::string process;
   int dies = 1;
-  // Of one compute die.
+  // Of one compute die, without what links dies to each other.
   SquareMillimetres area{};
+  // What those links add to it, as a share of it.
+  double link_share = 0;
   int stacks = 0;
   // "HBM3E": a row of the price list.
   std::string memory;
@@ -56,9 +58,11 @@ absl::StatusOr<pb::Chip> DeriveChip(const pb::Chip& base,
                                     const TechnologyBudget& budget,
                                     const SiliconLibrary& library);
 
-// The same as a package, so that it can be priced.
-pb::Package DerivePackage(const pb::Package& base,
-                          const TechnologyBudget& budget,
-                          const SiliconLibrary& library);
+// The same as a package, so that it can be priced. A die has as many units that
+// may be switched off as its area holds, and as large a share of them spare as
+// leaves the chip no fewer than it has.
+absl::StatusOr<pb::Package> DerivePackage(const pb::Package& base,
+                                          const TechnologyBudget& budget,
+                                          const SiliconLibrary& library);
 
 }  // namespace orrery

@@ -40,6 +40,10 @@ bool AsksForMoney(const Expression& expression) {
 
 }  // namespace
 
+bool IsOfTechnology(std::string_view set) {
+  return set.substr(0, set.find('.')) == "technology";
+}
+
 // Reads field by field, and goes on after a violation.
 class StudyReader {
  public:
@@ -52,6 +56,7 @@ class StudyReader {
       Refuse("scenario", "is missing; name a preset or a file");
     }
     study_.sets_.assign(proto_.set().begin(), proto_.set().end());
+    if (proto_.has_technology()) study_.technology_ = proto_.technology();
     if (proto_.axis().empty()) Refuse("axis", "a study has at least one");
     for (int i = 0; i < proto_.axis_size(); ++i) ReadAxis(i);
     ReadExpressions();
@@ -61,6 +66,8 @@ class StudyReader {
         study_.axes_.begin(), study_.axes_.end(),
         [](const StudyAxis& axis) { return !axis.plan_only; });
     CheckOrder();
+    RETURN_IF_ERROR(violations_.ToStatus());
+    CheckTechnology();
     RETURN_IF_ERROR(violations_.ToStatus());
     for (const Expression& each : study_.constraints_) {
       study_.needs_cost_ |= AsksForMoney(each);
@@ -84,6 +91,7 @@ class StudyReader {
     axis.name = proto.has_name() ? proto.name()
                                  : axis.path.substr(axis.path.rfind('.') + 1);
     axis.plan_only = OfThePlan(axis.path);
+    axis.unit = proto.unit();
     if (axis.name.empty()) Refuse(field, "needs a name or a path");
     if (!names_.insert(axis.name).second) {
       Refuse(field, fmt::format("'{}' is there twice; set name", axis.name));
@@ -94,6 +102,11 @@ class StudyReader {
     if (kinds != 1) {
       Refuse(field,
              "has exactly one of value, range, geometric, expression and case");
+      return;
+    }
+    if (!axis.unit.empty() &&
+        (!proto.value().empty() || !proto.case_().empty())) {
+      Refuse(field, "unit goes with ranges and expressions");
       return;
     }
     if (proto.case_().empty() == axis.path.empty()) {
@@ -120,7 +133,8 @@ class StudyReader {
     } else {
       axis.values = Values(proto, field);
       for (const std::string& value : axis.values) {
-        axis.sets.push_back({fmt::format("{}={}", axis.path, value)});
+        axis.sets.push_back(
+            {fmt::format("{}={} {}", axis.path, value, axis.unit)});
       }
     }
     const auto count = static_cast<int64_t>(axis.values.size());
@@ -221,19 +235,39 @@ class StudyReader {
     study_.simulate_ = proto_.simulate();
   }
 
-  // An expression may only use axes that vary more slowly.
+  // An expression may only use axes that vary more slowly, and those of the
+  // plan the machine too.
   void CheckOrder() {
-    std::set<std::string> known = {"chips", "nodes"};
+    std::set<std::string> known;
     for (const StudyAxis& axis : study_.axes_) {
+      if (axis.plan_only) known.insert({"chips", "nodes"});
       if (axis.expression) {
         for (const std::string& name : axis.expression->names()) {
           if (known.count(name)) continue;
           Refuse(axis.name,
                  fmt::format("'{}' uses '{}', which is no axis before it",
-                             axis.expression->text(), name));
+                             axis.expression->text(), name) +
+                     (axis.plan_only ? "" : "; this axis makes the machine"));
         }
       }
       known.insert(axis.name);
+    }
+  }
+
+  // Axes and settings of a technology need one, if only an empty one: whoever
+  // mistypes a field of the scenario should not get another chip.
+  void CheckTechnology() {
+    if (study_.technology_) return;
+    const auto check = [&](const std::string& set) {
+      if (!IsOfTechnology(set)) return;
+      Refuse(set, "goes with technology { }, which derives the chip");
+    };
+    for (const std::string& set : study_.sets_) check(set);
+    for (const StudyAxis& axis : study_.axes_) {
+      check(axis.path);
+      for (const auto& sets : axis.sets) {
+        if (axis.path.empty()) std::for_each(sets.begin(), sets.end(), check);
+      }
     }
   }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/study.pb.h"
@@ -27,6 +28,8 @@ struct StudyAxis {
   // Of each value: PATH=VALUE.
   std::vector<std::vector<std::string>> sets;
   std::optional<Expression> expression;
+  // Of its numbers, "mm2"; empty for counts.
+  std::string unit;
   // Changes nothing but the training plan.
   bool plan_only = false;
 };
@@ -41,6 +44,9 @@ struct StudyColumn {
   Expression expression;
 };
 
+// Whether PATH=VALUE is about the study's technology and not its scenario.
+bool IsOfTechnology(std::string_view set);
+
 class Study {
  public:
   // The error lists everything that is wrong.
@@ -49,6 +55,10 @@ class Study {
   const std::string& name() const { return name_; }
   const std::string& scenario() const { return scenario_; }
   const std::vector<std::string>& sets() const { return sets_; }
+  // How the scenario's chip is made, where it is made otherwise.
+  const pb::Technology* technology() const {
+    return technology_ ? &*technology_ : nullptr;
+  }
   // In the order in which they vary, the slowest first.
   const std::vector<StudyAxis>& axes() const { return axes_; }
   const std::vector<Expression>& constraints() const { return constraints_; }
@@ -72,6 +82,7 @@ class Study {
   std::string name_;
   std::string scenario_;
   std::vector<std::string> sets_;
+  std::optional<pb::Technology> technology_;
   std::vector<StudyAxis> axes_;
   std::vector<Expression> constraints_;
   std::vector<StudyObjective> objectives_;

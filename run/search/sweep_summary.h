@@ -14,7 +14,7 @@
 
 #include "proto/search.pb.h"
 #include "run/search/study.h"
-#include "run/search/sweep.h"
+#include "run/search/sweep_row.h"
 
 namespace orrery {
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "sim/analysis/plan_path.h"
+#include "sim/analysis/role_overlap.h"
 #include "sim/analysis/worst_sharing.h"
 #include "sim/engine/chip_sharing.h"
 #include "sim/engine/engine_state.h"
@@ -25,8 +27,8 @@ Duration Alone(const Transfers& transfers, const TransferPlans::Step& step) {
 // How long tasks take.
 struct TaskTimes {
   IdVector<CallId, Duration> calls;
-  // Of kernels, a multiple of their time alone.
-  IdVector<RoleId, double> slowness;
+  // Of kernels, by role and task, a multiple of their time alone; empty: 1.
+  IdVector<RoleId, std::vector<double>> slowness = {};
 };
 
 class PathRun {
@@ -126,9 +128,7 @@ class PathRun {
     }
     if (!IsCommunication(task.kind)) {
       if (task.kind == TaskKind::kKernel) {
-        ready += SoloDuration(role.kernel(task),
-                              program_.ranks()[rank].slowness *
-                                  times_.slowness[program_.ranks()[rank].role]);
+        ready += SoloDuration(role.kernel(task), SlownessOf(rank, head.next));
       }
       End(rank, stream, ready);
       return true;
@@ -151,6 +151,12 @@ class PathRun {
     return false;
   }
 
+  double SlownessOf(RankId rank, TaskId task) const {
+    const ProgramRank& of = program_.ranks()[rank];
+    if (times_.slowness.empty()) return of.slowness;
+    return of.slowness * times_.slowness[of.role][Index(task)];
+  }
+
   void End(RankId rank, size_t stream, Duration end) {
     Head& head = At(rank, stream);
     ends_[Index(rank)][Index(head.next)] = end;
@@ -171,33 +177,6 @@ class PathRun {
   std::vector<std::pair<RankId, size_t>> awake_;
 };
 
-// The longest path through the steps of a plan, each as long as `time` says.
-template <class TimeOf>
-Duration LongestChain(const Transfers& transfers, PlanId plan, TimeOf time) {
-  const auto steps = static_cast<size_t>(transfers.plans.step_count(plan));
-  std::vector<Duration> start(steps);
-  std::vector<int32_t> waits(steps);
-  std::vector<int32_t> ready;
-  for (size_t i = 0; i < steps; ++i) {
-    waits[i] = transfers.plans.step(plan, static_cast<int32_t>(i)).predecessors;
-    if (waits[i] == 0) ready.push_back(static_cast<int32_t>(i));
-  }
-  Duration longest{};
-  while (!ready.empty()) {
-    const int32_t i = ready.back();
-    ready.pop_back();
-    const TransferPlans::Step step = transfers.plans.step(plan, i);
-    const Duration end = start[static_cast<size_t>(i)] + time(step);
-    longest = std::max(longest, end);
-    for (const int32_t next : step.successors) {
-      const auto n = static_cast<size_t>(next);
-      start[n] = std::max(start[n], end);
-      if (--waits[n] == 0) ready.push_back(next);
-    }
-  }
-  return longest;
-}
-
 }  // namespace
 
 Duration ShortestTime(const Transfers& transfers, PlanId plan) {
@@ -208,8 +187,12 @@ Duration ShortestTime(const Transfers& transfers, PlanId plan) {
 
 Duration SerialTime(const Transfers& transfers, PlanId plan) {
   Duration sum{};
-  for (int32_t i = 0; i < transfers.plans.step_count(plan); ++i) {
-    sum = AddTimes(sum, Alone(transfers, transfers.plans.step(plan, i)));
+  for (int32_t i = 0; i < transfers.plans.listed_count(plan); ++i) {
+    const TransferPlans::Step step = transfers.plans.listed(plan, i);
+    const Duration alone = Alone(transfers, step);
+    for (int32_t time = transfers.plans.times(plan, step); time > 0; --time) {
+      sum = AddTimes(sum, alone);
+    }
   }
   return sum;
 }
@@ -219,48 +202,34 @@ Duration LongestPath(const Program& program, const Transfers& transfers) {
   for (const CallId id : program.calls().ids()) {
     times.calls.Add(ShortestTime(transfers, transfers.plan_of_call[id]));
   }
-  times.slowness.resize(program.roles().size(), 1);
   return PathRun(program, std::move(times)).Run();
 }
 
 std::optional<Duration> SlowestPath(const Program& program,
                                     const Transfers& transfers) {
   if (transfers.arbitration != Arbitration::kFlowFair) return std::nullopt;
-  TaskTimes times;
-  const IdVector<ResourceId, double> most = MostAtOnce(program, transfers);
-  // So that no path leaves the range of time.
-  const double longest =
-      kMaxSeconds / static_cast<double>(program.task_count() + 1);
-  bool in_range = true;
-  const auto worst = [&](const TransferPlans::Step& step) {
-    double rate = step.rate_cap;
-    for (const ResourceUse& use : step.uses) {
-      rate = std::min(rate,
-                      transfers.capacities[use.resource] / most[use.resource]);
-    }
-    const double seconds = step.work > 0 ? step.work / rate : 0;
-    if (seconds < longest) return step.latency + FromSeconds(seconds);
-    in_range = false;
-    return Duration(0);
-  };
-  for (const CallId id : program.calls().ids()) {
-    times.calls.Add(LongestChain(transfers, transfers.plan_of_call[id], worst));
-  }
-  if (!in_range) return std::nullopt;
-  const std::optional<Duration> lost = MostLost(program, times.calls);
-  std::optional<Duration> slowest;
-  if (lost) {
-    for (const Role& role : program.roles()) {
-      times.slowness.Add(SpinningSlowness(role));
-    }
-    slowest = PathRun(program, times).Run() + *lost;
-  }
-  times.slowness = {};
+  std::optional<IdVector<CallId, Duration>> calls =
+      SlowestCalls(program, transfers);
+  if (!calls) return std::nullopt;
+  IdVector<RoleId, RoleOverlap> overlaps;
+  bool stopped = false;
   for (const Role& role : program.roles()) {
-    const std::optional<double> slowness =
-        MostSlowness(role, program.streams().size());
-    if (!slowness) return slowest;
-    times.slowness.Add(*slowness);
+    RoleOverlap overlap = OverlapOf(role, program.streams());
+    stopped |= overlap.at_worst.empty() && role.task_count() > 0;
+    overlaps.Add(std::move(overlap));
+  }
+  std::optional<Duration> slowest;
+  if (const auto lost = MostLost(program, overlaps, *calls)) {
+    TaskTimes times = {.calls = *calls};
+    for (RoleOverlap& overlap : overlaps) {
+      times.slowness.Add(std::move(overlap.spinning));
+    }
+    slowest = PathRun(program, std::move(times)).Run() + *lost;
+  }
+  if (stopped) return slowest;
+  TaskTimes times = {.calls = *std::move(calls)};
+  for (RoleOverlap& overlap : overlaps) {
+    times.slowness.Add(std::move(overlap.at_worst));
   }
   const Duration at_worst = PathRun(program, std::move(times)).Run();
   return slowest ? std::min(*slowest, at_worst) : at_worst;

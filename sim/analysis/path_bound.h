@@ -27,13 +27,13 @@ Duration SerialTime(const Transfers& transfers, PlanId plan);
 // Requires: the program does not stall.
 Duration LongestPath(const Program& program, const Transfers& transfers);
 
-// The same with the worst sharing. Of a resource, a step of a call gets at
+// The same with the worst sharing. Of a resource, a flow of a call gets at
 // least what is fair among all calls that can be under way at once, one per
-// stream of a rank. A kernel has what the communication of all other streams of
-// its rank leaves of the chip: at every moment, which bounds its rate; and in
-// all, no more is taken from kernels than calls hold for as long as they run,
-// which bounds what the path loses. The smaller of the two. Nothing if neither
-// is known, or if links are not shared flow by flow.
+// stream of a rank. A kernel has what the communication that can run beside it
+// (role_overlap.h) leaves of the chip: at every moment, which bounds its rate;
+// and in all, no more is taken from kernels than calls hold for as long as they
+// run, which bounds what the path loses. The smaller of the two. Nothing if
+// neither is known, or if links are not shared flow by flow.
 std::optional<Duration> SlowestPath(const Program& program,
                                     const Transfers& transfers);
 

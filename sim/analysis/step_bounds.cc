@@ -10,7 +10,7 @@ namespace orrery {
 namespace {
 
 // A byte of rounding in a sum of many, or a picosecond at each change of a
-// rate, must not make a bound fail.
+// rate, must not make a bound fail. Rates change when tasks start or end.
 constexpr double kRounding = 1e-9;
 
 }  // namespace
@@ -53,7 +53,8 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
   }
   if (paths.slowest) {
     const Duration slowest =
-        FromSeconds(ToSeconds(*paths.slowest) * (1 + kRounding));
+        AddTimes(FromSeconds(ToSeconds(*paths.slowest) * (1 + kRounding)),
+                 Duration(program.task_count()));
     bounds.upper = std::min(bounds.upper, slowest);
   }
   IdVector<ResourceId, double> load(transfers.capacities.size(), 0);

@@ -5,78 +5,159 @@
 #include <algorithm>
 #include <map>
 #include <utility>
-#include <vector>
 
+#include "sim/analysis/plan_path.h"
 #include "sim/engine/chip_sharing.h"
 
 namespace orrery {
 namespace {
 
-// What a plan can have on resources at one time: of a chain one step, otherwise
-// all of them.
-void AddAtOnce(const TransferPlans& plans, PlanId plan,
-               std::vector<ResourceUse>& uses) {
-  const size_t begin = uses.size();
-  for (int32_t i = 0; i < plans.step_count(plan); ++i) {
-    const absl::Span<const ResourceUse> step = plans.step(plan, i).uses;
-    uses.insert(uses.end(), step.begin(), step.end());
+// Flows on each resource at one time, as the uses of a call that has so many.
+using FlowCounts = std::vector<ResourceUse>;
+
+void AddFlows(const TransferPlans::Step& step, FlowCounts& flows) {
+  if (step.work <= 0) return;
+  for (const ResourceUse& use : step.uses) {
+    flows.push_back({use.resource, use.weight / step.penalty});
   }
-  if (plans.is_chain(plan)) return;
-  const auto first = uses.begin() + static_cast<std::ptrdiff_t>(begin);
-  std::sort(first, uses.end(), [](const ResourceUse& a, const ResourceUse& b) {
-    return a.resource < b.resource;
-  });
-  size_t kept = begin;
-  for (size_t i = begin; i < uses.size(); ++i) {
-    if (kept > begin && uses[kept - 1].resource == uses[i].resource) {
-      uses[kept - 1] += uses[i];
-    } else {
-      uses[kept++] = uses[i];
-    }
-  }
-  uses.resize(kept);
 }
 
-bool HasKernels(const Role& role, StreamId stream) {
-  for (TaskId t = role.stream_begin(stream); t != role.stream_end(stream);
-       t = static_cast<TaskId>(static_cast<int32_t>(t) + 1)) {
-    if (role.task(t).kind == TaskKind::kKernel) return true;
+// The flows of all steps of a plan together, in the order of resources.
+FlowCounts AllFlows(const TransferPlans& plans, PlanId plan) {
+  FlowCounts flows;
+  for (int32_t i = 0; i < plans.listed_count(plan); ++i) {
+    AddFlows(plans.listed(plan, i), flows);
   }
-  return false;
+  std::sort(flows.begin(), flows.end(),
+            [](const ResourceUse& a, const ResourceUse& b) {
+              return a.resource < b.resource;
+            });
+  size_t kept = 0;
+  for (const ResourceUse& use : flows) {
+    if (kept > 0 && flows[kept - 1].resource == use.resource) {
+      flows[kept - 1] += use;
+    } else {
+      flows[kept++] = use;
+    }
+  }
+  flows.resize(kept);
+  return flows;
 }
+
+class SlowestTimes {
+ public:
+  SlowestTimes(const Program& program, const Transfers& transfers)
+      : program_(program),
+        transfers_(transfers),
+        all_(transfers.capacities.size(), 0),
+        here_(transfers.capacities.size(), 0),
+        own_(transfers.capacities.size(), 0),
+        times_(program.calls().size(), Duration(0)),
+        // So that no path leaves the range of time.
+        longest_(kMaxSeconds / static_cast<double>(program.task_count() + 1)) {
+    for (const GroupId id : program.groups().ids()) {
+      const GroupMember& first = program.members(id).front();
+      groups_.push_back({{first.rank, first.stream}, id});
+    }
+    std::sort(groups_.begin(), groups_.end());
+  }
+
+  std::optional<IdVector<CallId, Duration>> Find() {
+    ForEachStream([&](absl::Span<const CallId>) {
+      for (const ResourceId id : touched_) all_[id] += here_[id];
+    });
+    ForEachStream([&](absl::Span<const CallId> calls) {
+      for (const CallId call : calls) Time(call);
+    });
+    if (!in_range_) return std::nullopt;
+    return std::move(times_);
+  }
+
+ private:
+  // Calls visit(calls) for each stream of a rank that leads groups, when
+  // `here_` holds the most that any of their calls has on each of `touched_`.
+  template <class Visit>
+  void ForEachStream(Visit visit) {
+    std::vector<CallId> calls;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const ProgramGroup& group = program_.groups()[groups_[i].second];
+      for (int32_t c = 0; c < group.call_count; ++c) {
+        calls.push_back(
+            static_cast<CallId>(static_cast<int32_t>(group.first_call) + c));
+        Note(transfers_.plan_of_call[calls.back()]);
+      }
+      if (i + 1 < groups_.size() && groups_[i + 1].first == groups_[i].first) {
+        continue;
+      }
+      visit(absl::MakeConstSpan(calls));
+      for (const ResourceId id : touched_) here_[id] = 0;
+      touched_.clear();
+      calls.clear();
+    }
+  }
+
+  // Of a chain one step is under way at a time, otherwise all of them may be.
+  void Note(PlanId plan) {
+    const TransferPlans& plans = transfers_.plans;
+    FlowCounts flows;
+    if (plans.is_chain(plan)) {
+      for (int32_t i = 0; i < plans.listed_count(plan); ++i) {
+        AddFlows(plans.listed(plan, i), flows);
+      }
+    } else {
+      flows = AllFlows(plans, plan);
+    }
+    for (const ResourceUse& use : flows) {
+      if (here_[use.resource] == 0) touched_.push_back(use.resource);
+      here_[use.resource] = std::max(here_[use.resource], use.weight);
+    }
+  }
+
+  void Time(CallId call) {
+    const PlanId plan = transfers_.plan_of_call[call];
+    const bool is_chain = transfers_.plans.is_chain(plan);
+    if (!is_chain) {
+      for (const ResourceUse& use : AllFlows(transfers_.plans, plan)) {
+        own_[use.resource] = use.weight;
+      }
+    }
+    times_[call] =
+        LongestChain(transfers_, plan, [&](const TransferPlans::Step& step) {
+          double rate = step.rate_cap;
+          for (const ResourceUse& use : step.uses) {
+            // Of its own stream nothing but this call.
+            const double mine =
+                is_chain ? use.weight / step.penalty : own_[use.resource];
+            const double flows =
+                all_[use.resource] - here_[use.resource] + mine;
+            rate = std::min(rate, transfers_.capacities[use.resource] /
+                                      (step.penalty * flows));
+          }
+          const double seconds = step.work > 0 ? step.work / rate : 0;
+          if (seconds < longest_) return step.latency + FromSeconds(seconds);
+          in_range_ = false;
+          return Duration(0);
+        });
+  }
+
+  const Program& program_;
+  const Transfers& transfers_;
+  std::vector<std::pair<std::pair<RankId, StreamId>, GroupId>> groups_;
+  IdVector<ResourceId, double> all_;   // of all streams
+  IdVector<ResourceId, double> here_;  // of one
+  // Of one plan that is no chain; of other resources anything.
+  IdVector<ResourceId, double> own_;
+  std::vector<ResourceId> touched_;
+  IdVector<CallId, Duration> times_;
+  double longest_;
+  bool in_range_ = true;
+};
 
 }  // namespace
 
-IdVector<ResourceId, double> MostAtOnce(const Program& program,
-                                        const Transfers& transfers) {
-  std::vector<std::pair<std::pair<RankId, StreamId>, GroupId>> groups;
-  for (const GroupId id : program.groups().ids()) {
-    const GroupMember& first = program.members(id).front();
-    groups.push_back({{first.rank, first.stream}, id});
-  }
-  std::sort(groups.begin(), groups.end());
-  IdVector<ResourceId, double> most(transfers.capacities.size(), 0);
-  IdVector<ResourceId, double> here(transfers.capacities.size(), 0);
-  std::vector<ResourceUse> uses;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const ProgramGroup& group = program.groups()[groups[i].second];
-    for (int32_t c = 0; c < group.call_count; ++c) {
-      const auto call =
-          static_cast<CallId>(static_cast<int32_t>(group.first_call) + c);
-      AddAtOnce(transfers.plans, transfers.plan_of_call[call], uses);
-    }
-    if (i + 1 < groups.size() && groups[i + 1].first == groups[i].first) {
-      continue;
-    }
-    for (const ResourceUse& use : uses) {
-      here[use.resource] = std::max(here[use.resource], use.weight);
-    }
-    for (const ResourceUse& use : uses) {
-      most[use.resource] += std::exchange(here[use.resource], 0);
-    }
-    uses.clear();
-  }
-  return most;
+std::optional<IdVector<CallId, Duration>> SlowestCalls(
+    const Program& program, const Transfers& transfers) {
+  return SlowestTimes(program, transfers).Find();
 }
 
 double SpinningSlowness(const Role& role) {
@@ -93,58 +174,29 @@ double SpinningSlowness(const Role& role) {
   return 1 / (1 - std::min(sum, kMostSpinning));
 }
 
-std::optional<double> MostSlowness(const Role& role, size_t streams) {
-  double compute = 1;
-  double memory = 1;
-  int with_kernels = 0;
-  for (size_t s = 0; s < streams; ++s) {
-    ChipShare most;
-    bool has_kernels = false;
-    for (TaskId t = role.stream_begin(static_cast<StreamId>(s));
-         t != role.stream_end(static_cast<StreamId>(s));
-         t = static_cast<TaskId>(static_cast<int32_t>(t) + 1)) {
-      const Task& task = role.task(t);
-      has_kernels |= task.kind == TaskKind::kKernel;
-      if (!IsCommunication(task.kind)) continue;
-      const ChipShare& share = role.communication(task).share;
-      most.compute = std::max(most.compute, share.compute);
-      most.memory = std::max(most.memory, share.memory);
-    }
-    compute -= most.compute;
-    memory -= most.memory;
-    with_kernels += has_kernels ? 1 : 0;
-  }
-  const double left = std::min(compute, memory);
-  // What doubles leave of nothing.
-  constexpr double kNothing = 1e-6;
-  if (left < kNothing) return std::nullopt;
-  return std::max(1.0, with_kernels / left);
-}
-
 std::optional<Duration> MostLost(const Program& program,
+                                 const IdVector<RoleId, RoleOverlap>& overlaps,
                                  const IdVector<CallId, Duration>& calls) {
-  double slowness = 1;
-  for (const Role& role : program.roles()) {
-    slowness = std::max(slowness, SpinningSlowness(role));
-    int with_kernels = 0;
-    for (const StreamId stream : program.streams().ids()) {
-      with_kernels += HasKernels(role, stream) ? 1 : 0;
-    }
-    if (with_kernels > 1) return std::nullopt;
+  for (const RoleOverlap& overlap : overlaps) {
+    if (overlap.kernels_share) return std::nullopt;
   }
   double lost = 0;
   for (const RankId rank : program.ranks().ids()) {
     const Role& role = program.role_of(rank);
+    const RoleOverlap& overlap = overlaps[program.ranks()[rank].role];
+    double here = 0;
     for (const RoleSlot& slot : role.slots()) {
       for (const TaskId task : slot.sequence) {
+        if (!overlap.beside_kernels[Index(task)]) continue;
         const ChipShare& share = role.communication(role.task(task)).share;
-        lost += std::max(share.compute, share.memory) *
+        here += std::max(share.compute, share.memory) *
                 ToSeconds(calls[program.call_of(rank, role.task(task))]);
       }
     }
+    lost += here * overlap.most_spinning;
   }
-  if (lost * slowness >= kMaxSeconds / 2) return std::nullopt;
-  return FromSeconds(lost * slowness);
+  if (lost >= kMaxSeconds / 2) return std::nullopt;
+  return FromSeconds(lost);
 }
 
 }  // namespace orrery

@@ -35,7 +35,7 @@ size_t ConcurrentSteps(const Program& program, const Transfers& transfers,
         static_cast<CallId>(static_cast<int32_t>(group.first_call) + i);
     const PlanId plan = transfers.plan_of_call[call];
     if (transfers.plans.is_chain(plan)) continue;
-    most = std::max(most, transfers.plans.step_count(plan));
+    most = std::max(most, transfers.plans.listed_count(plan));
   }
   return static_cast<size_t>(most);
 }

@@ -40,11 +40,7 @@ int32_t TransferRunner<Queue>::NewGraph(PlanId plan) {
   free_graphs_.pop_back();
   Graph& graph = graphs_[static_cast<size_t>(id)];
   graph.steps_left = plans_.step_count(plan);
-  graph.missing.resize(static_cast<size_t>(graph.steps_left));
-  for (int32_t place = 0; place < graph.steps_left; ++place) {
-    graph.missing[static_cast<size_t>(place)] =
-        plans_.step(plan, place).predecessors;
-  }
+  graph.waits.Start(plans_, plan);
   return id;
 }
 
@@ -55,11 +51,10 @@ void TransferRunner<Queue>::Start(GroupId group, PlanId plan, Time now) {
     beginning_.push_back(NewRunning({.group = group, .plan = plan}));
   } else {
     const int32_t graph = NewGraph(plan);
-    for (int32_t place = 0; place < plans_.step_count(plan); ++place) {
-      if (plans_.step(plan, place).predecessors > 0) continue;
+    graphs_[static_cast<size_t>(graph)].waits.ForEachFirst([&](StepTime step) {
       beginning_.push_back(NewRunning(
-          {.group = group, .plan = plan, .place = place, .graph = graph}));
-    }
+          {.group = group, .plan = plan, .step = step, .graph = graph}));
+    });
   }
   Begin(now);
 }
@@ -72,9 +67,11 @@ void TransferRunner<Queue>::Begin(Time now) {
     ++steps_;
     if (log_ != nullptr) {
       if (spans_.size() < running_.size()) spans_.resize(running_.size());
-      spans_[id] = {running.group, running.place, now, now, now, running.plan};
+      spans_[id] = {running.group, PlaceIn(running), now, now,
+                    now,           running.plan};
     }
-    const TransferPlans::Step step = plans_.step(running.plan, running.place);
+    const TransferPlans::Step step =
+        plans_.listed(running.plan, running.step.listed);
     if (step.latency > Duration(0)) {
       running.stage = Stage::kLatency;
       queue_.Schedule({EventPhase::kTransfer, id}, After(now, step.latency));
@@ -88,7 +85,8 @@ void TransferRunner<Queue>::Begin(Time now) {
 template <EventQueue Queue>
 void TransferRunner<Queue>::Move(uint32_t id, Time now) {
   Running& running = running_[id];
-  const TransferPlans::Step step = plans_.step(running.plan, running.place);
+  const TransferPlans::Step step =
+      plans_.listed(running.plan, running.step.listed);
   if (log_ != nullptr) spans_[id].moved = now;
   if (step.work > 0) {
     running.stage = Stage::kMoving;
@@ -112,8 +110,8 @@ void TransferRunner<Queue>::EndStep(uint32_t id, Time now) {
     log_->Add(spans_[id]);
   }
   if (plans_.is_chain(running.plan)) {
-    if (running.place + 1 < plans_.step_count(running.plan)) {
-      ++running_[id].place;
+    if (running.step.listed + 1 < plans_.listed_count(running.plan)) {
+      ++running_[id].step.listed;
       beginning_.push_back(id);
     } else {
       FreeRunning(id);
@@ -123,14 +121,12 @@ void TransferRunner<Queue>::EndStep(uint32_t id, Time now) {
   }
   FreeRunning(id);
   Graph& graph = graphs_[static_cast<size_t>(running.graph)];
-  for (const int32_t after :
-       plans_.step(running.plan, running.place).successors) {
-    if (--graph.missing[static_cast<size_t>(after)] > 0) continue;
+  graph.waits.ForEachReleased(running.step, [&](StepTime next) {
     beginning_.push_back(NewRunning({.group = running.group,
                                      .plan = running.plan,
-                                     .place = after,
+                                     .step = next,
                                      .graph = running.graph}));
-  }
+  });
   if (--graph.steps_left == 0) {
     free_graphs_.push_back(running.graph);
     finished_.push_back(running.group);
@@ -156,7 +152,7 @@ void TransferRunner<Queue>::SettleChanged(Time now) {
         moved.at);
     if (log_ == nullptr) continue;
     const Running& running = running_[Index(moved.activity)];
-    log_->Add(TransferLog::Rate{running.group, running.place, now,
+    log_->Add(TransferLog::Rate{running.group, PlaceIn(running), now,
                                 sharing_.rate(moved.activity), running.plan});
   }
 }

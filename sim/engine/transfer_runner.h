@@ -14,6 +14,7 @@
 
 #include "sim/engine/event_queue.h"
 #include "sim/sharing/sharing.h"
+#include "sim/sharing/step_waits.h"
 #include "sim/sharing/transfer_log.h"
 #include "sim/sharing/transfer_plan.h"
 
@@ -47,13 +48,13 @@ class TransferRunner {
   struct Running {
     GroupId group{};
     PlanId plan{};
-    int32_t place = 0;
+    StepTime step{};
     int32_t graph = 0;  // which of `graphs_`, if the plan is no chain
     Stage stage = Stage::kLatency;
   };
   // A plan in progress that is not a chain.
   struct Graph {
-    std::vector<int32_t> missing;  // per step: predecessors not yet done
+    StepWaits waits;
     int32_t steps_left = 0;
   };
 
@@ -64,6 +65,9 @@ class TransferRunner {
   void Begin(Time now);
   void Move(uint32_t id, Time now);
   void EndStep(uint32_t id, Time now);
+  int32_t PlaceIn(const Running& running) const {
+    return PlaceOf(plans_.loops(running.plan), running.step);
+  }
   void SettleChanged(Time now);
 
   const TransferPlans& plans_;

@@ -11,17 +11,9 @@
 namespace orrery {
 namespace {
 
-// In a fluid plan a segment costs nothing to simulate, and what filling a
-// pipeline costs is the protocol's fill latency; message by message each one
-// costs, and a few show the shape.
-constexpr int32_t kFluidSegments = 1024;
-constexpr int32_t kSteppedSegments = 16;
-
-int32_t SegmentsOf(const PlannerOptions& options) {
-  return options.segments.value_or(options.fidelity == Fidelity::kStepped
-                                       ? kSteppedSegments
-                                       : kFluidSegments);
-}
+// Segments cost nothing to simulate (stepped_plan.h), and what filling a
+// pipeline costs is the protocol's fill latency.
+constexpr int32_t kSegments = 1024;
 
 // What a call takes at the least.
 Duration Waits(const RoutedSchedule& routed, const ProtocolPair& protocols,
@@ -41,7 +33,7 @@ CallPlanner::CallPlanner(const Network& network, PlannerOptions options)
       router_(std::make_unique<Router>(network.graph(), network.routing())),
       placer_(network, *router_),
       schedules_(network.resources(), *router_,
-                 {SegmentsOf(options_), options_.arbitration,
+                 {options_.segments.value_or(kSegments), options_.arbitration,
                   options_.fidelity == Fidelity::kStepped}) {}
 
 absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
@@ -64,7 +56,9 @@ absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
   }
   if (options_.algorithm) return std::vector{*options_.algorithm};
   std::vector<CollectiveAlgorithm> applicable =
-      Applicable(call.kind, placement.layout, schedules_.detail());
+      Applicable(call.kind, placement.layout, [&](CollectiveAlgorithm each) {
+        return schedules_.detail(call.kind, each);
+      });
   std::erase_if(applicable, lacks_switches);
   std::vector<CollectiveAlgorithm> offered = network_.library().Offered(
       call.kind, applicable, !placement.tree_switches.empty());

@@ -17,6 +17,19 @@ std::vector<Use> Scaled(std::vector<Use> uses, double factor) {
 
 }  // namespace
 
+StepMessage PlanSteps::MessageOf(int32_t place) const {
+  const StepTime step = StepAt(loops, place);
+  StepMessage message = messages[static_cast<size_t>(step.listed)];
+  message.repeat += step.time;
+  return message;
+}
+
+PlanId AddPlan(const PlanSteps& plan, TransferPlans& plans) {
+  return plan.orders.empty()
+             ? plans.AddChain(plan.steps)
+             : plans.AddGraph(plan.steps, plan.orders, plan.loops);
+}
+
 std::vector<std::pair<size_t, size_t>> StagesOf(const Schedule& schedule) {
   std::vector<std::pair<size_t, size_t>> stages;
   for (size_t phase = 0; phase < schedule.phases.size(); ++phase) {

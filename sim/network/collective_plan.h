@@ -7,11 +7,12 @@
 //   kStepped     one flow per message, with the dependencies of the schedule
 //
 // All three come from the same routed schedule, and agree when nothing else is
-// on the links: closed form and fluid exactly, stepped up to the shape of rings
-// whose hops differ. Stages are phases, with those that stream joined to the
-// one before. A pipelined schedule of k segments with stages of latency a_i and
-// wire time w_i per segment takes sum (a_i + w_i) + (k-1) max_l w_l, the
-// maximum over links of what one segment puts on them in all its stages.
+// on the links: closed form and fluid exactly, stepped up to latencies of fast
+// hops, which messages hide behind slow ones. Stages are phases, with those
+// that stream joined to the one before. A pipelined schedule of k segments with
+// stages of latency a_i and wire time w_i per segment takes sum (a_i + w_i) +
+// (k-1) max_l w_l, the maximum over links of what one segment puts on them in
+// all its stages.
 //
 // On a link that calls share, flows are equals (TransferStep::penalty): a fluid
 // step gets as much as its messages would one by one.
@@ -34,7 +35,8 @@ enum class Fidelity : uint8_t { kClosedForm, kFluid, kStepped };
 // waits.
 struct StepMessage {
   int32_t message = -1;
-  int32_t segment = 0;
+  int32_t segment = 0;  // the first, of so many one after the other
+  int32_t segments = 1;
   int32_t repeat = 0;
 };
 
@@ -44,7 +46,21 @@ struct PlanSteps {
   std::vector<StepOrder> orders;
   // One per step where every message is one (kStepped), else empty.
   std::vector<StepMessage> messages = {};
+  // Where repetitions are alike.
+  std::vector<StepLoop> loops = {};
+
+  // Each time counted.
+  int32_t StepCount() const {
+    return PlaceOf(loops, {static_cast<int32_t>(steps.size()), 0});
+  }
+  const TransferStep& StepOf(int32_t place) const {
+    return steps[static_cast<size_t>(StepAt(loops, place).listed)];
+  }
+  // Requires: there are messages.
+  StepMessage MessageOf(int32_t place) const;
 };
+
+PlanId AddPlan(const PlanSteps& plan, TransferPlans& plans);
 
 // The phases of each stage, first and past the last: what one step of a fluid
 // plan runs, unless the schedule is pipelined and one step runs all.

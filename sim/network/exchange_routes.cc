@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "sim/network/grid_exchange.h"
 #include "sim/network/leaf_exchange.h"
+#include "topology/routing/adaptive_split.h"
 
 namespace orrery {
 namespace {
@@ -37,6 +38,8 @@ class ExchangeFinder {
   }
 
   ExchangeRoutes Finish() && {
+    Split(inside_);
+    Split(between_);
     ExchangeRoutes result;
     for (size_t i = 0; i < dense_.size(); ++i) {
       if (dense_[i].empty()) continue;
@@ -50,6 +53,36 @@ class ExchangeFinder {
   }
 
  private:
+  // What an adaptive router weighs: the traffic of a fabric, sprayed and by
+  // detours.
+  struct Ways {
+    std::vector<double> direct = {};  // by link
+    std::vector<double> detours = {};
+    std::vector<WayTimes> times = {};
+    Tier tier = Tier::kScaleUp;
+  };
+  Ways& WaysOf(bool inside, Tier tier) {
+    Ways& ways = inside ? inside_ : between_;
+    ways.direct.resize(graph_.link_count());
+    ways.detours.resize(graph_.link_count());
+    ways.tier = tier;
+    return ways;
+  }
+  // One split for all pairs of a fabric.
+  void Split(const Ways& ways) {
+    if (ways.times.empty()) return;
+    const double direct = AdaptiveSplit(graph_, ways.direct, ways.detours);
+    for (const LinkId id : graph_.links()) {
+      const double load = direct * ways.direct[Index(id)] +
+                          (1 - direct) * ways.detours[Index(id)];
+      if (load != 0) AddLink(id, ways.tier, load);
+    }
+    for (const WayTimes& times : ways.times) {
+      Note(ways.tier, FromSeconds(direct * ToSeconds(times.direct) +
+                                  (1 - direct) * ToSeconds(times.detour)));
+    }
+  }
+
   absl::Status CheckPairs(int64_t pairs) {
     pairs_ += pairs;
     if (pairs_ <= kMostRoutedPairs) return absl::OkStatus();
@@ -190,8 +223,24 @@ class ExchangeFinder {
   }
 
   absl::Status AddPair(VertexId a, VertexId b) {
-    ASSIGN_OR_RETURN(const Route route, router_.Find(a, b));
     const Tier tier = TierBetween(a, b);
+    if (router_.RoutingOf(a, b) == Routing::kAdaptive) {
+      ASSIGN_OR_RETURN(const Route direct, router_.Sprayed(a, b));
+      ASSIGN_OR_RETURN(const Route detour, router_.Detoured(a, b));
+      Ways& ways = WaysOf(router_.InOneIsland(a, b), tier);
+      for (const LinkShare& l : direct.links) {
+        ways.direct[Index(l.link)] += l.share;
+      }
+      for (const LinkShare& l : detour.links) {
+        ways.detours[Index(l.link)] += l.share;
+      }
+      const WayTimes times = {direct.latency, detour.latency};
+      if (ways.times.empty() || !(ways.times.back() == times)) {
+        ways.times.push_back(times);
+      }
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const Route route, router_.Find(a, b));
     for (const LinkShare& l : route.links) AddLink(l.link, tier, l.share);
     Note(tier, route.latency);
     return absl::OkStatus();
@@ -223,42 +272,75 @@ class ExchangeFinder {
     for (const VertexId chip : chips) {
       islands[IslandNumber(graph_, chip)].push_back(chip);
     }
-    RETURN_IF_ERROR(CheckCounted(static_cast<int64_t>(leaves.size()),
-                                 static_cast<int64_t>(chips.size())));
+    RETURN_IF_ERROR(CheckCounted(leaves, static_cast<int64_t>(chips.size())));
+    const Routing routing = router_.routing().fabric;
+    std::optional<LeafDetours> detours;
+    if (routing == Routing::kValiant || routing == Routing::kAdaptive) {
+      detours = DetoursBetween(leaves, router_);
+      if (!detours) return AddPairs(chips);  // Who is cut off is found by it.
+    }
     const Tier tier =
         graph_.island(chips[0]) ? Tier::kScaleOut : Tier::kScaleUp;
+    Ways* const ways = routing == Routing::kAdaptive
+                           ? &WaysOf(/*inside=*/false, tier)
+                           : nullptr;
+    // A chip's way to its leaf is part of every way.
+    const auto add_segment = [&](const SharedSegment& segment, double units) {
+      for (const LinkId id : segment.all()) {
+        if (ways == nullptr) {
+          AddLink(id, tier, units);
+        } else {
+          ways->direct[Index(id)] += units;
+          ways->detours[Index(id)] += units;
+        }
+      }
+    };
     for (const auto& [island, members] : islands) {
       RETURN_IF_ERROR(AddInside(members));
       const auto others = static_cast<double>(chips.size() - members.size());
       if (others == 0) continue;
       for (const VertexId chip : members) {
-        for (const LinkId id : router_.segments().Leaving(chip).all()) {
-          AddLink(id, tier, others);
-        }
-        for (const LinkId id : router_.segments().Entering(chip).all()) {
-          AddLink(id, tier, others);
-        }
+        add_segment(router_.segments().Leaving(chip), others);
+        add_segment(router_.segments().Entering(chip), others);
       }
+    }
+    if (routing == Routing::kValiant) {
+      AddAll(detours->loads, tier);
+      for (const WayTimes& times : detours->times) Note(tier, times.detour);
+      return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(const LeafExchange between,
                      ExchangeBetween(leaves, router_));
-    for (const LinkId id : graph_.links()) {
-      const double load = between.loads[Index(id)];
-      if (load != 0) AddLink(id, tier, load);
+    if (ways != nullptr) {
+      for (const LinkId id : graph_.links()) {
+        ways->direct[Index(id)] += between.loads[Index(id)];
+        ways->detours[Index(id)] += detours->loads[Index(id)];
+      }
+      ways->times.insert(ways->times.end(), detours->times.begin(),
+                         detours->times.end());
+      return absl::OkStatus();
     }
+    AddAll(between.loads, tier);
     if (between.slowest) Note(tier, *between.slowest);
     return absl::OkStatus();
   }
-  absl::Status CheckCounted(int64_t leaves, int64_t chips) {
-    if (router_.routing().fabric != Routing::kEcmp) {
-      return CheckPairs(leaves * leaves);
+  void AddAll(absl::Span<const double> loads, Tier tier) {
+    for (const LinkId id : graph_.links()) {
+      if (loads[Index(id)] != 0) AddLink(id, tier, loads[Index(id)]);
+    }
+  }
+  absl::Status CheckCounted(const std::vector<LeafGroup>& leaves,
+                            int64_t chips) {
+    const auto count = static_cast<int64_t>(leaves.size());
+    const Routing routing = router_.routing().fabric;
+    if (routing == Routing::kSpray || routing == Routing::kMinimal) {
+      return CheckPairs(count * count);
     }
     if (chips * chips <= kMostHashedPairs) return absl::OkStatus();
     return absl::InvalidArgumentError(fmt::format(
         "an exchange takes {} routes of {} routing, more than the {} that are "
         "hashed one by one",
-        chips * chips, RoutingName(router_.routing().fabric),
-        kMostHashedPairs));
+        chips * chips, RoutingName(routing), kMostHashedPairs));
   }
 
   const Graph& graph_;
@@ -267,6 +349,8 @@ class ExchangeFinder {
   int64_t pairs_ = 0;
   std::vector<TierShares> dense_;
   std::optional<Duration> slowest_[kTiers];
+  Ways inside_;
+  Ways between_;
 };
 
 }  // namespace

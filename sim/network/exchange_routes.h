@@ -4,12 +4,13 @@
 //
 // What leaves a chip for other islands has one way to its leaf, and the ways
 // between two leaves are the same for all chips on them: traffic is counted
-// leaf by leaf (leaf_exchange.h) where it is sprayed, takes minimal routes or
-// picks them by a hash, and inside an island of switches chip by chip. On a
+// leaf by leaf (leaf_exchange.h), whatever the routing but by dimensions, and
+// inside an island of switches chip by chip. On a
 // grid with dimension order the traffic along a line is the product of those
 // who come from each of its places and those who go to each: it is counted line
 // by line. Everything else is routed pair by pair, and refused above
-// kMostRoutedPairs.
+// kMostRoutedPairs. Where routing is adaptive, one split between sprayed and
+// Valiant routes is found for all pairs of a fabric, as Router::FindAll does.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 

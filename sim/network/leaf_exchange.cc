@@ -11,12 +11,6 @@
 namespace orrery {
 namespace {
 
-Duration LatencyOf(const Graph& graph, const SharedSegment& segment) {
-  Duration latency{};
-  for (const LinkId id : segment.all()) latency += graph.link(id).latency;
-  return latency;
-}
-
 class Counter {
  public:
   Counter(const std::vector<LeafGroup>& leaves, Router& router)
@@ -194,21 +188,25 @@ class Counter {
 
 }  // namespace
 
+Duration LatencyOf(const Graph& graph, const SharedSegment& segment) {
+  Duration latency{};
+  for (const LinkId id : segment.all()) latency += graph.link(id).latency;
+  return latency;
+}
+
 int64_t IslandNumber(const Graph& graph, VertexId chip) {
   const std::optional<int32_t> island = graph.island(chip);
   return island ? int64_t{*island} : -1 - static_cast<int64_t>(Index(chip));
 }
 
-std::optional<std::vector<LeafGroup>> LeavesOf(absl::Span<const VertexId> chips,
-                                               Router& router) {
+namespace {
+
+std::optional<std::vector<LeafGroup>> Grouped(absl::Span<const VertexId> chips,
+                                              Router& router) {
   // Chip, NIC, leaf: what is further on could be on the way out and in.
   constexpr int kMostLinks = 2;
   const Graph& graph = router.graph();
   const Routing routing = router.routing().fabric;
-  if (routing != Routing::kSpray && routing != Routing::kMinimal &&
-      routing != Routing::kEcmp) {
-    return std::nullopt;
-  }
   std::vector<LeafGroup> leaves;
   absl::flat_hash_map<std::pair<VertexId, VertexId>, size_t> known;
   absl::flat_hash_map<VertexId, int64_t> nics;
@@ -249,6 +247,32 @@ std::optional<std::vector<LeafGroup>> LeavesOf(absl::Span<const VertexId> chips,
     leaf.in_latency = std::max(leaf.in_latency, LatencyOf(graph, in));
   }
   return leaves;
+}
+
+}  // namespace
+
+std::optional<std::vector<LeafGroup>> LeavesOf(absl::Span<const VertexId> chips,
+                                               Router& router) {
+  switch (router.routing().fabric) {
+    case Routing::kSpray:
+    case Routing::kMinimal:
+    case Routing::kEcmp:
+      break;
+    case Routing::kValiant:
+    case Routing::kAdaptive: {
+      // A detour turns at the leaf of any chip of the machine.
+      const std::optional<std::vector<LeafGroup>> all =
+          Grouped(Chips(router.graph()), router);
+      if (!all) return std::nullopt;
+      for (const LeafGroup& leaf : *all) {
+        if (leaf.out != leaf.in) return std::nullopt;
+      }
+      break;
+    }
+    case Routing::kDimensionOrdered:
+      return std::nullopt;
+  }
+  return Grouped(chips, router);
 }
 
 absl::StatusOr<LeafExchange> ExchangeBetween(

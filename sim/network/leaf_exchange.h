@@ -3,7 +3,9 @@
 //
 // What leaves a chip for other islands has one way to its leaf, and what comes
 // to it one way from there: between them many chips have the same ways, which
-// are counted leaf by leaf (topology/routing/leaf_flows.h).
+// are counted leaf by leaf (topology/routing/leaf_flows.h). Detours turn at the
+// leaf of a third chip: of every pair only that leaf is looked up, and both
+// legs are counted with all others between the same leaves (leaf_detours.cc).
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
@@ -43,9 +45,31 @@ struct LeafExchange {
   // is none.
   std::optional<Duration> slowest;
 };
-// If every chip sends one unit to every other of another island. Fails if a
-// pair is cut off.
+// If every chip sends one unit to every other of another island; sprayed where
+// routing is adaptive. Fails if a pair is cut off.
 absl::StatusOr<LeafExchange> ExchangeBetween(
     const std::vector<LeafGroup>& leaves, Router& router);
+
+// How long the ways of a pair are that an adaptive router weighs.
+struct WayTimes {
+  Duration direct{};
+  Duration detour{};
+  friend bool operator==(const WayTimes&, const WayTimes&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const WayTimes& times) {
+    return H::combine(std::move(h), times.direct.count(), times.detour.count());
+  }
+};
+struct LeafDetours {
+  std::vector<double> loads;  // as above
+  // From chip to chip: all that occur, each once.
+  std::vector<WayTimes> times;
+};
+// The same by Valiant routes. Nothing if leaves are cut off from each other.
+std::optional<LeafDetours> DetoursBetween(const std::vector<LeafGroup>& leaves,
+                                          Router& router);
+
+// The links between a chip and its leaf.
+Duration LatencyOf(const Graph& graph, const SharedSegment& segment);
 
 }  // namespace orrery

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "base/units_text.h"
 #include "sim/network/merge_resources.h"
 #include "sim/network/resource_places.h"
 #include "topology/graph/link_tiers.h"
@@ -87,17 +88,74 @@ void DescribeResources(
   }
 }
 
+// What a plan takes: as it is made, and as it is stored with its like, in lists
+// that double when they are full.
+Bytes SizeOf(const PlanSteps& plan) {
+  constexpr int64_t kStored = 80;
+  constexpr double kGrown = 1.5;
+  int64_t made = 0;
+  int64_t stored = 0;
+  for (const TransferStep& step : plan.steps) {
+    const auto lists =
+        static_cast<int64_t>(step.uses.size() * sizeof(ResourceUse) +
+                             step.ports.size() * sizeof(PortUse));
+    made += static_cast<int64_t>(sizeof(TransferStep)) + lists;
+    stored += kStored + lists;
+  }
+  made += static_cast<int64_t>(plan.orders.size() * sizeof(StepOrder) +
+                               plan.messages.size() * sizeof(StepMessage));
+  stored += static_cast<int64_t>(plan.orders.size() * sizeof(int32_t));
+  return Bytes(made +
+               static_cast<int64_t>(kGrown * static_cast<double>(stored)));
+}
+
+// What plans are alike in size by.
+using SizeClass = std::tuple<CommunicationKind, CallShape, Bytes, int32_t>;
+SizeClass SizeClassOf(const Program& program, CallId id) {
+  const Call& call = program.calls()[id];
+  return {call.what.kind, call.what.shape, call.what.bytes,
+          program.groups()[call.group].member_count};
+}
+
+// The size of all plans, from one of each size.
+class PlanForecast {
+ public:
+  explicit PlanForecast(Bytes budget) : budget_(budget) {}
+
+  // Whether it is the first of its size.
+  bool Expect(const SizeClass& what) { return ++expected_[what] == 1; }
+
+  absl::Status Add(const SizeClass& what, Bytes size) {
+    const int64_t count = expected_[what];
+    plans_ += count;
+    total_ += static_cast<double>(size.value()) * static_cast<double>(count);
+    if (total_ <= static_cast<double>(budget_.value())) return absl::OkStatus();
+    return absl::ResourceExhaustedError(fmt::format(
+        "the transfers of {} distinct calls, if not of more, would take about "
+        "{}, more than the {} left of what it may take; what would help: "
+        "fidelity FLUID, folding, or --memory",
+        plans_, ToBinaryText(Bytes(static_cast<int64_t>(total_)), 3),
+        ToBinaryText(budget_, 3)));
+  }
+
+ private:
+  Bytes budget_;
+  std::map<SizeClass, int64_t> expected_;
+  double total_ = 0;
+  int64_t plans_ = 0;
+};
+
 }  // namespace
 
 absl::StatusOr<Transfers> PlanTransfers(const PlacedProgram& placed,
-                                        CallPlanner& planner) {
+                                        CallPlanner& planner, Bytes budget) {
   return PlanTransfers(placed.program, placed.groups, planner,
-                       placed.traffic ? &*placed.traffic : nullptr);
+                       placed.traffic ? &*placed.traffic : nullptr, budget);
 }
 
 absl::StatusOr<Transfers> PlanTransfers(
     const Program& program, const IdVector<GroupId, PlacedGroup>& groups,
-    CallPlanner& planner, const ExpertTraffic* traffic) {
+    CallPlanner& planner, const ExpertTraffic* traffic, Bytes budget) {
   const Network& network = planner.network();
   CHECK_EQ(groups.size(), program.groups().size());
   Transfers transfers;
@@ -120,10 +178,22 @@ absl::StatusOr<Transfers> PlanTransfers(
     plan_of.Add(found->second);
   }
   // Group by group, so that what was routed for one may be forgotten.
+  // But one of each size first, which tells how much there will be.
+  PlanForecast forecast(budget);
+  std::vector<size_t> order;
+  std::vector<size_t> others;
+  for (const auto& [what, place] : known) {
+    const bool is_new =
+        forecast.Expect(SizeClassOf(program, first_call[place]));
+    (is_new ? order : others).push_back(place);
+  }
+  const size_t sizes = order.size();
+  order.insert(order.end(), others.begin(), others.end());
   plans.resize(first_call.size());
   names.resize(first_call.size());
   efficiencies.resize(first_call.size());
-  for (const auto& [what, place] : known) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t place = order[i];
     const Call& call = program.calls()[first_call[place]];
     ASSIGN_OR_RETURN(PlannedCall planned,
                      planner.Plan(CallOf(call, groups[call.group], traffic)));
@@ -132,6 +202,9 @@ absl::StatusOr<Transfers> PlanTransfers(
     names[place] =
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol);
     planner.ForgetIfMany();
+    if (i >= sizes) continue;
+    RETURN_IF_ERROR(forecast.Add(SizeClassOf(program, first_call[place]),
+                                 SizeOf(plans[place])));
   }
   for (const size_t plan : plan_of) transfers.algorithms.Add(names[plan]);
   const Arbitration arbitration = planner.options().arbitration;
@@ -143,9 +216,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   DescribeResources(network, merged, transfers);
   std::vector<PlanId> ids;
   for (PlanSteps& plan : plans) {
-    ids.push_back(plan.orders.empty()
-                      ? transfers.plans.AddChain(plan.steps)
-                      : transfers.plans.AddGraph(plan.steps, plan.orders));
+    ids.push_back(AddPlan(plan, transfers.plans));
     plan = {};
   }
   for (const PlanEfficiency& each : efficiencies) {

@@ -6,6 +6,15 @@
 #include "sim/network/exchange_routes.h"
 
 namespace orrery {
+namespace {
+
+bool SameEnds(const Schedule& schedule, int32_t a, int32_t b) {
+  const Message& one = schedule.messages[static_cast<size_t>(a)];
+  const Message& other = schedule.messages[static_cast<size_t>(b)];
+  return one.source == other.source && one.destination == other.destination;
+}
+
+}  // namespace
 
 absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
     const Schedule& schedule, const GroupPlacement& placement,
@@ -31,6 +40,8 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
       }
     };
     for (int32_t m = round.messages_begin; m < round.messages_end; ++m) {
+      // What one rank sends another in two parts takes one hop.
+      if (m > round.messages_begin && SameEnds(schedule, m - 1, m)) continue;
       const MessageRoutes::Route& route = routes.of(static_cast<size_t>(m));
       count(route.tier, route.latency, 1);
     }

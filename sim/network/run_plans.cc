@@ -16,12 +16,7 @@ std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
   DefaultEventQueue queue;
   queue.Grow(EventPhase::kKernel, plans.size());
   for (size_t i = 0; i < plans.size(); ++i) {
-    const PlanSteps& plan = plans[i].plan;
-    if (plan.orders.empty()) {
-      transfers.plans.AddChain(plan.steps);
-    } else {
-      transfers.plans.AddGraph(plan.steps, plan.orders);
-    }
+    AddPlan(plans[i].plan, transfers.plans);
     queue.Schedule({EventPhase::kKernel, static_cast<uint32_t>(i)},
                    plans[i].start);
   }

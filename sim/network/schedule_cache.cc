@@ -42,13 +42,20 @@ absl::Status CheckTokenPairs(const GroupLayout& layout,
 
 }  // namespace
 
-Detail ScheduleCache::detail() const {
-  // An adaptive router looks at all messages, a port at where each comes from.
-  return options_.by_message ||
-                 options_.arbitration == Arbitration::kPortFair ||
-                 router_.routing().Has(Routing::kAdaptive)
-             ? Detail::kMessages
-             : Detail::kAmounts;
+Detail ScheduleCache::detail(CommunicationKind kind,
+                             CollectiveAlgorithm algorithm) const {
+  // A port looks at where each message comes from.
+  if (options_.by_message || options_.arbitration == Arbitration::kPortFair) {
+    return Detail::kMessages;
+  }
+  if (!router_.routing().Has(Routing::kAdaptive)) return Detail::kAmounts;
+  // An adaptive router looks at all messages of a fabric together. These are
+  // one exchange of it, or several of the same pairs.
+  const bool exchanges_only = (algorithm == CollectiveAlgorithm::kDirect ||
+                               algorithm == CollectiveAlgorithm::kPxn) &&
+                              kind != CommunicationKind::kBroadcast &&
+                              kind != CommunicationKind::kReduce;
+  return exchanges_only ? Detail::kAmounts : Detail::kMessages;
 }
 
 absl::StatusOr<const Schedule*> ScheduleCache::ScheduleOf(
@@ -70,9 +77,9 @@ absl::StatusOr<const Schedule*> ScheduleCache::ScheduleOf(
                    layout.open_sides,  layout.tree_parents};
   const auto found = by_layout_.find(key);
   if (found != by_layout_.end()) return &found->second;
-  ASSIGN_OR_RETURN(
-      Schedule schedule,
-      MakeSchedule(call.kind, algorithm, layout, options_.segments, detail()));
+  ASSIGN_OR_RETURN(Schedule schedule,
+                   MakeSchedule(call.kind, algorithm, layout, options_.segments,
+                                detail(call.kind, algorithm)));
   return &by_layout_.emplace(std::move(key), std::move(schedule)).first->second;
 }
 

@@ -47,7 +47,7 @@ class ScheduleCache {
       : resources_(resources), router_(router), options_(options) {}
 
   // How much of a schedule the network needs to see.
-  Detail detail() const;
+  Detail detail(CommunicationKind kind, CollectiveAlgorithm algorithm) const;
 
   // The schedule of `call` by `algorithm` among `chips`, its own or those of a
   // replica, which are placed as `placement` says. Requires: all calls that

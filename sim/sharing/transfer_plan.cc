@@ -24,25 +24,56 @@ void CheckStep(const TransferStep& step) {
 
 }  // namespace
 
+int32_t PlaceOf(absl::Span<const StepLoop> loops, StepTime step) {
+  int32_t place = step.listed;
+  for (const StepLoop& loop : loops) {
+    if (step.listed < loop.begin) break;
+    place +=
+        loop.width() * (step.listed < loop.end ? step.time : loop.times - 1);
+  }
+  return place;
+}
+
+StepTime StepAt(absl::Span<const StepLoop> loops, int32_t place) {
+  int32_t listed = place;  // if all loops before it ran once
+  for (const StepLoop& loop : loops) {
+    if (listed < loop.begin) break;
+    const int32_t past = listed - loop.begin;
+    if (past < loop.width() * loop.times) {
+      return {loop.begin + past % loop.width(), past / loop.width()};
+    }
+    listed -= loop.width() * (loop.times - 1);
+  }
+  return {listed, 0};
+}
+
 PlanId TransferPlans::AddChain(absl::Span<const TransferStep> steps) {
   std::vector<StepOrder> orders;
   for (size_t i = 1; i < steps.size(); ++i) {
     orders.push_back({static_cast<int32_t>(i - 1), static_cast<int32_t>(i)});
   }
-  return Add(steps, orders, /*is_chain=*/true);
+  return Add(steps, orders, {}, /*is_chain=*/true);
 }
 
 PlanId TransferPlans::AddGraph(absl::Span<const TransferStep> steps,
-                               absl::Span<const StepOrder> orders) {
-  const PlanId plan = Add(steps, orders, /*is_chain=*/false);
+                               absl::Span<const StepOrder> orders,
+                               absl::Span<const StepLoop> loops) {
+  const PlanId plan = Add(steps, orders, loops, /*is_chain=*/false);
   CheckAcyclic(plan);
+  if (!loops.empty()) CheckLoops(plan);
   return plan;
 }
 
 PlanId TransferPlans::Add(absl::Span<const TransferStep> steps,
-                          absl::Span<const StepOrder> orders, bool is_chain) {
+                          absl::Span<const StepOrder> orders,
+                          absl::Span<const StepLoop> loops, bool is_chain) {
   CHECK(!steps.empty());
-  CHECK(steps.size() < (size_t{1} << 31)) << steps.size() << " steps";
+  int64_t all = static_cast<int64_t>(steps.size());
+  for (const StepLoop& loop : loops) {
+    CHECK(loop.times > 0) << loop.times;
+    all += int64_t{loop.width()} * (loop.times - 1);
+  }
+  CHECK(all < int64_t{1} << 31) << all << " steps";
   const auto count = static_cast<int32_t>(steps.size());
   std::vector<StepOrder> sorted(orders.begin(), orders.end());
   std::sort(
@@ -63,7 +94,8 @@ PlanId TransferPlans::Add(absl::Span<const TransferStep> steps,
                       .uses_count = static_cast<int32_t>(uses.size()),
                       .ports_count = static_cast<int32_t>(step.ports.size()),
                       .successors_count = 0,
-                      .predecessors = 0});
+                      .predecessors = 0,
+                      .loop = -1});
     uses_.insert(uses_.end(), uses.begin(), uses.end());
     ports_.insert(ports_.end(), step.ports.begin(), step.ports.end());
     if (!uses.empty()) {
@@ -84,11 +116,21 @@ PlanId TransferPlans::Add(absl::Span<const TransferStep> steps,
     }
   }
   CHECK_EQ(next, sorted.size()) << "orders name steps that do not exist";
-  return plans_.Add({static_cast<int64_t>(first), count, is_chain});
+  const auto first_loop = static_cast<int32_t>(loops_.size());
+  for (const StepLoop& loop : loops) {
+    const auto number = static_cast<int32_t>(loops_.size()) - first_loop;
+    for (int32_t i = loop.begin; i < loop.end; ++i) {
+      steps_[first + static_cast<size_t>(i)].loop = number;
+    }
+    loops_.push_back(loop);
+  }
+  return plans_.Add({static_cast<int64_t>(first), count,
+                     static_cast<int32_t>(all), first_loop,
+                     static_cast<int32_t>(loops.size()), is_chain});
 }
 
-TransferPlans::Step TransferPlans::step(PlanId plan, int32_t place) const {
-  DCHECK(place >= 0 && place < plans_[plan].step_count);
+TransferPlans::Step TransferPlans::listed(PlanId plan, int32_t place) const {
+  DCHECK(place >= 0 && place < plans_[plan].listed_count);
   const StoredStep& stored =
       steps_[static_cast<size_t>(plans_[plan].steps_begin + place)];
   return {.latency = stored.latency,
@@ -102,23 +144,63 @@ TransferPlans::Step TransferPlans::step(PlanId plan, int32_t place) const {
           .successors =
               absl::MakeConstSpan(successors_.data() + stored.successors_begin,
                                   static_cast<size_t>(stored.successors_count)),
-          .predecessors = stored.predecessors};
+          .predecessors = stored.predecessors,
+          .loop = stored.loop};
+}
+
+void TransferPlans::CheckLoops(PlanId plan) const {
+  const auto leads = [&](int32_t from, int32_t to) {
+    const absl::Span<const int32_t> next = listed(plan, from).successors;
+    return std::binary_search(next.begin(), next.end(), to);
+  };
+  for (int32_t i = 0; i < listed_count(plan); ++i) {
+    for (const int32_t next : listed(plan, i).successors) CHECK(next > i);
+  }
+  int32_t free = 0;  // of other loops, from here on
+  for (const StepLoop& loop : loops(plan)) {
+    const int32_t width = loop.width();
+    CHECK(width > 0 && loop.begin - width >= free &&
+          loop.end + width <= listed_count(plan));
+    free = loop.end;
+    std::vector<int32_t> known(static_cast<size_t>(width), 0);
+    for (int32_t i = loop.begin - width; i < loop.end; ++i) {
+      for (const int32_t next : listed(plan, i).successors) {
+        if (next < loop.begin || next >= loop.end) continue;
+        if (i < loop.begin) {
+          CHECK(leads(i + width, next + width)) << "only into the loop";
+        }
+        ++known[static_cast<size_t>(next - loop.begin)];
+      }
+    }
+    for (int32_t i = loop.begin; i < loop.end; ++i) {
+      const Step step = listed(plan, i);
+      CHECK_EQ(known[static_cast<size_t>(i - loop.begin)], step.predecessors)
+          << "from elsewhere into the loop";
+      CHECK(step.predecessors > 0) << "waits for nothing";
+      CHECK(step.work == 0 || leads(i, i + width)) << "overtakes itself";
+      for (const int32_t next : step.successors) {
+        CHECK(next < loop.end + width) << "out of the loop";
+        CHECK(next < loop.end || leads(i - width, next - width))
+            << "only out of the loop";
+      }
+    }
+  }
 }
 
 void TransferPlans::CheckAcyclic(PlanId plan) const {
-  const int32_t count = step_count(plan);
+  const int32_t count = listed_count(plan);
   std::vector<int32_t> missing(static_cast<size_t>(count));
   std::vector<int32_t> ready;
   for (int32_t place = 0; place < count; ++place) {
-    missing[static_cast<size_t>(place)] = step(plan, place).predecessors;
-    if (step(plan, place).predecessors == 0) ready.push_back(place);
+    missing[static_cast<size_t>(place)] = listed(plan, place).predecessors;
+    if (listed(plan, place).predecessors == 0) ready.push_back(place);
   }
   int32_t done = 0;
   while (!ready.empty()) {
     const int32_t place = ready.back();
     ready.pop_back();
     ++done;
-    for (const int32_t after : step(plan, place).successors) {
+    for (const int32_t after : listed(plan, place).successors) {
       if (--missing[static_cast<size_t>(after)] == 0) ready.push_back(after);
     }
   }
@@ -127,10 +209,11 @@ void TransferPlans::CheckAcyclic(PlanId plan) const {
 
 std::vector<ResourceUse> TransferPlans::TotalLoad(PlanId plan) const {
   std::vector<ResourceUse> loads;
-  for (int32_t place = 0; place < step_count(plan); ++place) {
-    const Step s = step(plan, place);
+  for (int32_t place = 0; place < listed_count(plan); ++place) {
+    const Step s = listed(plan, place);
+    const double work = s.work * times(plan, s);
     for (const ResourceUse& use : s.uses) {
-      loads.push_back({use.resource, use.weight * s.work});
+      loads.push_back({use.resource, use.weight * work});
     }
   }
   return Canonical(std::move(loads));

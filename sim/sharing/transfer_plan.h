@@ -14,6 +14,9 @@
 //   fluid        one step per phase, a chain  AddChain({scatter, gather})
 //   stepped      one step per message         AddGraph(messages, orders)
 //
+// What repeats, as the steps of a ring, is kept once with a count (StepLoop):
+// memory does not grow with the repetitions.
+//
 // Work is in bytes and capacities in bytes per second, unless a resource counts
 // something else; only the ratio matters. Uses are kept in the order of
 // resource ids and several uses of one resource are added up, so a plan depends
@@ -88,6 +91,32 @@ struct StepOrder {
   int32_t after;
 };
 
+// Steps [begin, end) of a list happen `times` times in a row; the list has them
+// once. With w steps in the loop the list has a time like them on either side,
+// w steps before and w after, and orders lead from each time to the next: one
+// of the time before into a step of the loop is one of the loop into the same
+// step of the time after, and those of the loop stand for all times.
+//
+// Requires, of a plan with loops: orders lead from lower to higher places. Of a
+// loop: nothing else leads into it or out of it; and a step that moves anything
+// waits for itself of the time before, so that no two of its times are under
+// way at once and the times of every step end in their order.
+struct StepLoop {
+  int32_t begin;
+  int32_t end;
+  int32_t times;  // > 0
+  int32_t width() const { return end - begin; }
+};
+
+// A step as it is listed, and which of its times.
+struct StepTime {
+  int32_t listed = 0;
+  int32_t time = 0;
+};
+// Among all steps, each time counted; and back. `loops` in order.
+int32_t PlaceOf(absl::Span<const StepLoop> loops, StepTime step);
+StepTime StepAt(absl::Span<const StepLoop> loops, int32_t place);
+
 class TransferPlans {
  public:
   // A step as stored: a view that lives as long as the plans do.
@@ -98,22 +127,42 @@ class TransferPlans {
     double penalty;
     absl::Span<const ResourceUse> uses;
     absl::Span<const PortUse> ports;
-    absl::Span<const int32_t> successors;  // places within the plan
+    // As listed; of a step of a loop that leads out of it, of its last time.
+    absl::Span<const int32_t> successors;
     int32_t predecessors;
+    int32_t loop;  // of the plan's, or -1
   };
 
   // One step after the other. Requires: at least one step.
   PlanId AddChain(absl::Span<const TransferStep> steps);
 
   // Steps in any order that `orders` allows. Requires: at least one step,
-  // places in range, no cycle.
+  // places in range, no cycle; loops in order, and see StepLoop.
   PlanId AddGraph(absl::Span<const TransferStep> steps,
-                  absl::Span<const StepOrder> orders);
+                  absl::Span<const StepOrder> orders,
+                  absl::Span<const StepLoop> loops = {});
 
   size_t size() const { return plans_.size(); }
-  int32_t step_count(PlanId plan) const { return plans_[plan].step_count; }
   bool is_chain(PlanId plan) const { return plans_[plan].is_chain; }
-  Step step(PlanId plan, int32_t place) const;
+  // Every time of every step.
+  int32_t step_count(PlanId plan) const { return plans_[plan].step_count; }
+  Step step(PlanId plan, int32_t place) const {
+    return listed(plan, StepAt(loops(plan), place).listed);
+  }
+  // Steps as they are listed. Of one that moves anything no two times are under
+  // way at once.
+  int32_t listed_count(PlanId plan) const { return plans_[plan].listed_count; }
+  Step listed(PlanId plan, int32_t place) const;
+  absl::Span<const StepLoop> loops(PlanId plan) const {
+    return absl::MakeConstSpan(loops_).subspan(
+        static_cast<size_t>(plans_[plan].loops_begin),
+        static_cast<size_t>(plans_[plan].loops_count));
+  }
+  // How often a listed step happens.
+  int32_t times(PlanId plan, const Step& step) const {
+    return step.loop < 0 ? 1
+                         : loops(plan)[static_cast<size_t>(step.loop)].times;
+  }
 
   // The largest resource id in use plus one: how many capacities are needed.
   int32_t resource_bound() const { return resource_bound_; }
@@ -134,22 +183,29 @@ class TransferPlans {
     int32_t ports_count;
     int32_t successors_count;
     int32_t predecessors;
+    int32_t loop;
   };
   struct Plan {
     int64_t steps_begin;
+    int32_t listed_count;
     int32_t step_count;
+    int32_t loops_begin;
+    int32_t loops_count;
     bool is_chain;
   };
 
   PlanId Add(absl::Span<const TransferStep> steps,
-             absl::Span<const StepOrder> orders, bool is_chain);
+             absl::Span<const StepOrder> orders,
+             absl::Span<const StepLoop> loops, bool is_chain);
   void CheckAcyclic(PlanId plan) const;
+  void CheckLoops(PlanId plan) const;
 
   IdVector<PlanId, Plan> plans_;
   std::vector<StoredStep> steps_;
   std::vector<ResourceUse> uses_;
   std::vector<PortUse> ports_;
   std::vector<int32_t> successors_;
+  std::vector<StepLoop> loops_;
   int32_t resource_bound_ = 0;
 };
 

@@ -7,6 +7,7 @@ namespace orrery {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -33,6 +34,22 @@ TEST(Cost, PrintsTheBillTheHourAndTheRun) {
               AllOf(HasSubstr("NDR switches"), HasSubstr("a chip-hour"),
                     HasSubstr("the run of"), HasSubstr("a million tokens"),
                     HasSubstr("energy of a step")));
+}
+
+// A switch per plane; links per end point are dealt out over them.
+TEST(Cost, CountsThePlanesOfASwitch) {
+  const auto bought = [](int planes) {
+    const auto result = Typed(
+        "cost quickstart --set "
+        "'system.scale_out.fabric.switch.links_per_endpoint=4' --set "
+        "'system.scale_out.fabric.switch.planes=" +
+        std::to_string(planes) + "'");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  EXPECT_THAT(bought(1), ContainsRegex("NDR switches +1 "));
+  EXPECT_THAT(bought(2), ContainsRegex("NDR switches +2 "));
+  EXPECT_THAT(bought(4), ContainsRegex("NDR switches +4 "));
 }
 
 TEST(Cost, OfARentedMachineIsItsRent) {

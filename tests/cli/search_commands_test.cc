@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
@@ -246,6 +247,153 @@ TEST_F(SearchCommands, BashCompletesWhatIsTyped) {
                         << folder_ << "/offered\n";
   ASSERT_EQ(std::system(("bash " + script).c_str()), 0);
   EXPECT_EQ(*ReadFile(folder_ + "/offered"), "quickstart\n");
+}
+
+// Chips that nobody has built, along axes: an H100 from its own budget is an
+// H100, whatever number of dies its area is cut into, and a die of 1000 mm2
+// cannot be made.
+TEST_F(SearchCommands, ChipsAreDerivedAlongAxes) {
+  const std::string study = folder_ + "/chips.textproto";
+  std::ofstream(study) << R"~(
+    scenario: "quickstart"
+    technology {}
+    axis { path: "technology.dies" value: "1" value: "2" }
+    axis { name: "whole" path: "technology.area"
+           expression: "814 / dies + (dies == 1) * extra" unit: "mm2" }
+    axis { name: "sold" case { name: "market" }
+           case { name: "at cost" set: "technology.markup=1" } }
+    objective { expression: "cost.dollars_per_step" }
+    column { expression: "step_time_s" }
+    column { expression: "technology.made_dollars" }
+    column { expression: "technology.sold_dollars" }
+  )~";
+  // 'extra' is no axis: said, with what makes the machine.
+  const auto wrong = RunOrrery({"sweep", study});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("'extra', which is no axis before it; this "
+                                   "axis makes the machine"));
+  std::string text = *ReadFile(study);
+  text.replace(text.find("scenario"), 0,
+               "axis { name: \"extra\" case { name: \"0\" set: "
+               "\"technology.stacks=5\" } case { name: \"186\" set: "
+               "\"technology.stacks=5\" } }\n");
+  std::ofstream(study) << text;
+  const auto run = RunOrrery({"sweep", study, "--csv", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto table = CsvTable::Parse(run.out);
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_EQ(table->rows().size(), 8u);  // 2 x 2 x 2
+  const auto base =
+      ParseJson(RunOrrery({"estimate", "quickstart", "--json", "-"}).out);
+  ASSERT_TRUE(base.ok());
+  const double step = base->Find("step_time_s")->number()->value;
+  // Quantities of a derived chip are written with five digits.
+  constexpr double kDigits = 1e-3;
+  int refused = 0;
+  for (const CsvTable::Row& row : table->rows()) {
+    if (row.Get("problem")) {
+      EXPECT_THAT(*row.Get("problem"), HasSubstr("does not fit the reticle"));
+      ++refused;
+      continue;
+    }
+    EXPECT_NEAR(*row.Number("step_time_s") / step, 1, kDigits);
+    const double made = *row.Number("technology.made_dollars");
+    const double sold = *row.Number("technology.sold_dollars");
+    EXPECT_GT(made, 1000);
+    if (row.Get("sold") == "at cost") {
+      EXPECT_DOUBLE_EQ(sold, made);
+    } else {
+      EXPECT_GT(sold, 2 * made);
+    }
+  }
+  EXPECT_EQ(refused, 2);  // one die of 1000 mm2, sold either way
+}
+
+// Of every command that prints a table: the same rows for other programs.
+TEST_F(SearchCommands, CsvIsWrittenWhereverATableIs) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"list", "chips"},
+      {"topology", "dgx_h100_ib400", "--nodes", "2"},
+      {"collective", "--system", "dgx_h100_ib400", "--size", "1KB..1MB"},
+      {"kernel", "--chip", "h100_sxm", "--m", "64", "--n", "64", "--k", "64"},
+      {"roofline", "--chip", "h100_sxm", "--model", "llama3_8b"},
+      {"derive", "h100_sxm", "--package"}};
+  for (std::vector<std::string> command : commands) {
+    command.insert(command.end(), {"--csv", "-"});
+    const auto run = RunOrrery(command);
+    EXPECT_EQ(run.exit_code, 0) << command[0] << ": " << run.err;
+    const auto table = CsvTable::Parse(run.out);
+    ASSERT_TRUE(table.ok()) << command[0] << ": " << table.status();
+    EXPECT_GE(table->columns().size(), 2u) << command[0];
+    EXPECT_FALSE(table->rows().empty()) << command[0];
+    for (const CsvTable::Row& row : table->rows()) {
+      EXPECT_TRUE(row.whole()) << command[0] << ", line " << row.line();
+    }
+  }
+}
+
+// "wrote 123 slices": that many.
+int64_t SlicesOf(const std::vector<std::string>& command) {
+  const auto run = RunOrrery(command);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const size_t at = run.err.find("wrote ");
+  if (at == std::string::npos) return -1;
+  return std::atoll(run.err.c_str() + at + 6);
+}
+
+// One timeline holds what two held.
+TEST_F(SearchCommands, ComparedTimelinesAreInOneFile) {
+  const std::string file = folder_ + "/both.pftrace";
+  const std::string change = "training.micro_batch=2";
+  const int64_t first = SlicesOf({"simulate", "quickstart", "--trace", file});
+  const int64_t second =
+      SlicesOf({"simulate", "quickstart", "--set", change, "--trace", file});
+  ASSERT_GT(first, 0);
+  ASSERT_GT(second, 0);
+  EXPECT_EQ(SlicesOf({"compare", "quickstart", "--change", change,
+                      "--no-causes", "--trace", file}),
+            first + second);
+  const std::string saved = folder_ + "/saved.json";
+  ASSERT_EQ(RunOrrery({"estimate", "quickstart", "--json", saved}).exit_code,
+            0);
+  const auto wrong =
+      RunOrrery({"compare", "quickstart", saved, "--trace", file});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("is a saved report"));
+}
+
+// Reports that were saved stand beside scenarios, and beside each other.
+TEST_F(SearchCommands, SavedReportsAreCompared) {
+  const std::string a = folder_ + "/a.json";
+  const std::string b = folder_ + "/b.json";
+  ASSERT_EQ(RunOrrery({"simulate", "quickstart", "--json", a}).exit_code, 0);
+  ASSERT_EQ(RunOrrery({"simulate", "quickstart", "--set",
+                       "training.micro_batch=2", "--json", b})
+                .exit_code,
+            0);
+  const auto number = [](const std::string& path) {
+    const auto json = ParseJson(*ReadFile(path));
+    return json->Find("step_time_s")->number()->value;
+  };
+  const auto saved = RunOrrery({"compare", a, b, "--json", "-"});
+  ASSERT_EQ(saved.exit_code, 0) << saved.err;
+  const auto fresh =
+      RunOrrery({"compare", "quickstart", b, "--no-causes", "--json", "-"});
+  ASSERT_EQ(fresh.exit_code, 0) << fresh.err;
+  for (const auto& run : {saved, fresh}) {
+    const auto json = ParseJson(run.out);
+    ASSERT_TRUE(json.ok());
+    const auto& sides = *json->Find("sides")->array();
+    ASSERT_EQ(sides.size(), 2u);
+    for (const size_t i : {0u, 1u}) {
+      EXPECT_EQ(sides[i].Find("report")->Find("step_time_s")->number()->value,
+                number(i == 0 ? a : b));
+    }
+  }
+  std::ofstream(a) << "{\"mfu\": 0.3}";
+  const auto wrong = RunOrrery({"compare", a, b});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("is no report"));
 }
 
 TEST_F(SearchCommands, AWrongStudyIsExplained) {

@@ -84,6 +84,18 @@ TEST_P(Validate, ATableWithoutRowsIsTheUsersMistake) {
   EXPECT_THAT(result.err, HasSubstr("no rows"));
 }
 
+// A name spelled wrong would otherwise be a row that is predicted as another.
+TEST_P(Validate, AColumnOfAnotherNameIsTheUsersMistake) {
+  std::vector<std::string> lines = absl::StrSplit(GetParam().table, '\n');
+  for (const char* column : {"kv_head", "Num_gpus", "colour"}) {
+    const ProgramResult result = RunOrrery(
+        {"validate", GetParam().suite,
+         File(fmt::format("{},{}\n{},1\n", lines[0], column, lines[1]))});
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_THAT(result.err, HasSubstr(fmt::format("column '{}'", column)));
+  }
+}
+
 TEST_P(Validate, ABadRowIsRefusedAndTheOthersCount) {
   const ProgramResult result =
       RunOrrery({"validate", GetParam().suite, File(GetParam().table)});

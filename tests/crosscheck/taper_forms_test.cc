@@ -62,7 +62,7 @@ Times TimesOf(const System& system, Kind kind, int groups) {
   }
   const auto planned = planner.Plan(call);
   CHECK(planned.ok()) << planned.status().ToString();
-  GroupCost cost(system, Others::kAlike);
+  GroupCost cost = GroupCost::Create(system, Others::kAlike).value();
   return {
       cost.Time(kind, m, cost.Span(Strided(system.chips(), groups, 0))).count(),
       ToSeconds(RunPlans(network.resources().capacities(),
@@ -109,8 +109,8 @@ TEST(TaperForms, AgreeInTheMeanWhereLeavesAreUneven) {
 TEST(TaperForms, TaperIsNoMatterInsideALeaf) {
   const System narrow = Machine(2, "fat_tree { tiers: 2 radix: 36 taper: 8 }");
   const System wide = Machine(2, "fat_tree { tiers: 2 radix: 32 taper: 1 }");
-  GroupCost a(narrow, Others::kAlike);
-  GroupCost b(wide, Others::kAlike);
+  GroupCost a = GroupCost::Create(narrow, Others::kAlike).value();
+  GroupCost b = GroupCost::Create(wide, Others::kAlike).value();
   const Bytes m(1 << 28);
   EXPECT_EQ(a.Time(Kind::kAllReduce, m, a.Span({0, 8})).count(),
             b.Time(Kind::kAllReduce, m, b.Span({0, 8})).count());

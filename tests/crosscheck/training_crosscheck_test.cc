@@ -282,18 +282,19 @@ TEST(TrainingCrosscheck, WaitingForTransfersCostsWhatTheClosedFormSays) {
     auto estimator =
         StepEstimator::Create(made.model, made.system, KernelsOf(made));
     CHECK(estimator.ok());
-    return std::pair(ToSeconds(RunCase(made, {}).result.end),
-                     estimator->Estimate(made.plan).step_s());
+    return std::pair(
+        ToSeconds(RunCase(made, {.chip_sharing = false}).result.end),
+        estimator->Estimate(made.plan).step_s());
   };
   const auto [simulated, estimated] = times("false");
   const auto [simulated_free, estimated_free] = times("true");
   EXPECT_GT(simulated, simulated_free);
   EXPECT_GT(estimated, estimated_free);
-  // The closed form knows nothing of kernels that communication slows down, and
-  // counts every hop of an interleaved pipeline as waited for: with today's
-  // kernels it is 3.02 % above, of which 0.4 % are the hop that is spared.
-  constexpr double kSlowed = 0.031;
-  EXPECT_NEAR(estimated / simulated, 1, kSlowed);
+  // What kernels lose to communication beside them, of which the closed form
+  // knows nothing, is left out (1.7 % of the step). What remains is the
+  // gradient reduction, part of which is not hidden.
+  constexpr double kExposed = 0.001;
+  EXPECT_NEAR(estimated / simulated, 1, kExposed);
 }
 
 // Formulas that assume what these cases do not keep are still near.

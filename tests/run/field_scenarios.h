@@ -15,6 +15,14 @@ inline constexpr const char* kFieldScenarios[] = {
          combine: "9 us" head_unit: 256 } }
        training { global_batch: 16 micro_batch: 1 sequence: 2048
          parallel { } sharding: ZERO_3 precision: BF16 })",
+    // A host that waits, heads that are not aligned, buckets of gradients.
+    R"(name: "waiting"
+       model { preset: "gpt_22b" layers: 2 attention { head_dimension: 100 } }
+       system { preset: "dgx_a100_hdr200" nodes: 1 }
+       framework { preset: "megatron_lm_2022" dispatch: "50 us"
+         blocking_launches: true keeps_buckets: true }
+       training { global_batch: 16 micro_batch: 1 sequence: 1024
+         parallel { tensor: 4 } sharding: ZERO_0 precision: BF16 })",
     // Dense, all dimensions but experts; a fat tree.
     R"(name: "dense"
        model { preset: "gpt_22b" layers: 4 }
@@ -210,13 +218,14 @@ inline constexpr DescriptiveField kDescriptiveFields[] = {
     {"Chip.die", "of silicon"},
     {"Chip.port", "of the chip's description; fabrics have the links"},
     {"LinkClass.price_id", "of prices"},
-    {"Switch.planes", "of cables and prices: planes are used evenly"},
+    {"Switch.planes",
+     "of switches and prices (tests/cli/cost_command_test.cc): planes are used "
+     "evenly"},
     {"Host.cpus_per_node", "of prices"},
     {"Host.memory", "of prices"},
     {"Host.chip_bandwidth", "of what is kept in the host, which no plan does"},
     {"Host.power", "of energy"},
     {"Training.run_tokens", "of a whole run"},
-    {"Scenario.seed", "nothing in a step is random so far"},
 };
 
 }  // namespace orrery

@@ -47,6 +47,41 @@ TEST(Host, AFastHostDoesNotShow) {
               kStart * ToSeconds(without.result.end));
 }
 
+// A host that waits for every kernel holds the chip up for every launch: each
+// rank's kernels and launches stand one after the other. Of the first rank's
+// 4 micro-batches none can hide behind another.
+TEST(Host, BlockingLaunchesAddUp) {
+  const auto run = [](std::vector<std::string> sets) {
+    sets.emplace_back("training.overlap_gradient_reduction=false");
+    auto result = RunScenario(Quickstart(sets), {.detail = false});
+    CHECK(result.ok()) << result.status().ToString();
+    return *std::move(result);
+  };
+  const SimulatedRun ahead = run({"framework.dispatch=100 us"});
+  const SimulatedRun free = run({});
+  const SimulatedRun blocked =
+      run({"framework.dispatch=100 us", "framework.blocking_launches=true"});
+  Duration host{};
+  for (const RoleWork& work : ahead.placed.work) {
+    host = std::max(host, work.host);
+  }
+  EXPECT_TRUE(blocked.bounds.Hold(blocked.result.end));
+  // No less than the launches of one rank, and no more than those of all its
+  // pipeline's ranks.
+  EXPECT_GE(blocked.result.end - free.result.end, host);
+  EXPECT_EQ(blocked.breakdown.total(), blocked.result.end.time_since_epoch());
+}
+
+TEST(Host, TheClosedFormKnowsBlockingLaunches) {
+  constexpr double kNear = 0.02;
+  const ResolvedScenario scenario = Quickstart(
+      {"framework.dispatch=100 us", "framework.blocking_launches=true"});
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun run,
+                       RunScenario(scenario, {.detail = false}));
+  ASSERT_OK_AND_ASSIGN(const StepEstimate estimate, EstimateScenario(scenario));
+  EXPECT_NEAR(estimate.step_s() / ToSeconds(run.result.end), 1, kNear);
+}
+
 TEST(Host, FoldsToThePicosecond) {
   const ResolvedScenario scenario = Quickstart({"framework.dispatch=100 us"});
   ASSERT_OK_AND_ASSIGN(const SimulatedRun folded,

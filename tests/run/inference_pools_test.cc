@@ -211,7 +211,8 @@ TEST(Pools, NoChipDrawsMoreThanItsLimit) {
     // A million prompt tokens: the pool's chips at their limit, with hosts and
     // network (less than twice as much again), in a facility of PUE 1.25 that
     // is used 0.4 of the time.
-    const double chips = s.inference()->prefill().degrees.ranks();
+    const auto chips =
+        static_cast<double>(s.inference()->prefill().degrees.ranks());
     const double seconds = 1e6 / report->inference().prefill_tokens_per_s();
     EXPECT_LT(report->energy().million_input_joules().high(),
               3 * limit * chips * seconds * 1.25 / 0.4);

@@ -143,6 +143,43 @@ TEST(Pipeline, StepsOfPromptsFollowOneAnother) {
   EXPECT_LT(four, (1 + 3 * 0.32) * one);
 }
 
+// Parts that follow one another through stages, whatever the host does
+// meanwhile: sums of the closed form are those of a serial run.
+TEST(Pipeline, IsTheClosedFormWithoutOverlap) {
+  constexpr double kAgreement = 1e-3;
+  const RunOptions serial{.fidelity = Fidelity::kClosedForm,
+                          .waited = DimensionSet::All(),
+                          .chip_sharing = false};
+  for (const std::string& engine : Catalog().Names("engines")) {
+    for (const int parts : {1, 3, 4}) {
+      const ResolvedScenario s = Scenario(
+          {"model.preset=llama3_8b", "inference.engine.preset=" + engine,
+           "inference.parallel.tensor=2", "inference.parallel.pipeline=4",
+           "inference.batch=24", "inference.prompt=300",
+           "inference.micro_batches=" + std::to_string(parts)});
+      const InferencePlan& plan = *s.inference();
+      const absl::StatusOr<PhaseGrounds> grounds = PhaseGrounds::Make(s);
+      ASSERT_THAT(grounds, IsOk());
+      const TrainingGround on = grounds->of(PassPurpose::kDecode);
+      ASSERT_OK_AND_ASSIGN(InferenceSimulator simulator,
+                           InferenceSimulator::Create(on, plan));
+      ASSERT_OK_AND_ASSIGN(
+          InferenceEstimator estimator,
+          InferenceEstimator::Create(on.model, on.system, on.kernels,
+                                     OthersAt(serial.fidelity)));
+      for (const InferencePass& pass :
+           {PrefillPasses(plan)[0], DecodePass(plan, 1000)}) {
+        ASSERT_OK_AND_ASSIGN(const Duration step,
+                             simulator.StepTime(pass, serial));
+        const double formula =
+            estimator.Step(plan, pass, {.waited = serial.waited}).step_s();
+        EXPECT_NEAR(formula / ToSeconds(step), 1, kAgreement)
+            << engine << " " << parts;
+      }
+    }
+  }
+}
+
 // With as many parts as stages all stages are busy: a round takes as long as
 // the slowest stage takes for all parts, and not the sum over stages for each.
 TEST(Pipeline, PartsFillTheStages) {

@@ -84,6 +84,19 @@ INSTANTIATE_TEST_SUITE_P(
                           "training.global_batch=8192"}}),
     [](const auto& one) { return std::string(one.param.name); });
 
+// Message by message every group has plans of its own: one of each size is made
+// before the answer.
+TEST(Memory, OfTransfersIsForeseen) {
+  const ProgramResult result =
+      RunOrrery({"simulate", "quickstart", "--fidelity", "STEPPED", "--set",
+                 "system.nodes=64", "--set", "training.global_batch=512",
+                 "--memory", "100MiB"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the transfers of"));
+  EXPECT_THAT(result.err, HasSubstr("would take about"));
+  EXPECT_LT(result.peak_rss_bytes, int64_t{100} << 20);
+}
+
 // The first is refused for what it would take, the others by the plan's rules.
 TEST(Memory, IsNotTakenBeforeARefusal) {
   for (const char* batch : {"262144", "8388608", "2147483640"}) {

@@ -113,7 +113,27 @@ bool IsLike(const pb::Fabric& a, const pb::Fabric& b) {
          a.rail_optimized().taper() == b.rail_optimized().taper();
 }
 
+std::string FabricName(const pb::Fabric& fabric) {
+  const auto* field = fabric.GetReflection()->GetOneofFieldDescriptor(
+      fabric, fabric.GetDescriptor()->FindOneofByName("kind"));
+  return field == nullptr ? "none" : std::string(field->name());
+}
+
 }  // namespace
+
+void LabelMachine(const pb::System& system, StormSheet& sheet) {
+  sheet.Label("system " + system.name());
+  sheet.Label("scale-up " + FabricName(system.scale_up().fabric()));
+  sheet.Label("scale-out " + FabricName(system.scale_out().fabric()));
+  for (const pb::Fabric* fabric :
+       {&system.scale_up().fabric(), &system.scale_out().fabric()}) {
+    if (fabric->routing() == pb::Fabric::SPRAY || !fabric->has_routing()) {
+      continue;
+    }
+    sheet.Label("routing " + pb::Fabric::Routing_Name(fabric->routing()));
+  }
+  if (!system.fault().empty()) sheet.Label("fault");
+}
 
 bool IsAsInCatalogue(const pb::System& system) {
   const auto preset = Catalog().System(system.preset());

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "catalog/catalog.h"
 #include "proto/system.pb.h"
+#include "tests/storm/storm.h"
 
 namespace orrery {
 
@@ -23,5 +24,8 @@ pb::System DrawPlainSystem(const Catalog& catalog, int64_t number,
 // Whether a resolved machine is as in the catalogue but for its number of
 // nodes.
 bool IsAsInCatalogue(const pb::System& system);
+
+// Its preset, fabrics, routing and faults, as labels.
+void LabelMachine(const pb::System& system, StormSheet& sheet);
 
 }  // namespace orrery

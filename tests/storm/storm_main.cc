@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "tests/storm/call_storm.h"
 #include "tests/storm/inference_storm.h"
 #include "tests/storm/known_failures.h"
 #include "tests/storm/storm.h"
@@ -126,14 +127,15 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (const orrery::Storm& storm :
-       {orrery::TrainingStorm(), orrery::InferenceStorm()}) {
+       {orrery::TrainingStorm(), orrery::InferenceStorm(),
+        orrery::CallStorm()}) {
     if (storm.name != wish.storm) continue;
     return wish.one >= 0 ? orrery::RunOne(storm, wish)
                          : orrery::RunMany(storm, wish);
   }
   fmt::print(stderr,
              "there is no storm '{}'; there are: training, "
-             "inference\n",
+             "inference, calls\n",
              wish.storm);
   return 2;
 }

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "catalog/catalog.h"
 #include "tests/effort.h"
+#include "tests/storm/call_storm.h"
 #include "tests/storm/inference_storm.h"
 #include "tests/storm/known_failures.h"
 #include "tests/storm/training_storm.h"
@@ -79,6 +80,21 @@ TEST(Storm, EveryLawOfTrainingHoldsOnEveryCase) {
                            "tensor",
                            "fault",
                            "rank map"}) {
+    EXPECT_GT(report.examples.count(kind), 0u) << kind;
+  }
+}
+
+TEST(Storm, EveryLawOfCallsHoldsOnEveryMachine) {
+  constexpr int kCases = 400;
+  const StormReport report = Weather(CallStorm(), kCases);
+  if (Rounds(kCases) < kCases) return;
+  for (const char* kind :
+       {"as in catalogue", "rewired", "fault", "scale-out fat_tree",
+        "scale-out rail_optimized", "scale-out rail_only",
+        "scale-out dragonfly", "scale-out hyperx", "scale-out switch",
+        "scale-out torus", "scale-up fully_connected", "scale-up ring",
+        "scale-up mesh", "scale-up torus", "routing ADAPTIVE", "routing ECMP",
+        "routing MINIMAL", "routing VALIANT"}) {
     EXPECT_GT(report.examples.count(kind), 0u) << kind;
   }
 }

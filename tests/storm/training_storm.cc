@@ -168,29 +168,12 @@ class TrainingLaws {
   RunOptions options_;
 };
 
-std::string FabricName(const pb::Fabric& fabric) {
-  const auto* field = fabric.GetReflection()->GetOneofFieldDescriptor(
-      fabric, fabric.GetDescriptor()->FindOneofByName("kind"));
-  return field == nullptr ? "none" : std::string(field->name());
-}
-
 void LabelCase(const pb::Scenario& proto, StormSheet& sheet) {
-  const pb::System& system = proto.system();
   const pb::Training& plan = proto.training();
-  sheet.Label("system " + system.name());
-  sheet.Label("scale-up " + FabricName(system.scale_up().fabric()));
-  sheet.Label("scale-out " + FabricName(system.scale_out().fabric()));
-  for (const pb::Fabric* fabric :
-       {&system.scale_up().fabric(), &system.scale_out().fabric()}) {
-    if (fabric->routing() == pb::Fabric::SPRAY || !fabric->has_routing()) {
-      continue;
-    }
-    sheet.Label("routing " + pb::Fabric::Routing_Name(fabric->routing()));
-  }
+  LabelMachine(proto.system(), sheet);
   sheet.Label("schedule " + pb::Training::Schedule_Name(plan.schedule()));
   sheet.Label("sharding " + pb::Training::Sharding_Name(plan.sharding()));
   sheet.Label("recompute " + pb::Training::Recompute_Name(plan.recompute()));
-  if (!system.fault().empty()) sheet.Label("fault");
   if (!plan.parallel().rank_map().empty()) sheet.Label("rank map");
   if (plan.parallel().expert() > 1) sheet.Label("experts");
   if (proto.model().moe().first_dense_layers() > 0) {

@@ -162,12 +162,18 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
 }
 
 std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
-                                            const GroupLayout& layout,
-                                            Detail detail) {
+                                            const GroupLayout& layout) {
+  return Applicable(kind, layout,
+                    [](CollectiveAlgorithm) { return Detail::kMessages; });
+}
+
+std::vector<CollectiveAlgorithm> Applicable(
+    CommunicationKind kind, const GroupLayout& layout,
+    absl::FunctionRef<Detail(CollectiveAlgorithm)> detail) {
   std::vector<CollectiveAlgorithm> algorithms;
   for (int i = 0; i <= static_cast<int>(kLastCollectiveAlgorithm); ++i) {
     const auto algorithm = static_cast<CollectiveAlgorithm>(i);
-    if (Applies(algorithm, {kind, layout, 1, detail}).ok()) {
+    if (Applies(algorithm, {kind, layout, 1, detail(algorithm)}).ok()) {
       algorithms.push_back(algorithm);
     }
   }

@@ -27,6 +27,7 @@
 //   reduce          the root has the sum of every chunk
 //   point-to-point  rank 1 has what rank 0 had; with more than two ranks, each
 //                   has what the one before it had
+#include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
@@ -195,9 +196,13 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
                                       int32_t segments = 1,
                                       Detail detail = Detail::kMessages);
 
-// Every algorithm that MakeSchedule accepts for these, in the enum's order.
+// Every algorithm that MakeSchedule accepts for these, each with its detail, in
+// the enum's order.
+std::vector<CollectiveAlgorithm> Applicable(
+    CommunicationKind kind, const GroupLayout& layout,
+    absl::FunctionRef<Detail(CollectiveAlgorithm)> detail);
+// With every message.
 std::vector<CollectiveAlgorithm> Applicable(CommunicationKind kind,
-                                            const GroupLayout& layout,
-                                            Detail detail = Detail::kMessages);
+                                            const GroupLayout& layout);
 
 }  // namespace orrery

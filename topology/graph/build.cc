@@ -85,9 +85,32 @@ absl::Status AddScaleOut(GraphBuilder& builder, const System& system,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Graph> Faulted(Graph graph, const System& system) {
-  if (system.faults().empty()) return graph;
+// What is left of the links between NICs and switches where chips share a NIC
+// that is slower than its links: together they send no more than it.
+double LeftOfNicLinks(const System& system) {
+  const auto& out = system.scale_out();
+  if (!out || out->nics_per_node >= system.chips_per_node()) return 1;
+  return std::min(1.0, out->nic_bandwidth / EndpointBandwidth(out->fabric));
+}
+
+bool JoinsNicAndSwitch(const Graph& graph, const Link& link) {
+  const VertexKind from = graph.kind(link.from);
+  const VertexKind to = graph.kind(link.to);
+  return (from == VertexKind::kNic && to == VertexKind::kSwitch) ||
+         (from == VertexKind::kSwitch && to == VertexKind::kNic);
+}
+
+absl::StatusOr<Graph> Limited(Graph graph, const System& system) {
+  const double of_nics = LeftOfNicLinks(system);
+  if (system.faults().empty() && of_nics == 1) return graph;
   std::vector<double> remaining(graph.link_count(), 1);
+  if (of_nics < 1) {
+    for (const LinkId id : graph.links()) {
+      if (JoinsNicAndSwitch(graph, graph.link(id))) {
+        remaining[Index(id)] = of_nics;
+      }
+    }
+  }
   for (const LinkFault& fault : system.faults()) {
     bool found = false;
     const VertexId chip = static_cast<VertexId>(fault.chip);
@@ -184,7 +207,7 @@ absl::StatusOr<Graph> BuildGraph(const System& system) {
       builder.AddVertices(VertexKind::kChip, system.chips());
   if (system.scale_up()) RETURN_IF_ERROR(AddIslands(builder, system, chips));
   if (system.scale_out()) RETURN_IF_ERROR(AddScaleOut(builder, system, chips));
-  return Faulted(std::move(builder).Build(), system);
+  return Limited(std::move(builder).Build(), system);
 }
 
 }  // namespace orrery

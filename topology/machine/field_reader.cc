@@ -113,8 +113,9 @@ std::optional<Q> FieldReader::Parsed(std::string_view name,
 
 template <class Q>
 Q FieldReader::Positive(std::string_view name) const {
-  if (!CheckSet(name, fmt::format("write for example \"{}\"",
-                                  Grammar<Q>::kExample))) {
+  if (!Has(name)) {
+    Refuse(name, fmt::format("not set; write for example \"{}\"",
+                             Grammar<Q>::kExample));
     return Q(0);
   }
   return Parsed<Q>(name, /*zero_is_legal=*/false).value_or(Q(0));
@@ -122,8 +123,9 @@ Q FieldReader::Positive(std::string_view name) const {
 
 template <class Q>
 Q FieldReader::NonNegative(std::string_view name) const {
-  if (!CheckSet(name, fmt::format("write for example \"{}\"",
-                                  Grammar<Q>::kExample))) {
+  if (!Has(name)) {
+    Refuse(name, fmt::format("not set; write for example \"{}\"",
+                             Grammar<Q>::kExample));
     return Q(0);
   }
   return Parsed<Q>(name, /*zero_is_legal=*/true).value_or(Q(0));
@@ -151,18 +153,20 @@ ORRERY_READS(SquareMillimetres);
 #undef ORRERY_READS
 
 int FieldReader::Count(std::string_view name, int low, int high) const {
-  if (!CheckSet(name,
-                fmt::format("write a whole number from {} to {}", low, high))) {
-    return low;
-  }
-  return *OptionalCount(name, low, high);
+  // Plans are read by the million: no words before there is something to say.
+  const std::optional<int> value = OptionalCount(name, low, high);
+  if (value) return *value;
+  Refuse(name,
+         fmt::format("not set; write a whole number from {} to {}", low, high));
+  return low;
 }
 
 std::optional<int> FieldReader::OptionalCount(std::string_view name, int low,
                                               int high) const {
-  if (!Has(name)) return std::nullopt;
-  const int value =
-      message_->GetReflection()->GetInt32(*message_, &Field(name));
+  const auto* reflection = message_->GetReflection();
+  const auto& field = Field(name);
+  if (!reflection->HasField(*message_, &field)) return std::nullopt;
+  const int value = reflection->GetInt32(*message_, &field);
   if (value >= low && value <= high) return value;
   Refuse(name, fmt::format("{} is not between {} and {}", value, low, high));
   return std::clamp(value, low, high);
@@ -185,10 +189,10 @@ std::vector<int> FieldReader::Counts(std::string_view name, int low,
 }
 
 double FieldReader::Real(std::string_view name, double low, double high) const {
-  if (!CheckSet(name, fmt::format("write a number from {} to {}", low, high))) {
-    return low;
-  }
-  return *OptionalReal(name, low, high);
+  const std::optional<double> value = OptionalReal(name, low, high);
+  if (value) return *value;
+  Refuse(name, fmt::format("not set; write a number from {} to {}", low, high));
+  return low;
 }
 
 std::optional<double> FieldReader::OptionalReal(std::string_view name,

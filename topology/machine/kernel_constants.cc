@@ -122,6 +122,8 @@ KernelConstants ReadKernelConstants(const FieldReader& fields) {
       .multicast = fields.Count("multicast", 1, kMaxResident),
       .raster_rows = fields.Count("raster_rows", 1, kMaxTile),
       .cache_reach = fields.Real("cache_reach", 0.01, 100),
+      .batch_alignment =
+          fields.OptionalCount("batch_alignment", 1, kMaxTile).value_or(1),
       .attention = {},
       .flash_attention = {},
       .grouped_launch = fields.NonNegative<Duration>("grouped_launch"),

@@ -81,6 +81,8 @@ struct KernelConstants {
   int multicast;
   int raster_rows;
   double cache_reach;
+  // Of rows in batches of products that the matrix units can take; 1: any.
+  int batch_alignment;
 
   // The implementation of fused attention that is used, and all that are known.
   FlashConstants attention;

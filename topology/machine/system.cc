@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
@@ -80,6 +81,53 @@ LinkFault ReadFault(const FieldReader& fields, int chips) {
           .remaining = fields.Share("remaining")};
 }
 
+// A library serves every call on the tiers there are: by rings, if by nothing
+// better, and from one chip to another; a call that crosses both does so by
+// protocols of one name.
+void CheckServes(const NetworkCalibration& library, bool up, bool out,
+                 const FieldReader& fields) {
+  const auto covers = [&](bool there, Tier tier, const char* name) {
+    if (!there || library.Covers(tier)) return true;
+    fields.Refuse("protocol", fmt::format("none for tier {}", name));
+    return false;
+  };
+  if (!covers(up, Tier::kScaleUp, "SCALE_UP") |
+      !covers(out, Tier::kScaleOut, "SCALE_OUT")) {
+    return;
+  }
+  struct Need {
+    ProtocolUse use;
+    const char* name;
+  };
+  for (const Need& need :
+       {Need{ProtocolUse::kRing, "RING"},
+        Need{ProtocolUse::kPointToPoint, "POINT_TO_POINT"}}) {
+    const auto inner = library.For(Tier::kScaleUp, need.use);
+    const auto outer = library.For(Tier::kScaleOut, need.use);
+    const auto lacks = [&](const char* tier) {
+      fields.Refuse("protocol",
+                    fmt::format("none for tier {} has use {}, or no use that "
+                                "keeps it to others",
+                                tier, need.name));
+    };
+    if (up && inner.empty()) lacks("SCALE_UP");
+    if (out && outer.empty()) lacks("SCALE_OUT");
+    if (!up || !out || inner.empty() || outer.empty()) continue;
+    const bool joined =
+        std::any_of(inner.begin(), inner.end(), [&](const Protocol* p) {
+          return std::any_of(
+              outer.begin(), outer.end(),
+              [&](const Protocol* q) { return p->name == q->name; });
+        });
+    if (!joined) {
+      fields.Refuse("protocol",
+                    fmt::format("none for use {} has the same name on both "
+                                "tiers, so that no call can cross them",
+                                need.name));
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<System> System::FromProto(const pb::System& proto,
@@ -131,12 +179,8 @@ absl::StatusOr<System> System::FromProto(const pb::System& proto,
   if (const auto f = fields.Optional("host")) system.host_ = ReadHost(*f);
   if (const auto f = fields.Required("collectives")) {
     system.collectives_ = ReadNetworkCalibration(*f);
-    if (system.scale_up_ && !system.collectives_.Covers(Tier::kScaleUp)) {
-      f->Refuse("protocol", "none for tier SCALE_UP");
-    }
-    if (system.scale_out_ && !system.collectives_.Covers(Tier::kScaleOut)) {
-      f->Refuse("protocol", "none for tier SCALE_OUT");
-    }
+    CheckServes(system.collectives_, system.scale_up_.has_value(),
+                system.scale_out_.has_value(), *f);
   }
   for (const FieldReader& fault : fields.Each("fault")) {
     system.faults_.push_back(ReadFault(fault, system.chips()));

@@ -15,4 +15,8 @@ double AdaptiveSplit(const Graph& graph, absl::Span<const Demand> demands,
                      absl::Span<const Route> minimal,
                      absl::Span<const Route> detours);
 
+// The same given what all demands put on every link, by link.
+double AdaptiveSplit(const Graph& graph, absl::Span<const double> minimal,
+                     absl::Span<const double> detours);
+
 }  // namespace orrery

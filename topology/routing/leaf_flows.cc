@@ -3,7 +3,9 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "topology/routing/route_hash.h"
 
@@ -221,6 +223,8 @@ void LeafFlows::FindHops(size_t to) {
   for (const int32_t v : order_) {
     Hop& hop = hops_[static_cast<size_t>(v)];
     hop.begin = static_cast<uint32_t>(choices_.size());
+    hop.vertex =
+        static_cast<uint32_t>(Index(vertices_[static_cast<size_t>(v)]));
     Duration& rest = rest_[static_cast<size_t>(v)];
     rest = Duration(0);
     hop.even = true;
@@ -235,19 +239,23 @@ void LeafFlows::FindHops(size_t to) {
       }
     }
     hop.count = static_cast<uint32_t>(choices_.size()) - hop.begin;
+    if (std::has_single_bit(hop.count)) hop.mask = hop.count - 1;
     hop.settled =
         hop.count == 0 ||
         (hop.count == 1 &&
          hops_[static_cast<size_t>(choices_[hop.begin].other)].settled);
   }
-  taken_.assign(choices_.size(), 0);
+  next_.clear();
+  for (const Edge& choice : choices_) {
+    const bool settled = hops_[static_cast<size_t>(choice.other)].settled;
+    next_.push_back(settled ? ~choice.other : choice.other);
+  }
+  taken_.assign(kTurns * choices_.size(), 0);
   arrived_.assign(vertices_.size(), 0);
 }
 
-// Of one unit to each sink of another island; the slowest of them, if timed.
-template <bool kTimed>
-Duration LeafFlows::Count(const EndPoint& source,
-                          absl::Span<const EndPoint> sinks) {
+Duration LeafFlows::CountTimed(const EndPoint& source,
+                               absl::Span<const EndPoint> sinks) {
   Duration slowest{};
   const uint64_t from = SourceHash(source.chip);
   for (const EndPoint& sink : sinks) {
@@ -256,23 +264,44 @@ Duration LeafFlows::Count(const EndPoint& source,
     Duration latency = source.latency + sink.latency;
     auto at = static_cast<size_t>(leaves_[source.leaf]);
     for (Hop hop = hops_[at]; !hop.settled; hop = hops_[at]) {
-      uint32_t pick = hop.begin;
-      if (hop.count > 1) {
-        const uint64_t choice = ChoiceHash(hash, Index(vertices_[at]));
-        // A division takes longer than the rest.
-        pick += static_cast<uint32_t>((hop.count & (hop.count - 1)) == 0
-                                          ? choice & (hop.count - 1)
-                                          : choice % hop.count);
-      }
-      ++taken_[pick];
-      const Edge& next = choices_[pick];
-      if constexpr (kTimed) latency += next.latency;
-      at = static_cast<size_t>(next.other);
+      const uint32_t pick = hop.Pick(hash);
+      ++taken_[kTurns * pick];
+      latency += choices_[pick].latency;
+      at = static_cast<size_t>(choices_[pick].other);
     }
-    ++arrived_[at];
-    if constexpr (kTimed) slowest = std::max(slowest, latency + rest_[at]);
+    slowest = std::max(slowest, latency + rest_[at]);
   }
   return slowest;
+}
+
+// Flows do not wait for each other's hashes that way.
+void LeafFlows::Count(const EndPoint& source,
+                      absl::Span<const EndPoint> sinks) {
+  const uint64_t from = SourceHash(source.chip);
+  const Hop first = hops_[static_cast<size_t>(leaves_[source.leaf])];
+  under_way_.resize(sinks.size());
+  uint32_t* const taken = taken_.data();
+  const int32_t* const next_of = next_.data();
+  Flow* const flows = under_way_.data();
+  const Hop* const hops = hops_.data();
+  size_t left = 0;
+  const auto go_on = [&](uint64_t hash, const Hop& hop, size_t turn) {
+    const uint32_t pick = hop.Pick(hash);
+    ++taken[kTurns * pick + turn % kTurns];
+    flows[left] = {hash, next_of[pick]};
+    left += flows[left].at >= 0;
+  };
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    if (source.island == sinks[i].island) continue;
+    go_on(FlowHash(from, sinks[i].chip, /*flow=*/0), first, i);
+  }
+  while (left > 0) {
+    const size_t before = std::exchange(left, 0);
+    for (size_t i = 0; i < before; ++i) {
+      const Flow flow = flows[i];
+      go_on(flow.hash, hops[flow.at], i);
+    }
+  }
 }
 
 bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
@@ -295,10 +324,16 @@ bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
     const auto leaf = static_cast<size_t>(leaves_[source.leaf]);
     if (!Reached(leaves_[source.leaf])) continue;  // and sends nothing
     if (!hops_[leaf].even) {
-      slowest = std::max(slowest, Count<true>(source, sinks));
+      slowest = std::max(slowest, CountTimed(source, sinks));
       continue;
     }
-    Count<false>(source, sinks);
+    if (hops_[leaf].settled) {
+      for (const EndPoint& sink : sinks) {
+        arrived_[leaf] += source.island != sink.island;
+      }
+    } else {
+      Count(source, sinks);
+    }
     const Duration before = source.latency + rest_[leaf];
     if (before + farthest <= slowest) continue;
     for (const EndPoint& sink : sinks) {
@@ -306,10 +341,14 @@ bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
       slowest = std::max(slowest, before + sink.latency);
     }
   }
-  for (size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i] > 0) {
-      loads[Index(choices_[i].link)] += static_cast<double>(taken_[i]);
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    int64_t taken = 0;
+    for (size_t turn = 0; turn < kTurns; ++turn) {
+      taken += taken_[kTurns * i + turn];
     }
+    if (taken == 0) continue;
+    loads[Index(choices_[i].link)] += static_cast<double>(taken);
+    if (next_[i] < 0) arrived_[static_cast<size_t>(~next_[i])] += taken;
   }
   for (size_t i = order_.size(); i-- > 1;) {
     const auto v = static_cast<size_t>(order_[i]);

@@ -23,6 +23,7 @@
 
 #include "base/units.h"
 #include "topology/graph/graph.h"
+#include "topology/routing/route_hash.h"
 
 namespace orrery {
 
@@ -56,8 +57,8 @@ class LeafFlows {
     Duration latency{};  // to or from the leaf
   };
   // One unit from each source to each of `sinks`, which hang on leaf `to`, by
-  // hashed routes of flow 0. `slowest` becomes the latency of the slowest pair
-  // if it is longer. False if a leaf is cut off.
+  // hashed routes of flow 0; less than 2^32 pairs. `slowest` becomes the
+  // latency of the slowest pair if it is longer. False if a leaf is cut off.
   bool Hashed(size_t to, absl::Span<const EndPoint> sources,
               absl::Span<const EndPoint> sinks, absl::Span<double> loads,
               Duration& slowest);
@@ -113,17 +114,42 @@ class LeafFlows {
   struct Hop {
     uint32_t begin = 0;  // in `choices_`
     uint32_t count = 0;
+    uint32_t mask = 0;  // one less than the count, if that is a power of two
+    uint32_t vertex = 0;
     bool settled = false;
     bool even = false;
+
+    uint32_t Pick(uint64_t flow_hash) const {
+      const uint64_t choice = ChoiceHash(flow_hash, vertex);
+      // A division takes longer than the rest.
+      if (mask != 0) return begin + static_cast<uint32_t>(choice & mask);
+      if (count == 1) return begin;
+      return begin + static_cast<uint32_t>(choice % count);
+    }
   };
   void FindHops(size_t to);
-  template <bool kTimed>
-  Duration Count(const EndPoint& source, absl::Span<const EndPoint> sinks);
+  // Of one unit to each sink of another island: the slowest of them. Requires:
+  // the source has a choice, as do all where ways differ.
+  Duration CountTimed(const EndPoint& source, absl::Span<const EndPoint> sinks);
+  // The same hop by hop for all of them together, without their times.
+  void Count(const EndPoint& source, absl::Span<const EndPoint> sinks);
 
   std::vector<Hop> hops_;
   std::vector<Edge> choices_;
-  std::vector<int64_t> taken_;    // by choice
+  // By choice, apart from it, so that what is read for every pair is little:
+  // the next place, or its complement if nothing is left to choose from there.
+  std::vector<int32_t> next_;
+  // So many counts of each choice, taken in turns: a count that is still being
+  // written is not read.
+  static constexpr size_t kTurns = 4;
+  std::vector<uint32_t> taken_;
   std::vector<int64_t> arrived_;  // by place, where the choices end
+  // Of the flows under way, which are that many at most.
+  struct Flow {
+    uint64_t hash;
+    int32_t at;
+  };
+  std::vector<Flow> under_way_;
   std::vector<Duration> rest_;
 };
 

@@ -76,16 +76,7 @@ Router::Router(const Graph& graph, MachineRouting routing)
       routing_(routing),
       paths_(graph),
       segments_(graph),
-      chips_(Chips(graph)) {
-  for (VertexId chip : chips_) {
-    const std::optional<int32_t> island = graph.island(chip);
-    if (!island) continue;
-    const auto place = static_cast<size_t>(*island);
-    if (island_chips_.size() <= place) island_chips_.resize(place + 1);
-    if (island_chips_[place].empty()) ++islands_;
-    island_chips_[place].push_back(chip);
-  }
-}
+      intermediates_(graph) {}
 
 Route Router::Finish(std::vector<LinkShare> links) const {
   const Duration latency = MeanLatency(graph_, links);
@@ -112,29 +103,6 @@ std::vector<LinkShare> Router::OnePath(absl::Span<const LinkShare> all,
     at = graph_.link(choices[pick]).to;
   }
   return path;
-}
-
-std::optional<VertexId> Router::Intermediate(VertexId from, VertexId to,
-                                             uint64_t flow) const {
-  const bool inside = InOneIsland(from, to);
-  const std::vector<VertexId>& chips =
-      inside ? island_chips_[static_cast<size_t>(*graph_.island(from))]
-             : chips_;
-  if (chips.size() <= 2) return std::nullopt;
-  // Between islands an end's own island is no detour.
-  const bool elsewhere = !inside && graph_.island(from) && graph_.island(to);
-  if (elsewhere && islands_ <= 2) return std::nullopt;
-  uint64_t hash = HashOf(from, to, flow, 0);
-  while (true) {
-    hash = MixRoute(hash);
-    const VertexId by = chips[hash % chips.size()];
-    if (by == from || by == to) continue;
-    if (elsewhere && (graph_.island(by) == graph_.island(from) ||
-                      graph_.island(by) == graph_.island(to))) {
-      continue;
-    }
-    return by;
-  }
 }
 
 absl::StatusOr<std::vector<LinkShare>> Router::Detour(VertexId from,
@@ -175,7 +143,7 @@ absl::StatusOr<std::vector<LinkShare>> Router::Detour(VertexId from,
 
 absl::StatusOr<Route> Router::Valiant(VertexId from, VertexId to,
                                       uint64_t flow) {
-  if (const std::optional<VertexId> by = Intermediate(from, to, flow)) {
+  if (const std::optional<VertexId> by = intermediates_.Of(from, to, flow)) {
     ASSIGN_OR_RETURN(std::vector<LinkShare> links, Detour(from, *by, to, flow));
     if (!links.empty()) return Finish(Merged(std::move(links)));
   }

@@ -39,6 +39,7 @@
 
 #include "topology/graph/graph.h"
 #include "topology/machine/fabric.h"
+#include "topology/routing/intermediates.h"
 #include "topology/routing/shared_segment.h"
 #include "topology/routing/shortest_paths.h"
 
@@ -118,19 +119,25 @@ class Router {
   // pair of leaves, not per pair of chips, and only if no set before had it.
   absl::StatusOr<RouteSet> FindSet(absl::Span<const Demand> demands);
 
-  // The chip that a Valiant route goes by, or nothing if there is none.
-  std::optional<VertexId> Intermediate(VertexId from, VertexId to,
-                                       uint64_t flow) const;
+  // The ways an adaptive router weighs: sprayed, and the Valiant route.
+  absl::StatusOr<Route> Sprayed(VertexId from, VertexId to) {
+    return FindWith(Routing::kSpray, from, to, 0);
+  }
+  absl::StatusOr<Route> Detoured(VertexId from, VertexId to) {
+    return FindWith(Routing::kValiant, from, to, 0);
+  }
+  bool InOneIsland(VertexId from, VertexId to) const {
+    return graph_.island(from) && graph_.island(from) == graph_.island(to);
+  }
+  // The rule that a pair is routed by.
+  Routing RoutingOf(VertexId from, VertexId to) const {
+    return InOneIsland(from, to) ? routing_.island : routing_.fabric;
+  }
+  const Intermediates& intermediates() const { return intermediates_; }
 
   SharedSegments& segments() { return segments_; }
 
  private:
-  bool InOneIsland(VertexId from, VertexId to) const {
-    return graph_.island(from) && graph_.island(from) == graph_.island(to);
-  }
-  Routing RoutingOf(VertexId from, VertexId to) const {
-    return InOneIsland(from, to) ? routing_.island : routing_.fabric;
-  }
   absl::StatusOr<Route> FindWith(Routing routing, VertexId from, VertexId to,
                                  uint64_t flow);
   absl::StatusOr<Route> Valiant(VertexId from, VertexId to, uint64_t flow);
@@ -158,10 +165,7 @@ class Router {
   MachineRouting routing_;
   ShortestPaths paths_;
   SharedSegments segments_;
-  std::vector<VertexId> chips_;
-  // Chips of each island, and how many islands have any.
-  std::vector<std::vector<VertexId>> island_chips_;
-  int islands_ = 0;
+  Intermediates intermediates_;
   absl::flat_hash_map<std::pair<VertexId, VertexId>, KeptMiddle> middles_;
   size_t kept_links_ = 0;
 };

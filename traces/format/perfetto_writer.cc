@@ -89,6 +89,11 @@ void PerfettoWriter::AddAttribute(const std::string& key, int64_t value) {
   stream_.Add(packet.SerializeAsString());
 }
 
+void PerfettoWriter::BeginSection(const std::string& name) {
+  section_.reset();
+  section_ = AddTrack({.name = name});
+}
+
 TrackId PerfettoWriter::AddTrack(const TrackSpec& spec) {
   return NewTrack(
       {.parent = spec.parent, .name = spec.name, .lanes = spec.lanes},
@@ -116,6 +121,7 @@ TrackId PerfettoWriter::AddLane(TrackId track) {
 
 TrackId PerfettoWriter::NewTrack(Track track, const std::string& description,
                                  const CounterSpec* counter) {
+  if (!track.parent) track.parent = section_;
   track.order = track.parent ? tracks_[*track.parent].children++ : roots_++;
   const TrackId id = tracks_.Add(std::move(track));
   progress_.Add({});

@@ -49,6 +49,9 @@ class PerfettoWriter {
   void AddAttribute(const std::string& key, const std::string& value);
   void AddAttribute(const std::string& key, int64_t value);
 
+  // From now on what has no parent is below a track of this name: several runs
+  // on one timeline.
+  void BeginSection(const std::string& name);
   // Times of what is written from here on are counted from this instant.
   void SetOrigin(Time origin) { origin_ = origin; }
 
@@ -117,6 +120,7 @@ class PerfettoWriter {
   IdVector<TrackId, Track> tracks_;
   IdVector<TrackId, Progress> progress_;
   int32_t roots_ = 0;
+  std::optional<TrackId> section_;
   Interned names_, categories_, keys_, texts_;
   Time origin_{};
   uint64_t last_arrow_ = 0;

@@ -94,8 +94,7 @@ std::vector<CollectiveTimeline::Piece> CollectiveTimeline::MessagePieces(
   }
   std::vector<Piece> pieces;
   for (const TransferLog::Span& span : log.spans) {
-    const StepMessage& what =
-        planned.plan.messages[static_cast<size_t>(span.place)];
+    const StepMessage what = planned.plan.MessageOf(span.place);
     if (what.message < 0) continue;
     const auto place = static_cast<size_t>(what.message);
     const Message& message = schedule.messages[place];
@@ -104,8 +103,8 @@ std::vector<CollectiveTimeline::Piece> CollectiveTimeline::MessagePieces(
         .sends = true,
         .from = span.began,
         .to = span.ended,
-        .bytes =
-            bytes * schedule.ShareOf(message, schedule.rounds[round_of[place]]),
+        .bytes = bytes * what.segments *
+                 schedule.ShareOf(message, schedule.rounds[round_of[place]]),
         .peer = message.destination,
         .peers = 1,
         .messages = 1,
@@ -250,11 +249,10 @@ void CollectiveTimeline::Draw(std::vector<Piece> pieces,
 void CollectiveTimeline::AddLoads(const PlannedCall& planned,
                                   const TransferLog& log) {
   const auto& capacities = network_.resources().capacities();
-  std::vector<double> last(planned.plan.steps.size(), 0);
+  std::vector<double> last(static_cast<size_t>(planned.plan.StepCount()), 0);
   const auto change = [&](int32_t place, Time at, double rate) {
     double& before = last[static_cast<size_t>(place)];
-    for (const ResourceUse& use :
-         planned.plan.steps[static_cast<size_t>(place)].uses) {
+    for (const ResourceUse& use : planned.plan.StepOf(place).uses) {
       loads_[use.resource][at + offset_] +=
           100 * use.weight * (rate - before) / capacities[use.resource];
     }
@@ -265,8 +263,7 @@ void CollectiveTimeline::AddLoads(const PlannedCall& planned,
   }
   for (const TransferLog::Span& span : log.spans) {
     change(span.place, span.ended, 0);
-    const TransferStep& step =
-        planned.plan.steps[static_cast<size_t>(span.place)];
+    const TransferStep& step = planned.plan.StepOf(span.place);
     for (const ResourceUse& use : step.uses) {
       carried_[use.resource] +=
           step.work * use.weight / capacities[use.resource];

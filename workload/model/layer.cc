@@ -77,14 +77,27 @@ Bytes KeptInputBytes(const LayerOps& ops) {
 }
 
 int64_t CountLaunches(const std::vector<LayerStep>& steps) {
+  const auto groups = [&](size_t i) -> int64_t {
+    const Op* op = i < steps.size() ? steps[i].op() : nullptr;
+    const auto* grouped =
+        op == nullptr ? nullptr : std::get_if<GroupedGemm>(&op->work);
+    return grouped == nullptr ? 1 : grouped->groups;
+  };
   int64_t count = 0;
-  for (const LayerStep& step : steps) {
-    if (const Exchange* exchange = step.exchange()) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (const Exchange* exchange = steps[i].exchange()) {
       count += exchange->steps;
       continue;
     }
-    const auto* pointwise = std::get_if<Pointwise>(&step.op()->work);
-    count += pointwise != nullptr ? pointwise->launches : 1;
+    const Op& op = *steps[i].op();
+    const auto* pointwise = std::get_if<Pointwise>(&op.work);
+    if (pointwise == nullptr) {
+      count += groups(i);
+    } else {
+      // Experts' operands are cast apart, as their products are started.
+      count += pointwise->launches *
+               (op.name == OpName::kQuantize ? groups(i + 1) : 1);
+    }
   }
   return count;
 }

@@ -113,6 +113,10 @@ bool LayerBuilder::Narrow() const {
   return Bits(shape_.precision) < Bits(shape_.activation);
 }
 
+DType LayerBuilder::Operand(const LinearShape& l) const {
+  return l.wide ? shape_.activation : shape_.precision;
+}
+
 Pointwise LayerBuilder::Cast(int64_t elements, DType to, int copies) const {
   Pointwise cast = Elementwise(elements, 1, 0, kCastFlops);
   cast.kind = Pointwise::Kind::kQuantize;
@@ -134,27 +138,24 @@ void LayerBuilder::CastInputGradient(int64_t elements) {
 }
 
 void LayerBuilder::LinearForward(const LinearShape& l) {
-  // Engines leave the few weights of the head and of routers as they are.
-  const bool wide =
-      !trains_ && (l.name == OpName::kHead || l.name == OpName::kRouter);
-  if (!wide) CastForward(l.rows * l.inputs);
+  if (!l.wide) CastForward(l.rows * l.inputs);
   Forward(l.name, Gemm{.m = l.rows,
                        .n = l.outputs,
                        .k = l.inputs,
-                       .operand = wide ? shape_.activation : shape_.precision,
+                       .operand = Operand(l),
                        .output = shape_.activation,
-                       .weight = wide ? std::nullopt : shape_.weight});
+                       .weight = l.wide ? std::nullopt : shape_.weight});
   if (l.bias && shape_.fusion == Fusion::kNone) {
     Forward(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 1, 1));
   }
 }
 
 void LayerBuilder::LinearInputGradient(const LinearShape& l) {
-  CastInputGradient(l.rows * l.outputs);
+  if (!l.wide) CastInputGradient(l.rows * l.outputs);
   InputGradient(l.name, Gemm{.m = l.rows,
                              .n = l.inputs,
                              .k = l.outputs,
-                             .operand = shape_.precision,
+                             .operand = Operand(l),
                              .output = shape_.activation});
 }
 
@@ -164,7 +165,7 @@ void LayerBuilder::LinearWeightGradient(const LinearShape& l) {
                  Gemm{.m = l.outputs,
                       .n = l.inputs,
                       .k = l.rows,
-                      .operand = shape_.precision,
+                      .operand = Operand(l),
                       .output = fused ? shape_.gradient : shape_.activation,
                       .accumulate = fused});
   if (!fused) Accumulate(l.outputs * l.inputs);
@@ -184,8 +185,10 @@ void LayerBuilder::Accumulate(int64_t elements) {
 }
 
 void LayerBuilder::KeepLinearInput(std::string_view name, int64_t rows,
-                                   int64_t width, ModuleSet modules) {
-  const DType operand = Narrow() ? shape_.precision : shape_.activation;
+                                   int64_t width, ModuleSet modules,
+                                   bool wide) {
+  const DType operand =
+      Narrow() && !wide ? shape_.precision : shape_.activation;
   KeepAs(name, rows * width, shape_.kept.linear_input.value_or(operand),
          modules);
 }

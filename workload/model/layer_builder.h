@@ -70,6 +70,10 @@ class LayerBuilder {
     int64_t outputs;
     int64_t inputs;
     bool bias = false;
+    // Multiplied as activations are, however narrow the others' operands:
+    // heads and routers (DeepSeek-V3, arXiv 2412.19437, section 3.3.1;
+    // Megatron-Core, torchtitan and inference engines do the same).
+    bool wide = false;
   };
   void LinearForward(const LinearShape& linear);
   void LinearInputGradient(const LinearShape& linear);
@@ -83,7 +87,7 @@ class LayerBuilder {
   // The input of a linear layer, in the format of its operands unless the shape
   // says otherwise.
   void KeepLinearInput(std::string_view name, int64_t rows, int64_t width,
-                       ModuleSet modules = kNoModule);
+                       ModuleSet modules = kNoModule, bool wide = false);
 
   // Keeps a tensor in `kept`, which takes a cast of its own unless it is
   // computed or multiplied in that format anyway.
@@ -119,6 +123,7 @@ class LayerBuilder {
   }
   Exchange TokenExchange(ExchangeKind kind, int64_t width) const;
   Pointwise Cast(int64_t elements, DType to, int copies) const;
+  DType Operand(const LinearShape& linear) const;
 
   const Model& model_;
   const LayerShape& shape_;

@@ -1,4 +1,7 @@
 // What stands before the first and after the last layer.
+#include <cstdint>
+#include <utility>
+
 #include "workload/model/layer_builder.h"
 
 namespace orrery {
@@ -10,12 +13,34 @@ constexpr double kLossGradientFlops = 2;
 // Vocabulary-parallel cross-entropy exchanges the maximum, the logit of the
 // target and the sum of exponentials of each position (Megatron-LM).
 constexpr int kLossExchanges = 3;
+// Its passes over the logits: those read and written by the maximum, the
+// difference, the exponential, the sum and the quotient.
+constexpr std::pair<int64_t, int64_t> kLossParts[] = {
+    {1, 0}, {1, 1}, {1, 1}, {1, 0}, {1, 1}};
 
 void AddNorm(LayerBuilder& b, int64_t rows, ModuleSet modules) {
   b.BeginModule(modules);
   b.Norm(rows, b.model().hidden(), /*residual=*/false);
   b.Keep("norm_input", rows * b.model().hidden(), b.shape().activation,
          kNoModule, /*layer_input=*/true);
+}
+
+// One-hot rows times the table, and their transpose times the gradient.
+void AddEmbeddingProduct(LayerBuilder& b) {
+  const LayerShape& shape = b.shape();
+  const int64_t vocabulary =
+      (b.model().vocabulary() + shape.tensor - 1) / shape.tensor;
+  b.Forward(OpName::kEmbedding, Gemm{.m = b.tokens(),
+                                     .n = b.model().hidden(),
+                                     .k = vocabulary,
+                                     .operand = shape.activation,
+                                     .output = shape.activation});
+  b.WeightGradient(OpName::kEmbedding, Gemm{.m = vocabulary,
+                                            .n = b.model().hidden(),
+                                            .k = b.tokens(),
+                                            .operand = shape.activation,
+                                            .output = shape.gradient,
+                                            .accumulate = true});
 }
 
 LayerOps NotCheckpointed(LayerOps ops) {
@@ -37,7 +62,7 @@ void AddLoss(LayerBuilder& b, int64_t logits, int64_t vocabulary) {
   loss.written = wide;
   Pointwise gradient = b.Elementwise(logits, 0, 1, kLossGradientFlops);
   gradient.read = wide;
-  if (shape.separate_loss) {
+  if (shape.separate_loss && !shape.loss_in_parts) {
     b.Forward(OpName::kQuantize, Pointwise{.read = narrow, .written = wide});
     loss.read = wide;
     // The gradient of the picked logits is a tensor of zeros but for one in a
@@ -46,7 +71,16 @@ void AddLoss(LayerBuilder& b, int64_t logits, int64_t vocabulary) {
     gradient.read = wide * 2;
     gradient.written = wide;
   }
-  b.Forward(OpName::kLoss, loss);
+  if (shape.loss_in_parts) {
+    gradient.written = wide;
+    b.Forward(OpName::kQuantize, Pointwise{.read = narrow, .written = wide});
+    for (const auto& [reads, writes] : kLossParts) {
+      b.Forward(OpName::kLoss,
+                Pointwise{.read = wide * reads, .written = wide * writes});
+    }
+  } else {
+    b.Forward(OpName::kLoss, loss);
+  }
   if (shape.tensor > 1) {
     for (int i = 0; i < kLossExchanges; ++i) {
       b.ForwardExchange(
@@ -71,16 +105,22 @@ LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
   const int64_t elements = b.tokens() * model.hidden();
   const bool learned = model.position() == PositionEncoding::kLearned;
   b.BeginModule();
-  // A row is read and written per token, not the whole table.
-  b.Forward(OpName::kEmbedding,
-            b.Elementwise(elements, learned ? 2 : 1, 1, learned ? 1 : 0));
+  if (shape.embeds_by_product) {
+    AddEmbeddingProduct(b);
+  } else {
+    // A row is read and written per token, not the whole table.
+    b.Forward(OpName::kEmbedding,
+              b.Elementwise(elements, learned ? 2 : 1, 1, learned ? 1 : 0));
+  }
   b.ReduceTokensForward(model.hidden());
   b.GatherTokensInputGradient(model.hidden());
-  // Every token adds its gradient to a row.
-  Pointwise scatter = b.Elementwise(elements, 1, 0, 1);
-  scatter.read += StorageBytes(shape.gradient, elements);
-  scatter.written += StorageBytes(shape.gradient, elements);
-  b.WeightGradient(OpName::kEmbedding, scatter);
+  if (!shape.embeds_by_product) {
+    // Every token adds its gradient to a row.
+    Pointwise scatter = b.Elementwise(elements, 1, 0, 1);
+    scatter.read += StorageBytes(shape.gradient, elements);
+    scatter.written += StorageBytes(shape.gradient, elements);
+    b.WeightGradient(OpName::kEmbedding, scatter);
+  }
   if (model.embedding_norm()) AddNorm(b, b.resident_tokens(), Module::kNorm);
   if (b.drops_out()) {
     const int64_t resident = b.resident_tokens() * model.hidden();
@@ -101,8 +141,9 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
   const int64_t vocabulary =
       (model.vocabulary() + shape.tensor - 1) / shape.tensor;
   const int64_t hidden = model.hidden();
-  const LayerBuilder::LinearShape linear{OpName::kHead, b.tokens(), vocabulary,
-                                         hidden, model.head_bias()};
+  const LayerBuilder::LinearShape linear{
+      OpName::kHead, b.tokens(), vocabulary, hidden, model.head_bias(),
+      /*wide=*/true};
   if (model.final_norm()) AddNorm(b, b.resident_tokens(), Module::kNorm);
   b.BeginModule();
   b.GatherTokensForward(hidden);
@@ -111,7 +152,8 @@ LayerOps BuildHead(const Model& model, const LayerShape& shape) {
   b.ReduceTokensInputGradient(hidden);
   b.GatherTokensWeightGradient(hidden);
   b.LinearWeightGradient(linear);
-  b.KeepLinearInput("head_input", b.kept_tokens(), hidden, Module::kNorm);
+  b.KeepLinearInput("head_input", b.kept_tokens(), hidden, Module::kNorm,
+                    linear.wide);
   const int64_t logits = b.tokens() * vocabulary;
   if (!b.trains()) {
     // Whoever samples needs the whole vocabulary.

@@ -11,6 +11,13 @@ namespace {
 // arXiv 2412.19437, section 3.3.2).
 constexpr int64_t kScaledTogether = 128;
 
+// Kernels between a router's product and the permutation: in training scores,
+// choice, counts and balancing losses, fused as far as Megatron-Core does
+// (docs/discussions/deepseek-v3-gb200-optimization: 31, and 72 before); engines
+// need two.
+constexpr int32_t kRouterKernels = 31;
+constexpr int32_t kEngineRouterKernels = 2;
+
 // How routing loads this rank.
 struct ExpertLoad {
   int64_t sent_rows;  // token copies this rank sends to experts
@@ -135,23 +142,26 @@ void AddMixture(LayerBuilder& b) {
 
   AddBlockNorm(b);
   b.BeginModule(Module::kMoe);
-  const LayerBuilder::LinearShape router{OpName::kRouter, tokens, moe.experts,
-                                         hidden, moe.router_bias};
+  const LayerBuilder::LinearShape router{
+      OpName::kRouter, tokens, moe.experts, hidden, moe.router_bias,
+      /*wide=*/true};
   b.LinearForward(router);
   b.LinearInputGradient(router);
   b.LinearWeightGradient(router);
-  b.KeepLinearInput("router_input", tokens, hidden, Module::kNorm);
+  b.KeepLinearInput("router_input", tokens, hidden, Module::kNorm, router.wide);
 
   b.BeginModule(Module::kMoe);
   const Bytes logits = StorageBytes(DType::kFp32, tokens * moe.experts);
   const Bytes chosen = StorageBytes(DType::kFp32, 2 * load.sent_rows);
   const double logit_count = static_cast<double>(tokens) * moe.experts;
-  b.Forward(OpName::kTopK, Pointwise{.kind = Pointwise::Kind::kSoftmax,
-                                     .launches = 2,
-                                     .read = logits,
-                                     .written = logits + chosen,
-                                     .flops = 7 * logit_count,
-                                     .row = moe.experts});
+  b.Forward(
+      OpName::kTopK,
+      Pointwise{.kind = Pointwise::Kind::kSoftmax,
+                .launches = b.trains() ? kRouterKernels : kEngineRouterKernels,
+                .read = logits,
+                .written = logits + chosen,
+                .flops = 7 * logit_count,
+                .row = moe.experts});
   b.InputGradient(OpName::kTopK, Pointwise{.kind = Pointwise::Kind::kSoftmax,
                                            .read = logits + chosen,
                                            .written = logits,

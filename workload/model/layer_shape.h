@@ -91,6 +91,10 @@ struct LayerShape {
   // Logits are cast to FP32, and softmax and its gradient are kernels of their
   // own, which keep what they wrote.
   bool separate_loss = false;
+  // And the softmax is five of them.
+  bool loss_in_parts = false;
+  // Tokens are one-hot rows, and the embedding a product with its table.
+  bool embeds_by_product = false;
   // With sequence parallelism: the tokens that were gathered for a product are
   // kept for its weights' gradient, not gathered again.
   bool keep_gathered = false;

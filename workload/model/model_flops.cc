@@ -64,8 +64,14 @@ double HeadFlops(const Model& model, int64_t length) {
 
 double MainFlops(const Model& model, int64_t length, AttentionCount count) {
   double flops = HeadFlops(model, length);
+  // Layers of a kind do the same, and mostly follow each other.
+  double of_layer = 0;
   for (int layer = 0; layer < model.layers(); ++layer) {
-    flops += LayerFlops(model, layer, length, count);
+    if (layer == 0 || model.IsMoe(layer) != model.IsMoe(layer - 1) ||
+        model.Window(layer) != model.Window(layer - 1)) {
+      of_layer = LayerFlops(model, layer, length, count);
+    }
+    flops += of_layer;
   }
   return flops;
 }

@@ -132,6 +132,8 @@ Flops MatrixFlops(const Op& op) {
 }
 
 Flops ModelFlops(const Op& op) {
+  // A lookup, however it is done.
+  if (op.name == OpName::kEmbedding) return Flops(0);
   if (const auto* attention = std::get_if<FusedAttention>(&op.work)) {
     return Flops(AttentionFlops(*attention, false));
   }

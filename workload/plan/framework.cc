@@ -81,12 +81,21 @@ absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
   Framework framework;
   framework.name = proto.name();
   framework.fusion = ToFusion(proto.fusion());
-  framework.separate_loss = proto.loss() == pb::Framework::LOSS_SEPARATE;
+  framework.loss_in_parts = proto.loss() == pb::Framework::LOSS_IN_PARTS;
+  framework.separate_loss =
+      framework.loss_in_parts || proto.loss() == pb::Framework::LOSS_SEPARATE;
   framework.separate_optimizer =
       proto.optimizer() == pb::Framework::OPTIMIZER_FOREACH;
   framework.keep_gathered = proto.keep_gathered();
   framework.dispatch = fields.OptionalPositive<Duration>("dispatch");
   framework.host_waits_for_receive = proto.host_waits_for_receive();
+  framework.blocking_launches = proto.blocking_launches();
+  if (framework.blocking_launches && !proto.has_dispatch()) {
+    fields.Refuse("blocking_launches",
+                  "needs dispatch, which is what each launch takes");
+  }
+  framework.embeds_by_product = proto.embeds_by_product();
+  framework.keeps_buckets = proto.keeps_buckets();
   framework.group_memory =
       fields.OptionalPositive<Bytes>("group_memory").value_or(Bytes(0));
   framework.fragmentation =

@@ -34,13 +34,20 @@ struct Framework {
   std::string name = {};
   Fusion fusion = Fusion::kPointwise;
   bool separate_loss = false;
+  bool loss_in_parts = false;
   bool separate_optimizer = false;
   // Of what sequence parallelism gathers for a product.
   bool keep_gathered = false;
   // Of the host, per kernel or collective; nothing if it is always ahead.
   std::optional<Duration> dispatch = std::nullopt;
+  // It starts nothing before the last thing it started has ended.
+  bool blocking_launches = false;
   // The host waits for what comes from another stage before it goes on.
   bool host_waits_for_receive = false;
+  // Tokens are found in the embedding by a product.
+  bool embeds_by_product = false;
+  // Reduced gradients of unsharded state have buffers of their own.
+  bool keeps_buckets = false;
   // For each group of ranks that a rank communicates in.
   Bytes group_memory{};
   // Of the activations at the peak.

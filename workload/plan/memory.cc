@@ -38,6 +38,10 @@ StaticMemory StaticBytes(const TrainingPlan& plan, const Placement& placement,
   memory.weights = Bytes(kept(Sharding::kWeights) * weight);
   memory.gradients = Bytes(kept(Sharding::kGradients) * gradient);
   memory.optimizer = Bytes(kept(Sharding::kOptimizer) * OptimizerBytes(plan));
+  if (plan.framework().keeps_buckets && plan.sharding() == Sharding::kNone &&
+      placement.Size(GroupFamily::kShard) > 1) {
+    memory.buffers += Bytes(held.total() * weight);
+  }
   if (plan.sharding() == Sharding::kWeights && plan.reshards_after_forward()) {
     memory.buffers += Bytes(2 * largest.total() * weight);
   }

@@ -123,7 +123,9 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   shape.fuse_accumulation = plan.fuse_gradient_accumulation();
   shape.fusion = plan.framework().fusion;
   shape.separate_loss = plan.framework().separate_loss;
+  shape.loss_in_parts = plan.framework().loss_in_parts;
   shape.keep_gathered = plan.framework().keep_gathered;
+  shape.embeds_by_product = plan.framework().embeds_by_product;
   shape.dispatch = plan.dispatch_precision();
   shape.kept = plan.kept_formats();
   shape.routing_weight = plan.routing_weight();

@@ -70,7 +70,7 @@ TEST(CollectiveMeasurements, ABandwidthStandsInForATime) {
 TEST(CollectiveMeasurements, BadRowsAreListedWithTheColumn) {
   const CollectiveMeasurements read = ReadCollectiveMeasurements(
       Table("id,collective,num_gpus,nodes,size_bytes,time_us,hardware\n"
-            "a,moe_dispatch,8,1,1024,5,H100\n"
+            "a,all_shout,8,1,1024,5,H100\n"
             "b,all_reduce,1,1,1024,5,H100\n"
             "c,all_reduce,8,3,1024,5,H100\n"
             "d,all_reduce,8,1,,5,H100\n"
@@ -91,6 +91,37 @@ TEST(CollectiveMeasurements, BadRowsAreListedWithTheColumn) {
           HasSubstr("(e): column 'time_us' must be"), HasSubstr("'Z9000'"),
           HasSubstr("(g): column 'time_us' must be a positive number, got "
                     "'soon'")));
+}
+
+// 4096 tokens of 7168 numbers in FP8, with a scale of four bytes for 128, go to
+// eight of 256 experts: 242.2 MB with every copy. Over eight nodes of which a
+// token may go to four it needs 8 x 4/8 x (1 - C(96, 8)/C(128, 8)) = 3.629, so
+// 50 GB/s are 4096 x 7392 x 3.629 bytes in 2197.6 us.
+TEST(CollectiveMeasurements, TokensForExpertsHaveTheirSizeInTheNotes) {
+  const std::string header =
+      "collective,num_gpus,nodes,dtype,busbw_GBps,time_us,hardware,library,"
+      "notes\n";
+  const CollectiveMeasurements read = ReadCollectiveMeasurements(
+      Table(header +
+            "moe_dispatch,64,8,fp8,50,,H100,DeepEP V1 normal kernels,"
+            "\"4096 tokens/GPU, hidden 7168, top-8 in top-4 groups\"\n"
+            "moe_combine,64,8,bf16,,314,H100,DeepEP V1 low-latency kernels,"
+            "\"128 tokens/GPU, hidden 7168, top-8\"\n"
+            "moe_combine,64,8,bf16,,314,H100,DeepEP,tokens\n"
+            "moe_combine,48,6,bf16,,314,H100,DeepEP,"
+            "\"128 tokens/GPU, hidden 7168, top-8\"\n"),
+      Table(kSystems));
+  ASSERT_EQ(read.rows.size(), 2u);
+  EXPECT_EQ(read.rows[0].bytes, Bytes(int64_t{4096} * 8 * 7392));
+  EXPECT_NEAR(read.rows[0].seconds * 1e6, 2197.6, 0.1);
+  EXPECT_TRUE(read.rows[0].traffic->by_island);
+  EXPECT_EQ(read.rows[1].bytes, Bytes(int64_t{128} * 8 * 7168 * 2));
+  EXPECT_DOUBLE_EQ(read.rows[1].seconds, 314e-6);
+  EXPECT_FALSE(read.rows[1].traffic->by_island);
+  ASSERT_EQ(read.refused.size(), 2u);
+  EXPECT_THAT(read.refused[0].ToString(), HasSubstr("column 'notes' must be"));
+  EXPECT_THAT(read.refused[1].ToString(),
+              HasSubstr("column 'num_gpus' must be a divisor of 256"));
 }
 
 // Twice the measured time is half the bandwidth: errors are of the latter. A

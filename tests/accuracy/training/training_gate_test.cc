@@ -21,23 +21,23 @@ namespace {
 // gets better.
 const std::map<std::string, double>& Gates() {
   static const auto* gates =
-      new std::map<std::string, double>{{"dense models", 0.095},
-                                        {"mixtures of experts", 0.255},
-                                        {"bigscience_176b", 0.140},
-                                        {"hf_sweep", 0.455},
+      new std::map<std::string, double>{{"dense models", 0.060},
+                                        {"mixtures of experts", 0.180},
+                                        {"bigscience_176b", 0.055},
+                                        {"hf_sweep", 0.440},
                                         {"korthikanti22", 0.025},
                                         {"llm_foundry", 0.060},
                                         {"llm_foundry_h100", 0.060},
-                                        {"maxtext_v4", 0.105},
+                                        {"maxtext_v4", 0.100},
                                         {"maxtext_v5e", 0.070},
                                         {"maxtext_v5p", 0.110},
-                                        {"mbridge_25.09", 0.190},
-                                        {"mbridge_25.11", 0.140},
-                                        {"megatron_llama_example", 0.075},
-                                        {"megatron_readme_gpt3", 0.135},
+                                        {"mbridge_25.09", 0.130},
+                                        {"mbridge_25.11", 0.120},
+                                        {"megatron_llama_example", 0.070},
+                                        {"megatron_readme_gpt3", 0.085},
                                         {"megatron_sc21", 0.030},
-                                        {"nemo_2407", 0.065},
-                                        {"tpu_trillium", 0.140}};
+                                        {"nemo_2407", 0.055},
+                                        {"tpu_trillium", 0.090}};
   return *gates;
 }
 
@@ -73,7 +73,7 @@ TEST(TrainingGate, RowsAreReadButForThoseThatLackSomething) {
 }
 
 TEST(TrainingGate, MostRunsFitOrNotAsPredicted) {
-  constexpr double kFitsRight = 0.97;
+  constexpr double kFitsRight = 0.975;
   constexpr double kOrder = 0.84;
   for (const AccuracyGroup& group : Suite().groups()) {
     if (!group.fit || !group.key.part.empty()) continue;

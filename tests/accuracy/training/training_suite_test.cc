@@ -178,6 +178,33 @@ TEST(TrainingRow, TakesTheFrameworkOfItsTime) {
   EXPECT_TRUE(later.scenario.proto.training().overlap_weight_gradient());
 }
 
+// What recipes set and tables do not print: of two releases of one framework
+// the older sends tokens all to all, and only it on this chip.
+TEST(TrainingRow, TakesTheRecipesOfItsRelease) {
+  const auto dispatch = [](const char* date, const char* hardware,
+                           const char* interconnect) {
+    const auto row = Read({{"framework", "Megatron-Bridge"},
+                           {"date", date},
+                           {"hardware", hardware},
+                           {"interconnect", interconnect},
+                           {"model", "Qwen3-30B-A3B"},
+                           {"layers", "48"},
+                           {"hidden", "2048"},
+                           {"ffn", "6144"},
+                           {"heads", "32"},
+                           {"vocab", "151936"},
+                           {"tp", "1"},
+                           {"ep", "8"},
+                           {"precision", "fp8-mx"}});
+    CHECK(row.ok()) << row.status().ToString();
+    return row->scenario.proto.training().dispatch_method();
+  };
+  EXPECT_EQ(dispatch("2025-09", "GB200-NVL72", "NVL72 NVLink5 domain"),
+            pb::Training::DISPATCH_DIRECT);
+  EXPECT_EQ(dispatch("2025-11", "GB200-NVL72", "NVL72 NVLink5 domain"),
+            pb::Training::DISPATCH_BY_NODE);
+}
+
 TEST(TrainingRow, ReadsWhatRecipesCallTheirRecomputation) {
   const auto modules = [](const char* text) {
     const auto row = Read({{"recompute", text}, {"framework", "MaxText"}});

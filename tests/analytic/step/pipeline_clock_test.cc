@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "analytic/step/known_pipeline.h"
+#include "base/random.h"
+
 namespace orrery {
 namespace {
 
@@ -16,7 +19,7 @@ std::vector<RankEnd> Ends(const PipelineOrders& orders, double f, double b,
       {.forward = f, .input_gradient = b, .weight_gradient = w});
   const std::vector<double> hops(static_cast<size_t>(orders.layout.ranks()),
                                  hop);
-  return RunPipeline({.orders = orders, .stages = stages, .hops = hops});
+  return PipelineClock(orders).Run({.stages = stages, .hops = hops});
 }
 double Makespan(const std::vector<RankEnd>& ends) {
   double most = 0;
@@ -79,10 +82,8 @@ TEST(PipelineClock, ASendThatIsWaitedForDelaysItsSender) {
   const std::vector<StageTimes> stages(
       2, {.forward = 1, .input_gradient = 1, .weight_gradient = 1});
   const std::vector<double> hops = {1, 1};
-  const auto ends = RunPipeline({.orders = orders,
-                                 .stages = stages,
-                                 .hops = hops,
-                                 .sends_are_waited_for = true});
+  const auto ends = PipelineClock(orders).Run(
+      {.stages = stages, .hops = hops, .sends_are_waited_for = true});
   EXPECT_DOUBLE_EQ(ends[0].passes, 12);
   EXPECT_DOUBLE_EQ(ends[1].passes, 9);
 }
@@ -96,8 +97,7 @@ TEST(PipelineClock, TheSlowestStageSetsThePace) {
       {.forward = 1, .input_gradient = 1, .weight_gradient = 1},
       {.forward = 2, .input_gradient = 2, .weight_gradient = 2}};
   const std::vector<double> hops = {0, 0};
-  const auto ends =
-      RunPipeline({.orders = orders, .stages = stages, .hops = hops});
+  const auto ends = PipelineClock(orders).Run({.stages = stages, .hops = hops});
   EXPECT_DOUBLE_EQ(ends[0].passes, 10 * 6 + 3);
 }
 
@@ -115,10 +115,41 @@ TEST(PipelineClock, ReductionsAmongPassesAreWaitedFor) {
                                            .reduce_after = 5,
                                            .last_after = 7}};
   const std::vector<double> hops = {0};
-  const auto ends =
-      RunPipeline({.orders = orders, .stages = stages, .hops = hops});
+  const auto ends = PipelineClock(orders).Run({.stages = stages, .hops = hops});
   EXPECT_DOUBLE_EQ(ends[0].passes, 10 + 9 + 4);
   EXPECT_DOUBLE_EQ(ends[0].reductions, 10 + 9 + 4 + 12);
+}
+
+// Whatever was asked before, in whatever order: the answer of a clock.
+TEST(KnownPipeline, AnswersAsIfItRememberedNothing) {
+  KnownPipeline known(
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 4, 1, 6));
+  const PipelineClock clock(known.orders());
+  Rng rng(3, "stage times");
+  std::vector<std::vector<StageTimes>> asked;
+  for (int i = 0; i < 2000; ++i) {
+    if (asked.empty() || rng.Below(2) == 0) {
+      std::vector<StageTimes>& stages = asked.emplace_back(4);
+      for (StageTimes& stage : stages) {
+        stage = {.forward = static_cast<double>(1 + rng.Below(9)),
+                 .input_gradient = static_cast<double>(1 + rng.Below(9)),
+                 .weight_gradient = static_cast<double>(rng.Below(9)),
+                 .reduce_after = static_cast<double>(rng.Below(3))};
+      }
+    }
+    const std::vector<StageTimes>& stages = asked[rng.Below(asked.size())];
+    const std::vector<double> hops(4, static_cast<double>(rng.Below(3)));
+    const PipelineTimes times{.stages = stages,
+                              .hops = hops,
+                              .gather = static_cast<double>(rng.Below(2)),
+                              .sends_are_waited_for = rng.Below(2) == 0};
+    const auto got = known.Ends(times);
+    const auto want = clock.Run(times);
+    for (size_t rank = 0; rank < want.size(); ++rank) {
+      ASSERT_EQ(got[rank].passes, want[rank].passes);
+      ASSERT_EQ(got[rank].reductions, want[rank].reductions);
+    }
+  }
 }
 
 }  // namespace

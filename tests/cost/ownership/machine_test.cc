@@ -200,6 +200,28 @@ TEST(NetworkParts, AreBoughtInWhatTheEndPointsNeed) {
   }
 }
 
+// What a server has beside its chips is shared by them: 288 chips cost as much
+// whether a node has 36, 72 or 144 of them.
+TEST(MachineCost, NodesOfAnySizePayTheirShare) {
+  const auto prices = LoadPrices(Catalog(), {});
+  ASSERT_THAT(prices, IsOk());
+  for (const int chips : {36, 72, 144}) {
+    ASSERT_OK_AND_ASSIGN(
+        const pb::System proto,
+        ResolveSystem(
+            Catalog(), "gb200_nvl72",
+            {fmt::format("system.nodes={}", 288 / chips),
+             fmt::format("system.chips_per_node={}", chips),
+             fmt::format("system.scale_out.nics_per_node={}", chips)}));
+    ASSERT_OK_AND_ASSIGN(const System system, System::FromProto(proto));
+    ASSERT_OK_AND_ASSIGN(const Graph graph, BuildGraph(system));
+    ASSERT_OK_AND_ASSIGN(const MachineCost cost,
+                         MachineCost::Create(system, graph, *prices, {}));
+    // 288 x 700 000 / 72.
+    EXPECT_NEAR(Bought(cost, "rest of the servers") * 9722.22 / 2.8e6, 1, 1e-6);
+  }
+}
+
 // 256 nodes at 310 000 USD, 96 switches at 36 000 and 2560 USD of cables per
 // GPU: 88.06 MUSD, the sheet's 100.86 less 50 000 a node for the facility.
 TEST(MachineCost, CapitalIsThatOfTheClusterSheet) {

@@ -142,6 +142,34 @@ TEST(Technology, GrowsWithItsBudget) {
   EXPECT_GT(HeldBf16(n3), HeldBf16(base.chip));
 }
 
+// 814 mm2 in four: of 144 units 36 each, of 12 spare ones 3; in eight, 18 and
+// 1, because with 2 the chip would have 8 x 16 = 128 of its 132.
+TEST(Technology, ChipletsShareTheUnitsOfTheDie) {
+  const Known base = Load("h100_sxm");
+  const SiliconLibrary library = Library();
+  const auto die_of = [&](int dies) {
+    TechnologyBudget budget = base.budget;
+    budget.dies = dies;
+    budget.area = base.budget.area / dies;
+    budget.link_share = dies > 1 ? 0.1 : 0;
+    const auto chip = DeriveChip(base.chip, base.package, budget, library);
+    CHECK(chip.ok()) << chip.status().ToString();
+    // The same area for units, the same units.
+    EXPECT_EQ(chip->compute_units(), base.chip.compute_units());
+    const auto package = DerivePackage(base.package, budget, library);
+    CHECK(package.ok());
+    EXPECT_EQ(package->assembly().part(0).count(), dies);
+    return package->assembly().part(0).die();
+  };
+  EXPECT_EQ(die_of(1).units(), 144);
+  EXPECT_EQ(die_of(1).spare_units(), 12);
+  EXPECT_EQ(die_of(4).units(), 36);
+  EXPECT_EQ(die_of(4).spare_units(), 3);
+  EXPECT_EQ(die_of(8).units(), 18);
+  EXPECT_EQ(die_of(8).spare_units(), 1);
+  EXPECT_DOUBLE_EQ(die_of(4).link_share(), 0.1);
+}
+
 TEST(Technology, RefusesWhatDoesNotFit) {
   const Known base = Load("h100_sxm");
   const SiliconLibrary library = Library();

@@ -58,7 +58,7 @@ ProgramBuilder TwoRanks() {
   const GroupRef group = builder.AddGroup("tensor", 0);
   for (int32_t i = 0; i < 2; ++i) {
     RoleBuilder& role = builder.AddRole(i == 0 ? "early" : "late");
-    const SlotRef slot = role.AddSlot("tensor", kTensor);
+    const SlotRef slot = role.AddSlot("tensor", kTensorStream);
     const TaskRef before =
         role.AddKernel(kCompute, "before",
                        {.duration = i == 0 ? 2us : 5us,
@@ -97,7 +97,7 @@ TEST(CriticalPath, ItsPartsByCauseSumToIt) {
 TEST(CriticalPath, FollowsAStreamThatWasBusy) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   const TaskRef kernel = role.AddKernel(kCompute, "kernel", {.duration = 1us});
   role.AddCollective(slot, "first", AllReduce(1));
   role.AddDependency(kernel, role.AddCollective(slot, "second", AllReduce(1)));
@@ -125,7 +125,7 @@ TEST(CriticalPath, ASlowRankIsACauseOfItsOwn) {
 TEST(CriticalPath, WhatCommunicationTakesFromAKernelIsACauseOfItsOwn) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   role.AddKernel(kCompute, "kernel", {.duration = 5us});
   Communication sum = AllReduce(1);
   sum.share.compute = 0.5;
@@ -151,7 +151,7 @@ TEST(CriticalPath, WorkOfOtherStagesIsABubbleForARankThatWaitsForIt) {
   const Communication message = {.bytes = Bytes(1)};
   RoleBuilder& first = builder.AddRole("stage 0");
   const SlotRef out = first.AddSlot("forward", kPipeline);
-  const SlotRef in = first.AddSlot("backward", kTensor);
+  const SlotRef in = first.AddSlot("backward", kTensorStream);
   const TaskRef forward =
       first.AddKernel(kCompute, "forward", {.duration = 3us});
   first.AddDependency(forward, first.AddSend(out, "send", message));
@@ -164,7 +164,7 @@ TEST(CriticalPath, WorkOfOtherStagesIsABubbleForARankThatWaitsForIt) {
   builder.Bind(zero, in, back);
   RoleBuilder& second = builder.AddRole("stage 1");
   const SlotRef from = second.AddSlot("forward", kPipeline);
-  const SlotRef to = second.AddSlot("backward", kTensor);
+  const SlotRef to = second.AddSlot("backward", kTensorStream);
   const TaskRef received = second.AddReceive(from, "receive", message);
   const TaskRef work = second.AddKernel(
       kCompute, "work", {.duration = 8us, .facts = {.memory_bound = 2us}});
@@ -216,7 +216,7 @@ TEST(CriticalPath, ComputeIsToldByKindOfOp) {
 TEST(ExposedCommunication, IsWhatNoKernelHides) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   const TaskRef first = role.AddKernel(kCompute, "first", {.duration = 2us});
   const TaskRef sum = role.AddCollective(slot, "sum", AllReduce(1));
   role.AddKernel(kCompute, "beside", {.duration = 3us});
@@ -227,7 +227,7 @@ TEST(ExposedCommunication, IsWhatNoKernelHides) {
   const Recorded run = Record(std::move(builder), 10us);
   BreakdownSink breakdown(run.program, RankId(0));
   for (const TaskSpan& span : run.spans) breakdown.Add(span);
-  EXPECT_EQ(breakdown.Finish(run.result.end).exposed[kTensor].time, 7us);
+  EXPECT_EQ(breakdown.Finish(run.result.end).exposed[kTensorStream].time, 7us);
   const auto times = ExposedCommunication(
       run.program, SpanIndex(run.program, run.spans), RankId(0), breakdown);
   ASSERT_EQ(times.size(), 1u);
@@ -247,7 +247,7 @@ TEST(CriticalPath, ItsLengthIsTheTimeOfTheRun) {
     const GroupRef all = builder.AddGroup("tensor", 0);
     for (int32_t i = 0; i < 4; ++i) {
       RoleBuilder& role = builder.AddRole(fmt::format("role {}", i));
-      const SlotRef slot = role.AddSlot("tensor", kTensor);
+      const SlotRef slot = role.AddSlot("tensor", kTensorStream);
       TaskRef last_sum{};
       for (int layer = 0; layer < 20; ++layer) {
         const TaskRef kernel =

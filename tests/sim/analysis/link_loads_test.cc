@@ -28,7 +28,7 @@ CallsRun RunCalls(const std::vector<TransferStep>& steps,
   ProgramBuilder builder = TestBuilder();
   for (int32_t i = 0; i < static_cast<int32_t>(steps.size()); ++i) {
     RoleBuilder& role = builder.AddRole(fmt::format("role {}", i));
-    const SlotRef slot = role.AddSlot("tensor", kTensor);
+    const SlotRef slot = role.AddSlot("tensor", kTensorStream);
     role.AddCollective(slot, "sum", AllReduce(i));
     builder.Bind(builder.AddRank(i, role), slot, builder.AddGroup("tensor", i));
   }

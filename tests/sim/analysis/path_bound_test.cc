@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/engine/engine.h"
+#include "sim/engine/span_sinks.h"
+#include "tests/sim/engine/random_program.h"
 #include "tests/workload/lowering/stepped.h"
 #include "workload/program/program_builder.h"
 
@@ -75,6 +78,101 @@ TEST(SlowestPath, CountsAllThatCanBeThereAtOnce) {
   // Under another way to share nothing is known.
   transfers.arbitration = Arbitration::kPortFair;
   EXPECT_EQ(SlowestPath(*program, transfers), std::nullopt);
+}
+
+// A call of one flow beside a call of ten, over one link of 1 byte per
+// picosecond: flows are equals, so the one gets an eleventh of the link, and 60
+// bytes take 660 ps; 600 bytes of the others take as long. A kernel of 1000
+// follows the one. As in a run of both.
+TEST(SlowestPath, CountsFlowsNotCalls) {
+  ProgramBuilder builder({{"compute", StreamKind::kCompute},
+                          {"network", StreamKind::kCommunication}});
+  for (const int rank : {0, 1}) {
+    RoleBuilder& role = builder.AddRole(rank == 0 ? "one" : "ten");
+    const SlotRef slot = role.AddSlot("group", StreamId(1));
+    const TaskRef call = role.AddCollective(slot, "sum", {.bytes = Bytes(60)});
+    if (rank == 0) {
+      role.AddDependency(call, role.AddKernel(StreamId(0), "late",
+                                              {.duration = Duration(1000)}));
+    }
+    builder.Bind(builder.AddRank(rank, role), slot,
+                 builder.AddGroup("group", rank));
+  }
+  const auto program = std::move(builder).Build();
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  Transfers transfers;
+  transfers.capacities.Add(1e12);
+  const TransferStep one{.work = 60, .uses = {{ResourceId(0), 1}}};
+  const TransferStep ten{
+      .work = 600, .penalty = 0.1, .uses = {{ResourceId(0), 1}}};
+  transfers.plan_of_call.Add(transfers.plans.AddChain({&one, 1}));
+  transfers.plan_of_call.Add(transfers.plans.AddChain({&ten, 1}));
+  EXPECT_EQ(LongestPath(*program, transfers), Duration(1060));
+  EXPECT_EQ(SlowestPath(*program, transfers), Duration(1660));
+  NullSink sink;
+  const auto run = Simulate(*program, transfers, {}, sink);
+  ASSERT_TRUE(run.ok()) << run.status().ToString();
+  EXPECT_EQ(run->end, Time(Duration(1660)));
+}
+
+// A kernel, a call that needs it, a kernel that needs the call: whatever the
+// call holds of the chip, no kernel runs beside it. A third kernel that needs
+// neither comes last in its stream, and does not either.
+TEST(SlowestPath, KnowsWhatNeverRunsBesideAKernel) {
+  ProgramBuilder builder({{"compute", StreamKind::kCompute},
+                          {"network", StreamKind::kCommunication}});
+  RoleBuilder& role = builder.AddRole("worker");
+  const SlotRef slot = role.AddSlot("group", StreamId(1));
+  const TaskRef first =
+      role.AddKernel(StreamId(0), "first", {.duration = Duration(10000)});
+  const TaskRef call = role.AddCollective(
+      slot, "sum", {.bytes = Bytes(60), .share = {.compute = 0.4}});
+  const TaskRef second =
+      role.AddKernel(StreamId(0), "second", {.duration = Duration(10000)});
+  role.AddKernel(StreamId(0), "third", {.duration = Duration(10000)});
+  role.AddDependency(first, call);
+  role.AddDependency(call, second);
+  builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("group", 0));
+  const auto program = std::move(builder).Build();
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  Transfers transfers;
+  const TransferStep step{.latency = Duration(5000)};
+  transfers.plan_of_call.Add(transfers.plans.AddChain({&step, 1}));
+  EXPECT_EQ(SlowestPath(*program, transfers), Duration(35000));
+}
+
+// Programs of all kinds: calls of unlike flows on the same links, kernels of
+// one stream or of several, launches, slow ranks.
+TEST(SlowestPath, IsNeverShorterThanARun) {
+  constexpr uint64_t kPrograms = 1000;
+  int tight = 0;
+  for (uint64_t seed = 0; seed < kPrograms; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomProgram random = MakeRandomProgram(seed);
+    Rng rng(seed, "penalties");
+    for (RandomProgram::Plan& plan : random.plans) {
+      for (TransferStep& step : plan.steps) {
+        step.penalty = 0.125 * static_cast<double>(rng.Between(1, 32));
+      }
+    }
+    for (RandomOperation& operation : random.operations) {
+      if (!operation.group && seed % 2 == 0) operation.stream = kCompute;
+    }
+    const AssembledProgram assembled = Assemble(random);
+    NullSink sink;
+    const auto run = Simulate(assembled.program, assembled.transfers, {}, sink);
+    ASSERT_TRUE(run.ok()) << run.status().ToString();
+    // Each change of a rate rounds to a picosecond.
+    const Duration end = run->end.time_since_epoch();
+    const Duration rounding(assembled.program.task_count());
+    EXPECT_LE(LongestPath(assembled.program, assembled.transfers),
+              end + rounding);
+    const auto slowest = SlowestPath(assembled.program, assembled.transfers);
+    if (!slowest) continue;
+    EXPECT_GE(*slowest + rounding, end);
+    tight += *slowest <= 2 * end ? 1 : 0;
+  }
+  EXPECT_GT(tight, static_cast<int>(kPrograms) / 4);
 }
 
 // Kernels without demand for the chip and calls of given length share nothing:

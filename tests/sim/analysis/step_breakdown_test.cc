@@ -52,7 +52,7 @@ TEST(StepBreakdown, FollowsAWaitThroughEverythingItWaitedFor) {
 
   RoleBuilder& second = builder.AddRole("stage 1");
   const SlotRef in = second.AddSlot("pipeline", kPipeline);
-  const SlotRef tensor = second.AddSlot("tensor", kTensor);
+  const SlotRef tensor = second.AddSlot("tensor", kTensorStream);
   const TaskRef receive = second.AddReceive(in, "receive", message);
   const TaskRef gather = second.AddCollective(tensor, "gather", AllReduce(1));
   const TaskRef after = second.AddKernel(kCompute, "work", {.duration = 5us});
@@ -85,7 +85,7 @@ TEST(StepBreakdown, FollowsAWaitThroughEverythingItWaitedFor) {
 TEST(StepBreakdown, ARankWithTheSameWorkThatIsLateIsAStraggler) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   const TaskRef before = role.AddKernel(kCompute, "before", {.duration = 4us});
   const TaskRef sum = role.AddCollective(slot, "sum", AllReduce(1));
   const TaskRef after = role.AddKernel(kCompute, "after", {.duration = 2us});
@@ -116,7 +116,7 @@ TEST(StepBreakdown, ItsPartsAreTheTimeOfTheRun) {
     const GroupRef more = builder.AddGroup("pipeline", 0);
     for (int32_t i = 0; i < 4; ++i) {
       RoleBuilder& role = builder.AddRole(fmt::format("role {}", i));
-      const SlotRef slot = role.AddSlot("tensor", kTensor);
+      const SlotRef slot = role.AddSlot("tensor", kTensorStream);
       const SlotRef other = role.AddSlot("pipeline", kPipeline);
       TaskRef last{};
       for (int layer = 0; layer < 20; ++layer) {

@@ -41,7 +41,7 @@ class WaitWork : public testing::Test {
     ProgramBuilder builder = TestBuilder();
     const GroupRef there = builder.AddGroup("forward", 0);
     RoleBuilder& first = builder.AddRole("stage 0");
-    const SlotRef tensor = first.AddSlot("tensor", kTensor);
+    const SlotRef tensor = first.AddSlot("tensor", kTensorStream);
     const SlotRef out = first.AddSlot("forward", kPipeline);
     const TaskRef work = first.AddKernel(kCompute, "work", {.duration = 5us});
     const TaskRef sum = first.AddCollective(tensor, "sum", AllReduce(1));
@@ -116,7 +116,7 @@ TEST_F(WaitWork, CommunicationIsNoBubbleOnThePath) {
 TEST(Congestion, IsWhatACallTakesLongerThanAlone) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   role.AddCollective(slot, "sum", AllReduce(1000));
   for (int32_t i = 0; i < 2; ++i) {
     builder.Bind(builder.AddRank(i, role), slot, builder.AddGroup("tensor", i));
@@ -149,8 +149,8 @@ TEST(Congestion, IsWhatACallTakesLongerThanAlone) {
   BreakdownSink breakdown(program, RankId(0), &alone);
   for (const TaskSpan& span : sink.spans()) breakdown.Add(span);
   const StepBreakdown parts = breakdown.Finish(result.end);
-  EXPECT_EQ(parts.exposed[kTensor].time, 2us);
-  EXPECT_EQ(parts.exposed[kTensor].congestion, 1us);
+  EXPECT_EQ(parts.exposed[kTensorStream].time, 2us);
+  EXPECT_EQ(parts.exposed[kTensorStream].congestion, 1us);
   const std::vector<CongestedCall> calls =
       CongestedCalls(program, transfers, log, path, alone);
   ASSERT_EQ(calls.size(), 1u);

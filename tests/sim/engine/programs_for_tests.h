@@ -7,7 +7,7 @@
 namespace orrery {
 
 inline constexpr StreamId kCompute{0};
-inline constexpr StreamId kTensor{1};
+inline constexpr StreamId kTensorStream{1};
 inline constexpr StreamId kPipeline{2};
 
 inline ProgramBuilder TestBuilder() {

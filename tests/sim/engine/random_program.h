@@ -92,7 +92,7 @@ inline RandomProgram MakeRandomProgram(uint64_t seed) {
     }
     if (members.empty()) members.push_back(rng.Below(p.ranks));
     p.groups.push_back(members);
-    p.group_streams.push_back(rng.Below(2) == 0 ? kTensor : kPipeline);
+    p.group_streams.push_back(rng.Below(2) == 0 ? kTensorStream : kPipeline);
   }
   const int64_t resources = rng.Between(1, 6);
   for (int64_t r = 0; r < resources; ++r) {
@@ -103,7 +103,7 @@ inline RandomProgram MakeRandomProgram(uint64_t seed) {
     RandomOperation op;
     if (rng.Below(2) == 0) {
       op.ranks = {rng.Below(p.ranks)};
-      op.stream = rng.Below(4) == 0 ? kTensor : kCompute;
+      op.stream = rng.Below(4) == 0 ? kTensorStream : kCompute;
       op.kernel = {.duration = Duration(rng.Between(0, 30) * 1'000'007),
                    .demand = {0.1 * static_cast<double>(rng.Between(0, 10)),
                               0.1 * static_cast<double>(rng.Between(0, 10))}};

@@ -106,6 +106,19 @@ TEST(ExchangeRoutes, AreTheSumOfThePairsOnEveryFabric) {
       {36,
        "dragonfly { hosts_per_router: 2 routers_per_group: 4 "
        "globals_per_router: 2 } routing: VALIANT"},
+      {36,
+       "dragonfly { hosts_per_router: 2 routers_per_group: 4 "
+       "globals_per_router: 2 } routing: ADAPTIVE"},
+      {60, "fat_tree { tiers: 3 radix: 8 taper: 1 } routing: VALIANT"},
+      {60, "fat_tree { tiers: 3 radix: 8 taper: 1 } routing: ADAPTIVE"},
+      {50, "fat_tree { tiers: 3 radix: 12 taper: 2 } routing: VALIANT"},
+      {50, "fat_tree { tiers: 3 radix: 12 taper: 2 } routing: ADAPTIVE"},
+      {16, "switch { planes: 3 links_per_endpoint: 3 } routing: ADAPTIVE"},
+      {18, "torus { shape: 3 shape: 6 } routing: VALIANT"},
+      {18, "torus { shape: 3 shape: 6 } routing: ADAPTIVE"},
+      {32, "hyperx { shape: 4 shape: 4 hosts_per_router: 2 } routing: VALIANT"},
+      {32,
+       "hyperx { shape: 4 shape: 4 hosts_per_router: 2 } routing: ADAPTIVE"},
       {32, "hyperx { shape: 4 shape: 4 hosts_per_router: 2 }"},
       {32,
        "hyperx { shape: 4 shape: 4 hosts_per_router: 2 } "
@@ -120,7 +133,8 @@ TEST(ExchangeRoutes, AreTheSumOfThePairsOnEveryFabric) {
        std::vector<std::pair<int, int>>{{5, 4}, {40, 4}, {16, 1}, {3, 7}}) {
     pb::System system = IslandSystem(islands, size);
     for (const auto routing :
-         {pb::Fabric::MINIMAL, pb::Fabric::ECMP, pb::Fabric::SPRAY}) {
+         {pb::Fabric::MINIMAL, pb::Fabric::ECMP, pb::Fabric::VALIANT,
+          pb::Fabric::ADAPTIVE, pb::Fabric::SPRAY}) {
       system.mutable_scale_out()->mutable_fabric()->set_routing(routing);
       ExpectSumOfPairs(system, fmt::format("{} islands of {}", islands, size));
     }
@@ -130,7 +144,8 @@ TEST(ExchangeRoutes, AreTheSumOfThePairsOnEveryFabric) {
         )pb");
     system.mutable_scale_out()->set_nics_per_node(size > 1 ? size / 2 : 1);
     for (const auto routing :
-         {pb::Fabric::MINIMAL, pb::Fabric::ECMP, pb::Fabric::SPRAY}) {
+         {pb::Fabric::MINIMAL, pb::Fabric::ECMP, pb::Fabric::VALIANT,
+          pb::Fabric::ADAPTIVE, pb::Fabric::SPRAY}) {
       if (size % 2 != 0) continue;
       system.mutable_scale_out()->mutable_fabric()->set_routing(routing);
       ExpectSumOfPairs(

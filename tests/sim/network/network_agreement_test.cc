@@ -302,7 +302,7 @@ TEST(NetworkAgreement, ReductionTreesInAFabric) {
     // then the longer of what the island and the rail carry.
     const System machine = System::FromProto(system).value();
     PlannedNetwork network(system, {.algorithm = Algorithm::kReductionTree});
-    GroupCost cost(machine);
+    GroupCost cost = GroupCost::Create(machine).value();
     std::vector<int> chips(static_cast<size_t>(islands * 4));
     std::iota(chips.begin(), chips.end(), 0);
     EXPECT_NEAR(

@@ -72,6 +72,23 @@ TEST_F(PerfettoWriterTest, InstantsAreRoundedDownToNanoseconds) {
   EXPECT_THAT(Times(), ElementsAre(1, 2, 2, 2));
 }
 
+// What is written after a new origin is that much later; what was there stays.
+TEST_F(PerfettoWriterTest, AnOriginShiftsWhatFollows) {
+  PerfettoWriter writer = Open();
+  const TrackId first = writer.AddTrack({.name = "prefill"});
+  writer.Begin(first, At(1000), writer.Name("a"));
+  writer.End(first, At(3000));
+  writer.SetOrigin(At(5000));
+  const TrackId second = writer.AddTrack({.name = "decode"});
+  writer.Begin(second, At(0), writer.Name("b"));
+  writer.End(second, At(2000));
+  writer.SetOrigin(Time{});
+  writer.Begin(first, At(4000), writer.Name("c"));
+  writer.End(first, At(4000));
+  ASSERT_OK(writer.Finish());
+  EXPECT_THAT(Times(), ElementsAre(1, 3, 5, 7, 4, 4));
+}
+
 TEST_F(PerfettoWriterTest, AnEndCarriesTheNameOfTheSliceItCloses) {
   PerfettoWriter writer = Open();
   const TrackId track = writer.AddTrack({.name = "compute"});

@@ -76,7 +76,7 @@ inline ProgramBuilder PipelineProgram() {
   const Communication message = {.bytes = Bytes(500'000)};
   for (int stage = 0; stage < kStages; ++stage) {
     RoleBuilder& role = builder.AddRole(fmt::format("stage {}", stage));
-    const SlotRef tensor = role.AddSlot("tensor", kTensor);
+    const SlotRef tensor = role.AddSlot("tensor", kTensorStream);
     const SlotRef right = role.AddSlot("forward", kPipeline);
     const SlotRef left = role.AddSlot("backward", kBackward);
     role.SetInitialMemory(MemoryKind::kWeights, Bytes(10'000'000));

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "catalog/catalog.h"
 #include "tests/workload/model/layer_lists.h"
+#include "tests/workload/model/models.h"
 #include "workload/model/layer.h"
 #include "workload/model/parameters.h"
 
@@ -113,6 +116,53 @@ TEST(ModelFlops, OfAMixtureFollowTheActiveParameters) {
   // Norms and the router's bias are counted as parameters, not as products.
   EXPECT_NEAR(per_token / (2 * matrices), 1, 1e-3);
   EXPECT_NEAR(per_token / 2, 37e9, 0.03 * 37e9);
+}
+
+// 32 one-hot rows over a vocabulary of 256, times a table of 256 x 64; its
+// gradient is the transpose times 32 rows of gradients. As a lookup it has no
+// FLOPs, and no model FLOPs either way.
+TEST(LayerEnds, AnEmbeddingMayBeAProduct) {
+  const Model model = MakeModel(kSmallDense, "vocabulary: 256");
+  LayerShape shape{.groups = {{.queries = 32}}};
+  const LayerOps lookup = BuildEmbedding(model, shape);
+  EXPECT_EQ(SumMatrixFlops(lookup.forward), Flops(0));
+  shape.embeds_by_product = true;
+  const LayerOps product = BuildEmbedding(model, shape);
+  EXPECT_EQ(std::get<Gemm>(product.forward[0].op()->work),
+            (Gemm{.m = 32, .n = 64, .k = 256}));
+  EXPECT_EQ(std::get<Gemm>(product.weight_gradient[0].op()->work),
+            (Gemm{.m = 256,
+                  .n = 64,
+                  .k = 32,
+                  .output = DType::kFp32,
+                  .accumulate = true}));
+  EXPECT_EQ(SumModelFlops(product.forward), Flops(0));
+}
+
+// 32 x 256 logits of 2 bytes: a cast (2 read, 4 written), the maximum (4), the
+// difference and the exponential (4 + 4 each), the sum (4) and the quotient
+// (4 + 4) make 38 bytes each; the gradient in place and its cast 14.
+TEST(LayerEnds, ALossInPartsGoesOverItsLogitsAgainAndAgain) {
+  const Model model = MakeModel(kSmallDense, "vocabulary: 256");
+  LayerShape shape{.groups = {{.queries = 32}}};
+  shape.separate_loss = true;
+  shape.loss_in_parts = true;
+  const LayerOps head = BuildHead(model, shape);
+  const auto bytes = [](const std::vector<LayerStep>& steps) {
+    Bytes sum;
+    for (const LayerStep& step : steps) {
+      const Op* op = step.op();
+      if (op == nullptr ||
+          (op->name != OpName::kLoss && op->name != OpName::kQuantize)) {
+        continue;
+      }
+      const auto& work = std::get<Pointwise>(op->work);
+      sum += work.read + work.written;
+    }
+    return sum;
+  };
+  EXPECT_EQ(bytes(head.forward), Bytes(38 * 32 * 256));
+  EXPECT_EQ(bytes(head.input_gradient), Bytes(14 * 32 * 256));
 }
 
 }  // namespace

@@ -41,6 +41,8 @@ TEST(Framework, RefusesWhatIsAMatterOfThePlan) {
       StatusIs(kInvalidArgument, HasSubstr("framework.training.global_batch")));
   EXPECT_THAT(Read("dispatch: '5 GB'"),
               StatusIs(kInvalidArgument, HasSubstr("framework.dispatch")));
+  EXPECT_THAT(Read("blocking_launches: true"),
+              StatusIs(kInvalidArgument, HasSubstr("needs dispatch")));
 }
 
 TEST(Framework, EveryPresetIsValidAndCited) {

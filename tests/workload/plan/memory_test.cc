@@ -117,6 +117,21 @@ TEST(Memory, ZeroDividesWhatItSays) {
 }
 
 // Master 4 bytes, moments 2 x 2 instead of 2 x 4: 8 P over 8 copies.
+// Buckets of 16-bit gradients beside the FP32 sums, 2 bytes a parameter: where
+// the state is whole and somebody shares it.
+TEST(Memory, BucketsStayWhereNothingIsSharded) {
+  const RankParameters held{.dense = 8'000'000};
+  const auto buffers = [&](const char* changes) {
+    const TrainingCase c =
+        MakeCase(changes, 2, kCaseModel, {.keeps_buckets = true});
+    return StaticBytes(c.plan, Placement(c.plan.layout()), held, {}).buffers;
+  };
+  EXPECT_EQ(buffers("sharding: ZERO_0"), Bytes(16'000'000));
+  EXPECT_EQ(buffers("sharding: ZERO_1"), Bytes(0));
+  EXPECT_EQ(buffers("sharding: ZERO_0 parallel { tensor: 8 pipeline: 2 }"),
+            Bytes(0));
+}
+
 TEST(Memory, MomentsHaveTheirOwnFormat) {
   const TrainingCase c =
       MakeCase("parallel { pipeline: 2 } moment_precision: BF16");

@@ -45,7 +45,8 @@ inline constexpr char kCaseTraining[] = R"(
 
 // `changes` are textproto fields of Training merged over the ones above.
 inline TrainingCase MakeCase(const std::string& changes, int nodes = 2,
-                             const char* model_text = kCaseModel) {
+                             const char* model_text = kCaseModel,
+                             const Framework& framework = {}) {
   pb::Training proto, over;
   CHECK(google::protobuf::TextFormat::ParseFromString(kCaseTraining, &proto));
   CHECK(google::protobuf::TextFormat::ParseFromString(changes, &over));
@@ -59,7 +60,7 @@ inline TrainingCase MakeCase(const std::string& changes, int nodes = 2,
     parallel->set_data(system->chips() / parallel->tensor() /
                        parallel->context() / parallel->pipeline());
   }
-  auto plan = TrainingPlan::FromProto(proto, model, *system);
+  auto plan = TrainingPlan::FromProto(proto, model, *system, framework);
   CHECK(plan.ok()) << plan.status().ToString();
   return {std::move(model), *std::move(system), *std::move(plan)};
 }

@@ -11,6 +11,7 @@
 #include "tests/workload/model/models.h"
 #include "workload/plan/divisors.h"
 #include "workload/plan/inference_plan.h"
+#include "workload/plan/waited_exchanges.h"
 
 namespace orrery {
 namespace {
@@ -164,6 +165,26 @@ TEST(TrainingPlan, RoutingHistogramsHaveAnEntryPerExpert) {
   EXPECT_THAT(Refusal("recompute: RECOMPUTE_PER_MODULE recompute_module: "
                       "MLA_UP_PROJECTION"),
               HasSubstr("has no latent attention"));
+}
+
+// A call in line is waited for; kernels on a stream of their own are not, nor
+// what a schedule runs beside another micro-batch.
+TEST(TrainingPlan, WaitsForTokensThatGoAllToAll) {
+  const auto waits = [](const std::string& changes) {
+    const auto plan = MakePlan(changes, /*moe=*/true);
+    CHECK(plan.ok()) << plan.status().ToString();
+    return WaitedExchanges(*plan, DimensionSet().With(Dimension::kData));
+  };
+  const DimensionSet data = DimensionSet().With(Dimension::kData);
+  EXPECT_EQ(waits("parallel { tensor: 1 data: 8 expert: 4 }"),
+            data.With(Dimension::kExpert));
+  EXPECT_EQ(waits("parallel { tensor: 1 data: 8 expert: 4 } "
+                  "dispatch_method: DISPATCH_BY_NODE"),
+            data);
+  EXPECT_EQ(waits("parallel { tensor: 1 data: 8 expert: 4 } "
+                  "schedule: DUAL_PIPE"),
+            data);
+  EXPECT_EQ(waits("parallel { tensor: 1 data: 8 }"), data);
 }
 
 TEST(TrainingPlan, MapsGiveEveryChipOneRank) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
-
 namespace orrery {
 namespace {
 
@@ -155,43 +153,37 @@ void RoleWriter::Send(const Run& run, bool forward) {
 
 const PassTemplate& RoleWriter::PassOf(const Run& run,
                                        const StageUnit& unit) const {
-  const UnitTemplate& templates = context_.unit(unit);
-  switch (run.action.pass) {
-    case PipelinePass::kForward:
-      return templates.forward;
-    case PipelinePass::kBackward:
-      return templates.backward;
-    case PipelinePass::kInputGradient:
-      return templates.input_gradient;
-    case PipelinePass::kWeightGradient:
-      return templates.weight_gradient;
+  return context_.unit(unit).Pass(run.action.pass);
+}
+
+// What the host takes to start the pass of a unit.
+Duration RoleWriter::LaunchTime(const Run& run) const {
+  const UnitTemplate& unit = context_.unit(run.units[run.unit]);
+  return *context_.plan.framework().dispatch * unit.Launches(run.action.pass);
+}
+
+// A host that waits for every kernel holds the chip up for all it starts: in
+// line with the kernels, after what they wait for.
+std::optional<TaskRef> RoleWriter::StandStill(const Run& run) {
+  if (!context_.plan.framework().blocking_launches) return std::nullopt;
+  const Duration time = LaunchTime(run);
+  const KernelWork work{
+      .duration = time, .demand = {0, 0}, .facts = {.launch = time}};
+  work_.Add(work);
+  const TaskRef launches = role_.AddKernel(kComputeStream, "launch", work);
+  role_.SetMark(launches, {.micro_batch = run.action.micro_batch});
+  for (const TaskRef& before : run.inputs) {
+    if (before.stream != kComputeStream) role_.AddDependency(before, launches);
   }
-  CHECK(false) << "no such pass";
-  return templates.forward;
+  return launches;
 }
 
 // The host runs through the passes in their order, ahead of the chip if it can:
 // a pass is not over before all of it was started.
 void RoleWriter::StartByHost(const Run& run, TaskRef last_kernel) {
   const Framework& framework = context_.plan.framework();
-  if (!framework.dispatch) return;
-  const UnitTemplate& unit = context_.unit(run.units[run.unit]);
-  int64_t launches = 0;
-  switch (run.action.pass) {
-    case PipelinePass::kForward:
-      launches = unit.forward_launches;
-      break;
-    case PipelinePass::kBackward:
-      launches = unit.input_gradient_launches + unit.weight_gradient_launches;
-      break;
-    case PipelinePass::kInputGradient:
-      launches = unit.input_gradient_launches;
-      break;
-    case PipelinePass::kWeightGradient:
-      launches = unit.weight_gradient_launches;
-      break;
-  }
-  const Duration time = *framework.dispatch * launches;
+  if (!framework.dispatch || framework.blocking_launches) return;
+  const Duration time = LaunchTime(run);
   host_work_ += time;
   const TaskRef host =
       role_.AddKernel(HostStream(context_.orders.layout), "launch",
@@ -250,6 +242,9 @@ void RoleWriter::WriteNext(Run& run) {
                                !has_run_forward_[piece], run.inputs)) {
       run.inputs.push_back(gathered);
     }
+  }
+  if (run.task == 0) {
+    if (const auto launches = StandStill(run)) run.inputs.push_back(*launches);
   }
   const TaskRef ref =
       task.is_kernel ? role_.AddKernel(kComputeStream, task.name, task.kernel)

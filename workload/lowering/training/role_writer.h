@@ -76,6 +76,8 @@ class RoleWriter {
   void Send(const Run& run, bool forward);
   RankParameters Held() const;
   // The host starts the pass of the unit that was just written.
+  Duration LaunchTime(const Run& run) const;
+  std::optional<TaskRef> StandStill(const Run& run);
   void StartByHost(const Run& run, TaskRef last_kernel);
 
   const StepContext& context_;

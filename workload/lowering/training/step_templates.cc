@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/check.h"
 #include "workload/model/parameters.h"
 
 namespace orrery {
@@ -124,6 +125,36 @@ class TemplateMaker {
 };
 
 }  // namespace
+
+const PassTemplate& UnitTemplate::Pass(PipelinePass pass) const {
+  switch (pass) {
+    case PipelinePass::kForward:
+      return forward;
+    case PipelinePass::kBackward:
+      return backward;
+    case PipelinePass::kInputGradient:
+      return input_gradient;
+    case PipelinePass::kWeightGradient:
+      return weight_gradient;
+  }
+  CHECK(false) << "no such pass";
+  return forward;
+}
+
+int64_t UnitTemplate::Launches(PipelinePass pass) const {
+  switch (pass) {
+    case PipelinePass::kForward:
+      return forward_launches;
+    case PipelinePass::kBackward:
+      return input_gradient_launches + weight_gradient_launches;
+    case PipelinePass::kInputGradient:
+      return input_gradient_launches;
+    case PipelinePass::kWeightGradient:
+      return weight_gradient_launches;
+  }
+  CHECK(false) << "no such pass";
+  return 0;
+}
 
 bool SplitsBackward(PipelineSchedule schedule) {
   return schedule == PipelineSchedule::kZeroBubbleH1 ||

@@ -30,6 +30,9 @@ struct UnitTemplate {
   Bytes kept;
   Bytes recomputed;
   RankParameters parameters;
+
+  const PassTemplate& Pass(PipelinePass pass) const;
+  int64_t Launches(PipelinePass pass) const;
 };
 
 // One unit of a stage: its template, and its layer if it is one.

@@ -1,0 +1,36 @@
+#pragma once
+// KnownPipeline: a schedule's orders, and when its ranks end with times that
+// were asked for before. Plans that differ in their data dimension only ask for
+// the same again and again.
+//
+//   KnownPipeline pipeline(MakeOrders(...));
+//   pipeline.Ends({.stages = stages, .hops = hops});
+//
+// The answers are those of PipelineClock, to the last bit.
+#include <absl/container/flat_hash_map.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analytic/step/pipeline_clock.h"
+#include "workload/plan/schedule.h"
+
+namespace orrery {
+
+class KnownPipeline {
+ public:
+  explicit KnownPipeline(PipelineOrders orders) : orders_(std::move(orders)) {}
+
+  const PipelineOrders& orders() const { return orders_; }
+  std::vector<RankEnd> Ends(const PipelineTimes& times);
+
+ private:
+  PipelineOrders orders_;
+  std::optional<PipelineClock> clock_;  // when it is first needed
+  // By the bytes of what was asked.
+  absl::flat_hash_map<std::string, std::vector<RankEnd>> known_;
+};
+
+}  // namespace orrery

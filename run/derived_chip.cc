@@ -1,0 +1,134 @@
+#include "run/derived_chip.h"
+
+#include <utility>
+
+#include "base/format.h"
+#include "base/status.h"
+#include "base/units_text.h"
+#include "cost/silicon/technology.h"
+#include "run/package_report.h"
+#include "run/silicon_catalog.h"
+#include "topology/machine/chip.h"
+
+namespace orrery {
+namespace {
+
+// The package that says what the chip is made of.
+absl::StatusOr<pb::Package> PackageOf(const Catalog& catalog,
+                                      const std::string& chip) {
+  for (const std::string& name : catalog.Names("packages")) {
+    ASSIGN_OR_RETURN(pb::Package package, catalog.Package(name));
+    if (package.chip() == chip) return package;
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "chip '{}' has no package that says what it is made of; those of 'orrery "
+      "list packages' have",
+      chip));
+}
+
+// That of the known chip, but for what is said.
+absl::StatusOr<TechnologyBudget> ChangedBudget(
+    const pb::Chip& base, const pb::Package& package,
+    const pb::Technology& technology) {
+  constexpr int kMost = 64;
+  constexpr int kMostLinks = 100000;
+  constexpr double kMostShare = 10;
+  ASSIGN_OR_RETURN(TechnologyBudget budget, BudgetOf(base, package));
+  Violations wrong;
+  const auto count = [&](const char* name, int value, int most, auto* to) {
+    if (value >= 1 && value <= most) {
+      *to = value;
+    } else {
+      wrong.Add(fmt::format("{}: must be 1 .. {}, got {}", name, most, value));
+    }
+  };
+  const auto quantity = [&](const char* name, const auto& value, auto* to) {
+    if (value.ok()) {
+      *to = *value;
+    } else {
+      wrong.Add(value.status(), name);
+    }
+  };
+  if (technology.has_process()) budget.process = technology.process();
+  if (technology.has_hbm()) budget.memory = technology.hbm();
+  if (technology.has_dies()) {
+    count("dies", technology.dies(), kMost, &budget.dies);
+  }
+  if (technology.has_stacks()) {
+    count("stacks", technology.stacks(), kMost, &budget.stacks);
+  }
+  if (technology.has_links()) {
+    count("links", technology.links(), kMostLinks, &budget.links);
+  }
+  if (technology.has_area()) {
+    quantity("area", ParseSquareMillimetres(technology.area()), &budget.area);
+  }
+  if (technology.has_power()) {
+    quantity("power", ParseWatts(technology.power()), &budget.power);
+  }
+  if (technology.has_link_share()) {
+    budget.link_share = technology.link_share();
+    if (!(budget.link_share >= 0 && budget.link_share <= kMostShare)) {
+      wrong.Add(fmt::format("link_share: must be 0 .. {}, got {}", kMostShare,
+                            budget.link_share));
+    }
+  }
+  RETURN_IF_ERROR(wrong.ToStatus());
+  return budget;
+}
+
+}  // namespace
+
+absl::StatusOr<DerivedChip> DeriveFrom(const Catalog& catalog,
+                                       const pb::Chip& base,
+                                       const pb::Technology& technology,
+                                       const SiliconLibrary& library) {
+  DerivedChip derived;
+  ASSIGN_OR_RETURN(derived.known, PackageOf(catalog, base.name()));
+  ASSIGN_OR_RETURN(const TechnologyBudget budget,
+                   ChangedBudget(base, derived.known, technology));
+  ASSIGN_OR_RETURN(derived.chip,
+                   DeriveChip(base, derived.known, budget, library));
+  RETURN_IF_ERROR(Chip::FromProto(derived.chip).status());
+  ASSIGN_OR_RETURN(derived.package,
+                   DerivePackage(derived.known, budget, library));
+  return derived;
+}
+
+absl::StatusOr<ChipPrice> ApplyTechnology(const Catalog& catalog,
+                                          const pb::Technology& technology,
+                                          pb::Scenario* scenario) {
+  pb::CostOptions& cost = *scenario->mutable_cost();
+  ASSIGN_OR_RETURN(const SiliconLibrary library, LoadSilicon(catalog, cost));
+  const pb::Chip& base = scenario->system().chip();
+  ASSIGN_OR_RETURN(DerivedChip derived,
+                   DeriveFrom(catalog, base, technology, library));
+  ASSIGN_OR_RETURN(const pb::PackageResult made,
+                   ReportPackage(derived.package, library));
+  double markup = technology.markup();
+  std::string date;
+  if (!technology.has_markup()) {
+    ASSIGN_OR_RETURN(const PriceEntry* price,
+                     library.prices.Find("chip/" + base.name(), "USD"));
+    ASSIGN_OR_RETURN(const pb::PackageResult known,
+                     ReportPackage(derived.known, library));
+    markup = price->range.nominal / known.total().nominal();
+    date = price->range.date;
+  } else if (!(markup > 0 && markup <= 1000)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "markup: must be above 0 and at most 1000, got {}", markup));
+  }
+  pb::Price& price = *cost.add_price();
+  price.set_id("chip/" + derived.chip.name());
+  const auto dollars = [&](double amount) {
+    return fmt::format("{:.2f} USD", amount * markup);
+  };
+  price.mutable_price()->set_low(dollars(made.total().low()));
+  price.mutable_price()->set_nominal(dollars(made.total().nominal()));
+  price.mutable_price()->set_high(dollars(made.total().high()));
+  if (!date.empty()) price.mutable_price()->set_date(date);
+  *scenario->mutable_system()->mutable_chip() = std::move(derived.chip);
+  return ChipPrice{made.total().nominal(), made.total().nominal() * markup};
+}
+
+}  // namespace orrery

@@ -1,0 +1,161 @@
+#include "tests/storm/call_storm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "analytic/collective/group_cost.h"
+#include "base/check.h"
+#include "base/format.h"
+#include "base/units_text.h"
+#include "catalog/resolve.h"
+#include "catalog/textproto.h"
+#include "sim/network/call_planner.h"
+#include "tests/storm/draw.h"
+#include "tests/storm/draw_machine.h"
+
+namespace orrery {
+namespace {
+
+using Kind = CommunicationKind;
+
+constexpr int kMostChips = 48;
+
+struct DrawnMachine {
+  pb::System proto;
+  System system;
+  Network network;
+};
+
+DrawnMachine DrawMachine(uint64_t seed, int64_t number) {
+  const Catalog catalog;
+  constexpr int kTries = 10000;
+  Rng rng(seed, fmt::format("call storm {}", number));
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    const pb::System drawn =
+        Chance(rng, 0.2) ? DrawPlainSystem(catalog, number, kMostChips, rng)
+                         : DrawSystem(catalog, number, kMostChips, rng);
+    pb::Scenario scenario;
+    *scenario.mutable_system() = drawn;
+    // What runs on it is of no matter here.
+    scenario.mutable_model()->set_preset("llama3_8b");
+    pb::Training& training = *scenario.mutable_training();
+    training.set_global_batch(1);
+    training.set_sequence(1024);
+    training.set_precision(pb::BF16);
+    const auto resolved =
+        ResolveScenarioText(catalog, PrintTextproto(scenario), "storm", {});
+    if (!resolved.ok()) continue;
+    auto system = System::FromProto(resolved->system());
+    if (!system.ok() || system->chips() < 2) continue;
+    auto network = Network::Make(*system);
+    if (!network.ok()) continue;
+    return {resolved->system(), *std::move(system), *std::move(network)};
+  }
+  CHECK(false) << "no legal machine was drawn for " << seed << ", " << number;
+  return DrawMachine(seed, number + 1);
+}
+
+// At least two chips, none twice.
+std::vector<int> DrawGroup(const System& system, Rng& rng) {
+  const int chips = system.chips();
+  const auto up_to = [&](int most) {
+    return static_cast<int>(rng.Between(2, std::max(2, most)));
+  };
+  std::vector<int> group;
+  const auto run = [&](int size, int stride) {
+    const int first = static_cast<int>(
+        rng.Below(static_cast<uint64_t>(chips - (size - 1) * stride)));
+    for (int i = 0; i < size; ++i) group.push_back(first + i * stride);
+  };
+  switch (rng.Below(5)) {
+    case 0:
+      run(up_to(chips), 1);
+      break;
+    case 1: {
+      const int stride = DrawDivisor(rng, chips);
+      run(stride < chips ? chips / stride : 2, stride < chips ? stride : 1);
+      break;
+    }
+    case 2: {
+      const int stride = static_cast<int>(rng.Between(1, chips - 1));
+      run(up_to((chips - 1) / stride + 1), stride);
+      break;
+    }
+    case 3:
+      run(chips, 1);
+      break;
+    case 4: {
+      group.resize(static_cast<size_t>(chips));
+      std::iota(group.begin(), group.end(), 0);
+      rng.Shuffle(group);
+      group.resize(static_cast<size_t>(up_to(chips)));
+      break;
+    }
+  }
+  return group;
+}
+
+std::string RunsText(const std::vector<int>& group) {
+  return fmt::format("{}", fmt::join(group, ","));
+}
+
+void CheckCalls(const DrawnMachine& machine, Rng& rng, StormSheet& sheet) {
+  auto cost = GroupCost::Create(machine.system);
+  CHECK(cost.ok()) << cost.status().ToString();
+  CallPlanner planner(machine.network, {.fidelity = Fidelity::kClosedForm});
+  constexpr int kGroups = 4;
+  constexpr double kExact = 0.001;
+  for (int i = 0; i < kGroups; ++i) {
+    const std::vector<int> group = DrawGroup(machine.system, rng);
+    const GroupSpan span = cost->Span(group);
+    CollectiveCall call;
+    for (const int chip : group) {
+      call.chips.push_back(static_cast<VertexId>(chip));
+    }
+    for (const Kind kind :
+         {Kind::kAllReduce, Kind::kAllGather, Kind::kReduceScatter,
+          Kind::kAllToAll, Kind::kPointToPoint, Kind::kBroadcast,
+          Kind::kReduce}) {
+      for (const int64_t bytes :
+           {int64_t{3000}, int64_t{1} << 20, int64_t{256} << 20}) {
+        call.kind = kind;
+        call.bytes = Bytes(bytes);
+        const auto planned = planner.Plan(call);
+        sheet.Hold("has a plan", planned.ok(),
+                   std::string(planned.status().message()));
+        if (!planned.ok()) continue;
+        const double simulated = ToSeconds(planned->solo);
+        const double form = cost->Time(kind, call.bytes, span).count();
+        sheet.Hold(fmt::format("closed form, {}", NameOf(kind)),
+                   std::abs(form / simulated - 1) <= kExact,
+                   fmt::format("{} over {} by {} {}: {} closed form, {} "
+                               "simulated: {:+.3f} %",
+                               BytesText(bytes), RunsText(group),
+                               NameOf(planned->algorithm), planned->protocol,
+                               SecondsText(form), SecondsText(simulated),
+                               100 * (form / simulated - 1)));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Storm CallStorm() {
+  return {"calls",
+          [](uint64_t seed, int64_t number) {
+            return PrintTextproto(DrawMachine(seed, number).proto);
+          },
+          [](uint64_t seed, int64_t number, StormSheet& sheet) {
+            const DrawnMachine machine = DrawMachine(seed, number);
+            LabelMachine(machine.proto, sheet);
+            sheet.Label(IsAsInCatalogue(machine.proto) ? "as in catalogue"
+                                                       : "rewired");
+            Rng rng(seed, fmt::format("calls of {}", number));
+            CheckCalls(machine, rng, sheet);
+          }};
+}
+
+}  // namespace orrery
