@@ -49,10 +49,13 @@ int64_t WriteSlices(const std::string& path, int64_t count) {
   return writer->file_bytes();
 }
 
+std::string BenchFile() {
+  return (std::filesystem::temp_directory_path() / "orrery_trace_bench.pftrace")
+      .string();
+}
+
 void BM_PerfettoWriter(benchmark::State& state) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / "orrery_trace_bench.pftrace")
-          .string();
+  const std::string path = BenchFile();
   int64_t bytes = 0;
   for (auto _ : state) bytes = WriteSlices(path, state.range(0));
   std::filesystem::remove(path);
@@ -76,16 +79,19 @@ void BM_WholeTimeline(benchmark::State& state, const char* name) {
   for (const RankId rank : run->placed.program.ranks().ids()) {
     options.ranks.push_back(rank);
   }
+  const std::string path = BenchFile();
   int64_t slices = 0, bytes = 0;
   for (auto _ : state) {
     const RecordedTimeline recorded(*scenario, WholeOf(*scenario, *run));
     const Timeline timeline(recorded.source(), options);
     slices = timeline.CountSlices();
-    PerfettoWriter writer = PerfettoWriter::ToNowhere();
-    timeline.Write(writer);
-    CHECK(writer.Finish().ok());
-    bytes = writer.file_bytes();
+    auto writer = PerfettoWriter::Create(path);
+    CHECK(writer.ok()) << writer.status();
+    timeline.Write(*writer);
+    CHECK(writer->Finish().ok());
+    bytes = writer->file_bytes();
   }
+  std::filesystem::remove(path);
   state.SetItemsProcessed(state.iterations() * slices);
   state.counters["bytes/slice"] =
       static_cast<double>(bytes) / static_cast<double>(slices);

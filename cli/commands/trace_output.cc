@@ -82,8 +82,7 @@ absl::Status WritePool(const TraceRequest& request,
     Say(fmt::format(
         "the trace will have {} slices, about {:.0f} MB, and be slow to open; "
         "--trace-ranks, --trace-window and --trace-detail make it smaller",
-        slices,
-        static_cast<double>(timeline.PredictSize(slices).value()) / 1e6));
+        slices, static_cast<double>(timeline.PredictSize().value()) / 1e6));
   }
   writer.SetOrigin(pool.from);
   timeline.Write(writer);

@@ -117,7 +117,29 @@ class PacketStream::Worker {
     }
   }
 
-  absl::Status Write(absl::string_view block) {
+  // What the blocks would take in a file, from some of them: a trace says much
+  // the same again and again.
+  void Measure(absl::string_view block) {
+    constexpr int64_t kFirst = 64;
+    constexpr int64_t kOneIn = 8;
+    const int64_t number = measured_++;
+    if (number < kFirst) {
+      file_bytes_ += FrameOf(block);
+      return;
+    }
+    const auto raw = static_cast<double>(block.size());
+    raw_ += raw;
+    if (number % kOneIn == 0) {
+      tried_raw_ += raw;
+      tried_ += static_cast<double>(FrameOf(block));
+    }
+    const auto rest = static_cast<int64_t>(tried_ / tried_raw_ * raw_);
+    file_bytes_ += rest - rest_;
+    rest_ = rest;
+  }
+
+  // Makes the packet of a block; its size.
+  int64_t FrameOf(absl::string_view block) {
     packet_.clear();
     wire::AppendBytesField<
         perfetto::TracePacket::kCompressedPacketsFieldNumber>(
@@ -125,14 +147,27 @@ class PacketStream::Worker {
     frame_.clear();
     wire::AppendBytesField<perfetto::Trace::kPacketFieldNumber>(packet_,
                                                                 frame_);
-    file_bytes_ += static_cast<int64_t>(frame_.size());
-    return file_ ? file_->Append(frame_) : absl::OkStatus();
+    return static_cast<int64_t>(frame_.size());
+  }
+
+  absl::Status Write(absl::string_view block) {
+    if (!file_) {
+      Measure(block);
+      return absl::OkStatus();
+    }
+    file_bytes_ += FrameOf(block);
+    return file_->Append(frame_);
   }
 
   std::optional<FileWriter> file_;
   Deflater deflater_;
   std::string packet_, frame_;
   std::atomic<int64_t> file_bytes_ = 0;
+  // Where there is no file: blocks so far; of those behind the first, bytes,
+  // what of them was tried and what it took, and what is counted for all.
+  int64_t measured_ = 0;
+  double raw_ = 0, tried_raw_ = 0, tried_ = 0;
+  int64_t rest_ = 0;
 
   std::mutex mutex_;
   std::condition_variable work_, room_;

@@ -27,8 +27,8 @@ namespace orrery {
 class PacketStream {
  public:
   static absl::StatusOr<PacketStream> Create(const std::string& path);
-  // Compresses all the same, but writes nowhere: to see how large a file would
-  // be.
+  // Writes nowhere: to see how large a file would be. Of what comes after the
+  // first blocks one in eight is compressed, and stands for the others.
   static PacketStream ToNowhere();
 
   // `packet` is one serialised TracePacket. Requires: shorter than 100 KB.

@@ -42,7 +42,7 @@ namespace orrery {
 class PerfettoWriter {
  public:
   static absl::StatusOr<PerfettoWriter> Create(const std::string& path);
-  // Writes no file: after Finish() `file_bytes` is what one would have taken.
+  // Writes no file: after Finish() `file_bytes` is about what one would take.
   static PerfettoWriter ToNowhere();
 
   // A fact about the run, shown on the UI's overview page.

@@ -207,61 +207,20 @@ int64_t Timeline::CountSlices() const {
   return slices;
 }
 
+Bytes Timeline::PredictSize() const {
+  PerfettoWriter writer = PerfettoWriter::ToNowhere();
+  Write(writer);
+  CHECK(writer.Finish().ok());
+  return Bytes(writer.file_bytes());
+}
+
 void Timeline::Write(PerfettoWriter& writer) const {
-  WritePart(selection_, path_, writer);
-}
-
-Bytes Timeline::PredictSize(int64_t slices) const {
-  // So many slices of so many parts are tried out: several blocks of what is
-  // compressed together, from every phase of a step.
-  constexpr int64_t kTried = 100'000;
-  constexpr int64_t kParts = 8;
-  // `before`: the slices before the part. Arrows are numbered, about one for
-  // each slice, and large numbers are longer.
-  const auto size = [&](Time from, Time to, int64_t before) {
-    TimelineOptions options = options_;
-    options.from = from;
-    options.to = to;
-    const TimelineSelection part(source_.program, options, end_);
-    PerfettoWriter writer = PerfettoWriter::ToNowhere();
-    while (writer.arrows() < before) writer.NewArrow();
-    WritePart(part, PathSlices(source_, part, passes_), writer);
-    CHECK(writer.Finish().ok());
-    return std::pair(writer.file_bytes(), writer.slices());
-  };
-  const Time from = selection_.from(), to = selection_.to();
-  if (slices <= 2 * kTried) return Bytes(size(from, to, 0).first);
-  // Tracks, names and what is cut at the edges are there however short a part
-  // is.
-  const auto [fixed_bytes, fixed_slices] = size(from, from + Duration(1), 0);
-  int64_t bytes = 0, tried = 0;
-  const double share =
-      static_cast<double>(kTried) / static_cast<double>(slices * kParts);
-  for (int64_t i = 0; i < kParts; ++i) {
-    const Duration each = (to - from) / kParts;
-    const Duration length = FromSeconds(ToSeconds(to - from) * share);
-    const Time begin = from + i * each + (each - length) / 2;
-    const auto [more_bytes, more_slices] =
-        size(begin, begin + length, slices * i / kParts);
-    bytes += more_bytes - fixed_bytes;
-    tried += more_slices - fixed_slices;
-  }
-  return Bytes(
-      fixed_bytes +
-      static_cast<int64_t>(static_cast<double>(bytes) /
-                           static_cast<double>(std::max<int64_t>(1, tried)) *
-                           static_cast<double>(slices - fixed_slices)));
-}
-
-void Timeline::WritePart(const TimelineSelection& selection,
-                         const std::vector<PathSlice>& path,
-                         PerfettoWriter& writer) const {
   const Program& program = source_.program;
   TimelineArguments arguments(source_, marks_, writer);
   const TrackId cluster = writer.AddTrack(
       {.name = source_.name, .description = source_.description});
-  WriteOverview(source_, selection, passes_, cluster, arguments, writer);
-  WritePath(selection, path, cluster, arguments, writer);
+  WriteOverview(source_, selection_, passes_, cluster, arguments, writer);
+  WritePath(selection_, path_, cluster, arguments, writer);
 
   std::optional<int32_t> node;
   TrackId node_track{};
@@ -278,28 +237,28 @@ void Timeline::WritePart(const TimelineSelection& selection,
           {.name = fmt::format("node {}", its_node), .parent = cluster});
       node = its_node;
     }
-    ranks[rank] = std::make_unique<RankTracks>(source_, selection, marks_,
+    ranks[rank] = std::make_unique<RankTracks>(source_, selection_, marks_,
                                                passes_, waits_[i], rank,
                                                node_track, arguments, writer);
     const RankTracks& tracks = *ranks[rank];
     rank_tracks[number] = tracks.track();
-    WriteMemoryCounters(source_, selection, rank, tracks.track(), writer);
-    WriteBusyCounter(source_, selection, rank, end_, tracks.track(), writer);
+    WriteMemoryCounters(source_, selection_, rank, tracks.track(), writer);
+    WriteBusyCounter(source_, selection_, rank, end_, tracks.track(), writer);
   }
   if (options_.detail != TimelineDetail::kStep) {
-    TimelineArrows arrows(source_, selection, writer);
+    TimelineArrows arrows(source_, selection_, writer);
     for (const TaskSpan& span : source_.spans.spans()) {
-      if (WaitsForPartners(selection, span)) {
+      if (WaitsForPartners(selection_, span)) {
         ranks[span.rank]->AddPartnerWait(span);
       }
-      if (!selection.Shows(span)) continue;
+      if (!selection_.Shows(span)) continue;
       ranks[span.rank]->Add(span, arrows.Of(span));
       if (!writer.status().ok()) break;
     }
   }
   for (const RankId rank : options_.ranks) ranks[rank]->Finish();
   if (!source_.transfers.capacities.empty()) {
-    WriteLinkLoads(source_, selection, rank_tracks, cluster, writer);
+    WriteLinkLoads(source_, selection_, rank_tracks, cluster, writer);
   }
 }
 

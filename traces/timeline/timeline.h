@@ -41,16 +41,11 @@ class Timeline {
   // The slices that Write will write.
   int64_t CountSlices() const;
   void Write(PerfettoWriter& writer) const;
-  // About the size of the file that Write writes: a small trace is tried out,
-  // of a large one parts that are spread over the run. Requires: `slices` is
-  // CountSlices().
-  Bytes PredictSize(int64_t slices) const;
+  // About the size of the file that Write writes: it is tried out, and a part
+  // of it compressed.
+  Bytes PredictSize() const;
 
  private:
-  // What lies in the window of `selection`.
-  void WritePart(const TimelineSelection& selection,
-                 const std::vector<PathSlice>& path,
-                 PerfettoWriter& writer) const;
   void FindWaits();
 
   const TimelineSource& source_;

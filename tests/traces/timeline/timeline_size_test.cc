@@ -2,12 +2,14 @@
 // written.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "catalog/resolve.h"
 #include "cli/commands/recorded_timeline.h"
 #include "cli/commands/trace_output.h"
 #include "run/run_scenario.h"
+#include "tests/cli/run_orrery.h"
 #include "tests/status_matchers.h"
 #include "traces/timeline/timeline.h"
 
@@ -35,13 +37,14 @@ Sizes SizesOf(const std::string& name, bool fold) {
   const RecordedTimeline recorded(scenario, WholeOf(scenario, run));
   const Timeline timeline(recorded.source(), options);
   Sizes sizes = {.slices = timeline.CountSlices()};
-  sizes.predicted =
-      static_cast<double>(timeline.PredictSize(sizes.slices).value());
-  PerfettoWriter writer = PerfettoWriter::ToNowhere();
+  sizes.predicted = static_cast<double>(timeline.PredictSize().value());
+  const std::string file = TestFile("size.pftrace");
+  PerfettoWriter writer = PerfettoWriter::Create(file).value();
   timeline.Write(writer);
   EXPECT_OK(writer.Finish());
   EXPECT_EQ(writer.slices(), sizes.slices);
-  sizes.written = static_cast<double>(writer.file_bytes());
+  sizes.written = static_cast<double>(std::filesystem::file_size(file));
+  std::filesystem::remove(file);
   return sizes;
 }
 
