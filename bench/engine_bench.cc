@@ -33,7 +33,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr StreamId kCompute{0};
-constexpr StreamId kTensor{1};
+constexpr StreamId kTensorStream{1};
 
 ProgramBuilder NewBuilder() {
   return ProgramBuilder({{"compute", StreamKind::kCompute},
@@ -209,7 +209,7 @@ void TensorGroups(benchmark::State& state, double share, bool overlap) {
   Rng rng(3, "tensor groups");
   ProgramBuilder builder = NewBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   std::optional<TaskRef> before;
   for (int i = 0; i < layers; ++i) {
     const TaskRef kernel =
@@ -282,7 +282,7 @@ void BM_SharedFabric(benchmark::State& state) {
   Rng rng(4, "shared fabric");
   ProgramBuilder builder = NewBuilder();
   RoleBuilder& role = builder.AddRole("sender");
-  const SlotRef slot = role.AddSlot("out", kTensor);
+  const SlotRef slot = role.AddSlot("out", kTensorStream);
   for (int i = 0; i < kCalls; ++i) {
     role.AddCollective(slot, "flow", {.bytes = Bytes((i % 5 + 1) << 20)});
   }

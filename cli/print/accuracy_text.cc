@@ -326,7 +326,7 @@ std::string MemoryText(const AccuracyTable& table) {
         step->measured_reserved_gib, step->predicted_reserved_gib);
   }
   if (errors.empty()) return "";
-  TextTable lines{{{"memory", 34, true},
+  TextTable lines{{{"memory", 38, true},
                    {"rows", 5},
                    {"mean", 8},
                    {"median", 8},

@@ -4,6 +4,7 @@
 #include <absl/strings/str_replace.h>
 #include <absl/strings/str_split.h>
 #include <poll.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +18,14 @@
 namespace orrery {
 namespace {
 
-// A case takes milliseconds; one that takes this long on any machine hangs.
-constexpr unsigned kHangs_s = 600;
+// A case takes milliseconds; one that takes this much of a processor hangs.
+constexpr int kHangs_s = 600;
+
+// Ends the process when it has run for so long; 0: not any more.
+void EndAfter(int seconds) {
+  const itimerval time = {.it_interval = {}, .it_value = {seconds, 0}};
+  setitimer(ITIMER_PROF, &time, nullptr);
+}
 
 // What a worker writes: a line per fact, fields between tabs.
 std::string Line(std::initializer_list<std::string> fields) {
@@ -53,12 +60,12 @@ struct Share {
   for (; share.next < share.end; share.next += share.stride) {
     if (options.seconds > 0 && Clock::now() >= deadline) break;
     Write(file, Line({"begin", fmt::format("{}", share.next)}));
-    alarm(kHangs_s);
+    EndAfter(kHangs_s);
     StormSheet sheet([&](const std::string& label) {
       Write(file, Line({"label", label}));
     });
     storm.run(options.seed, share.next, sheet);
-    alarm(0);
+    EndAfter(0);
     std::string text;
     for (const StormSheet::Verdict& verdict : sheet.verdicts()) {
       text += Line({verdict.holds ? "held" : "broken", verdict.law,

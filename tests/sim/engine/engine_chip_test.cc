@@ -25,17 +25,17 @@ TYPED_TEST_SUITE(EngineChip, EventQueues, EventQueueNames);
 TYPED_TEST(EngineChip, CommunicationTakesItsShareOfTheChip) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   role.AddKernel(kCompute, "gemm",
                  {.duration = 10us, .demand = {.compute = 1, .memory = 0.3}});
-  role.AddKernel(kTensor, "delay", {.duration = 2us, .demand = {0, 0}});
+  role.AddKernel(kTensorStream, "delay", {.duration = 2us, .demand = {0, 0}});
   role.AddCollective(slot, "sum",
                      {.bytes = Bytes(1), .share = {.compute = 0.2}});
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
   const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 4us));
   EXPECT_EQ(run.of(0, kCompute, 0).ended, At(10'800ns));
-  EXPECT_EQ(run.of(0, kTensor, 1).ended, At(6us));
+  EXPECT_EQ(run.of(0, kTensorStream, 1).ended, At(6us));
   EXPECT_EQ(run.result.kernel_rate_changes, 2);
 }
 
@@ -43,7 +43,7 @@ TYPED_TEST(EngineChip, CommunicationTakesItsShareOfTheChip) {
 TYPED_TEST(EngineChip, AKernelThatNeedsLittleIsNotSlowed) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   role.AddKernel(kCompute, "norm",
                  {.duration = 10us, .demand = {.compute = 0.1, .memory = 0.5}});
   role.AddCollective(
@@ -61,7 +61,7 @@ TYPED_TEST(EngineChip, AKernelThatNeedsLittleIsNotSlowed) {
 TYPED_TEST(EngineChip, ALaunchIsNotStretched) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   role.AddKernel(kCompute, "norm",
                  {.duration = 10us, .facts = {.launch = 6us}});
   role.AddKernel(kCompute, "nothing but launch",
@@ -87,17 +87,17 @@ TYPED_TEST(EngineChip, ACollectiveThatWaitsHoldsItsComputeUnits) {
   const GroupRef group = builder.AddGroup("tensor", 0);
   const Communication what{.bytes = Bytes(1),
                            .share = {.compute = 0.2, .memory = 0.5}};
-  const SlotRef a = early.AddSlot("tensor", kTensor);
+  const SlotRef a = early.AddSlot("tensor", kTensorStream);
   early.AddKernel(kCompute, "gemm", {.duration = 10us});
   early.AddCollective(a, "sum", what);
-  const SlotRef b = late.AddSlot("tensor", kTensor);
-  late.AddKernel(kTensor, "delay", {.duration = 4us, .demand = {0, 0}});
+  const SlotRef b = late.AddSlot("tensor", kTensorStream);
+  late.AddKernel(kTensorStream, "delay", {.duration = 4us, .demand = {0, 0}});
   late.AddCollective(b, "sum", what);
   builder.Bind(builder.AddRank(0, early), a, group);
   builder.Bind(builder.AddRank(1, late), b, group);
   const Program program = BuildOrDie(std::move(builder));
   const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 2us));
-  EXPECT_EQ(run.of(0, kTensor, 0).ended, At(6us));
+  EXPECT_EQ(run.of(0, kTensorStream, 0).ended, At(6us));
   EXPECT_EQ(run.of(0, kCompute, 0).ended, At(11'200ns));
 }
 
@@ -111,12 +111,12 @@ TYPED_TEST(EngineChip, ACollectiveThatWaitsMovesNothing) {
   const GroupRef group = builder.AddGroup("tensor", 0);
   const Communication what{.bytes = Bytes(1),
                            .share = {.compute = 0.2, .memory = 0.5}};
-  const SlotRef a = early.AddSlot("tensor", kTensor);
+  const SlotRef a = early.AddSlot("tensor", kTensorStream);
   early.AddKernel(kCompute, "copy",
                   {.duration = 6us, .demand = {.compute = 0, .memory = 1}});
   early.AddCollective(a, "sum", what);
-  const SlotRef b = late.AddSlot("tensor", kTensor);
-  late.AddKernel(kTensor, "delay", {.duration = 4us, .demand = {0, 0}});
+  const SlotRef b = late.AddSlot("tensor", kTensorStream);
+  late.AddKernel(kTensorStream, "delay", {.duration = 4us, .demand = {0, 0}});
   late.AddCollective(b, "sum", what);
   builder.Bind(builder.AddRank(0, early), a, group);
   builder.Bind(builder.AddRank(1, late), b, group);
@@ -131,10 +131,10 @@ TYPED_TEST(EngineChip, TwoKernelsShareTheChip) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
   role.AddKernel(kCompute, "long", {.duration = 6us});
-  role.AddKernel(kTensor, "short", {.duration = 2us});
+  role.AddKernel(kTensorStream, "short", {.duration = 2us});
   builder.AddRank(0, role);
   const Replay run = ReplayOf<TypeParam>(BuildOrDie(std::move(builder)), {});
-  EXPECT_EQ(run.of(0, kTensor, 0).ended, At(4us));
+  EXPECT_EQ(run.of(0, kTensorStream, 0).ended, At(4us));
   EXPECT_EQ(run.of(0, kCompute, 0).ended, At(8us));
 }
 
@@ -142,7 +142,7 @@ TYPED_TEST(EngineChip, TwoKernelsShareTheChip) {
 TYPED_TEST(EngineChip, AKernelWithoutAnyShareWaits) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   role.AddKernel(kCompute, "gemm", {.duration = 3us});
   role.AddCollective(slot, "sum", {.bytes = Bytes(1), .share = {1, 1}});
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));

@@ -26,8 +26,8 @@ TYPED_TEST(EngineRefusal, ExplainsADeadlockBetweenRanks) {
   const GroupRef y = builder.AddGroup("y", 0);
   for (int32_t i = 0; i < 2; ++i) {
     RoleBuilder& role = builder.AddRole(i == 0 ? "left" : "right");
-    const SlotRef slot_x = role.AddSlot("x", kTensor);
-    const SlotRef slot_y = role.AddSlot("y", kTensor);
+    const SlotRef slot_x = role.AddSlot("x", kTensorStream);
+    const SlotRef slot_y = role.AddSlot("y", kTensorStream);
     role.AddCollective(i == 0 ? slot_x : slot_y, "first", AllReduce(1));
     role.AddCollective(i == 0 ? slot_y : slot_x, "second", AllReduce(1));
     const RankRef rank = builder.AddRank(i, role);
@@ -54,12 +54,12 @@ TYPED_TEST(EngineRefusal, ExplainsADeadlockThroughDependencies) {
   const GroupRef group = builder.AddGroup("tensor", 0);
   const GroupRef channel = builder.AddGroup("channel", 0);
   RoleBuilder& left = builder.AddRole("left");
-  const SlotRef left_tensor = left.AddSlot("tensor", kTensor);
+  const SlotRef left_tensor = left.AddSlot("tensor", kTensorStream);
   const SlotRef in = left.AddSlot("in", kPipeline);
   const TaskRef got = left.AddReceive(in, "receive", {.bytes = Bytes(1)});
   left.AddDependency(got, left.AddCollective(left_tensor, "sum", AllReduce(1)));
   RoleBuilder& right = builder.AddRole("right");
-  const SlotRef right_tensor = right.AddSlot("tensor", kTensor);
+  const SlotRef right_tensor = right.AddSlot("tensor", kTensorStream);
   const SlotRef out = right.AddSlot("out", kPipeline);
   const TaskRef sum = right.AddCollective(right_tensor, "sum", AllReduce(1));
   right.AddDependency(sum, right.AddSend(out, "send", {.bytes = Bytes(1)}));
@@ -118,7 +118,7 @@ TYPED_TEST(EngineRefusal, RefusesARunThatDoesNotFit) {
 TYPED_TEST(EngineRefusal, RefusesCallsWithoutPlans) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   role.AddCollective(slot, "sum", AllReduce(100));
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   NullSink sink;

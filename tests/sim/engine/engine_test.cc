@@ -47,7 +47,7 @@ TYPED_TEST(Engine, ACollectiveStartsWhenTheLastMemberArrives) {
   const GroupRef group = builder.AddGroup("tensor", 0);
   for (int32_t i = 0; i < 2; ++i) {
     RoleBuilder& role = builder.AddRole(i == 0 ? "early" : "late");
-    const SlotRef slot = role.AddSlot("tensor", kTensor);
+    const SlotRef slot = role.AddSlot("tensor", kTensorStream);
     const TaskRef before =
         role.AddKernel(kCompute, "before", {.duration = i == 0 ? 2us : 5us});
     const TaskRef sum = role.AddCollective(slot, "sum", AllReduce(100));
@@ -59,20 +59,20 @@ TYPED_TEST(Engine, ACollectiveStartsWhenTheLastMemberArrives) {
   const Program program = BuildOrDie(std::move(builder));
   const Replay run = ReplayOf<TypeParam>(program, ClosedForm(program, 10us));
   EXPECT_EQ(run.result.end, At(16us));
-  const TaskSpan& early = run.of(0, kTensor, 0);
+  const TaskSpan& early = run.of(0, kTensorStream, 0);
   EXPECT_EQ(early.headed, At(0us));
   EXPECT_EQ(early.ready, At(2us));
   EXPECT_EQ(early.started, At(5us));
   EXPECT_EQ(early.ended, At(15us));
   EXPECT_EQ(early.release, (Release{Release::By::kPartner, 1}));
-  const TaskSpan& late = run.of(1, kTensor, 0);
+  const TaskSpan& late = run.of(1, kTensorStream, 0);
   EXPECT_EQ(late.waiting_for_partners(), 0us);
   EXPECT_EQ(late.release, (Release{Release::By::kDependency,
                                    static_cast<int32_t>(kCompute)}));
   const TaskSpan& after = run.of(0, kCompute, 1);
   EXPECT_EQ(after.waiting_for_dependencies(), 13us);
-  EXPECT_EQ(after.release,
-            (Release{Release::By::kDependency, static_cast<int32_t>(kTensor)}));
+  EXPECT_EQ(after.release, (Release{Release::By::kDependency,
+                                    static_cast<int32_t>(kTensorStream)}));
 }
 
 TYPED_TEST(Engine, ASendMeetsItsReceive) {
@@ -99,15 +99,15 @@ TYPED_TEST(Engine, ASendMeetsItsReceive) {
 TYPED_TEST(Engine, MarkersTakeNoTime) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const TaskRef begin = role.AddMarker(kTensor, "begin");
+  const TaskRef begin = role.AddMarker(kTensorStream, "begin");
   const TaskRef kernel = role.AddKernel(kCompute, "k", {.duration = 5us});
-  const TaskRef end = role.AddMarker(kTensor, "end");
+  const TaskRef end = role.AddMarker(kTensorStream, "end");
   role.AddDependency(begin, kernel);
   role.AddDependency(kernel, end);
   builder.AddRank(0, role);
   const Replay run = ReplayOf<TypeParam>(BuildOrDie(std::move(builder)), {});
   EXPECT_EQ(run.result.end, At(5us));
-  EXPECT_EQ(run.of(0, kTensor, 1).started, At(5us));
+  EXPECT_EQ(run.of(0, kTensorStream, 1).started, At(5us));
   EXPECT_EQ(run.result.events, 1);
 }
 
@@ -118,7 +118,7 @@ TYPED_TEST(Engine, TheLongerTransferSpeedsUpWhenTheShorterEnds) {
   ProgramBuilder builder = TestBuilder();
   for (int32_t i = 0; i < 2; ++i) {
     RoleBuilder& role = builder.AddRole(i == 0 ? "short" : "long");
-    const SlotRef slot = role.AddSlot("tensor", kTensor);
+    const SlotRef slot = role.AddSlot("tensor", kTensorStream);
     role.AddCollective(slot, "sum", AllReduce(i == 0 ? 100 : 200));
     builder.Bind(builder.AddRank(i, role), slot, builder.AddGroup("tensor", i));
   }
@@ -131,8 +131,8 @@ TYPED_TEST(Engine, TheLongerTransferSpeedsUpWhenTheShorterEnds) {
           .uses = {{link, 1.0}}}}));
   }
   const Replay run = ReplayOf<TypeParam>(program, transfers);
-  EXPECT_EQ(run.of(0, kTensor, 0).ended, At(2us));
-  EXPECT_EQ(run.of(1, kTensor, 0).ended, At(3us));
+  EXPECT_EQ(run.of(0, kTensorStream, 0).ended, At(2us));
+  EXPECT_EQ(run.of(1, kTensorStream, 0).ended, At(3us));
   EXPECT_DOUBLE_EQ(run.result.carried[link], 300);
 }
 
@@ -140,7 +140,7 @@ TYPED_TEST(Engine, TheLongerTransferSpeedsUpWhenTheShorterEnds) {
 TYPED_TEST(Engine, PhasesFollowEachOther) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   role.AddCollective(slot, "sum", AllReduce(100));
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
@@ -156,7 +156,7 @@ TYPED_TEST(Engine, PhasesFollowEachOther) {
 TYPED_TEST(Engine, AGraphOfStepsEndsWithItsLast) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   for (int i = 0; i < 2; ++i) role.AddCollective(slot, "sum", AllReduce(100));
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
@@ -172,7 +172,7 @@ TYPED_TEST(Engine, AGraphOfStepsEndsWithItsLast) {
 TYPED_TEST(Engine, ACallThatTakesNoTimeEndsAtOnce) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
-  const SlotRef slot = role.AddSlot("tensor", kTensor);
+  const SlotRef slot = role.AddSlot("tensor", kTensorStream);
   for (int i = 0; i < 3; ++i) role.AddCollective(slot, "sum", AllReduce(0));
   builder.Bind(builder.AddRank(0, role), slot, builder.AddGroup("tensor", 0));
   const Program program = BuildOrDie(std::move(builder));
