@@ -106,9 +106,9 @@ absl::Status MergeKernels(const Catalog& catalog, absl::string_view field,
   if (kernels->has_preset()) {
     const bool says_so = kernels->has_matrix_efficiency();
     if (ResemblesAnother(*kernels)) {
-      ASSIGN_OR_RETURN(const pb::Kernels library,
-                       ResolveKernels(catalog, system.chip(),
-                                      kernels->preset()));
+      ASSIGN_OR_RETURN(
+          const pb::Kernels library,
+          ResolveKernels(catalog, system.chip(), kernels->preset()));
       RETURN_IF_ERROR(CompleteAttention(library, kernels));
     }
     RETURN_IF_ERROR(MergePreset(kernels, field, &Catalog::Kernels, catalog));

@@ -41,13 +41,6 @@ Time EndOf(absl::Span<const TracedPool> pools) {
   return end;
 }
 
-TracedPool WholeOf(const ResolvedScenario& scenario, const SimulatedRun& run) {
-  return {.name = "cluster",
-          .run = run,
-          .system = scenario.system,
-          .kernels = scenario.kernels};
-}
-
 // What there is to see of the pool, if anything is in the window, which is
 // counted from its own beginning.
 absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(

@@ -122,8 +122,9 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
         serves ? other.inference().end_to_end_s() : other.step_time_s();
     const double mine =
         serves ? best.report().inference().end_to_end_s() : step;
-    return fmt::format("{:+.1f} %{}", 100 * (mine / of - 1),
-                       serves ? " end to end; prefill, and of a decode step" : "");
+    return fmt::format(
+        "{:+.1f} %{}", 100 * (mine / of - 1),
+        serves ? " end to end; prefill, and of a decode step" : "");
   };
   // Requests also differ before their decode steps.
   const auto before = [&](const pb::Report& other) -> std::string {

@@ -19,10 +19,9 @@ TEST(MergedKernels, TakeAsLongWhereNothingIsHeld) {
        {"quickstart", "mixtral_8x7b_128", "deep_pipeline"}) {
     SCOPED_TRACE(name);
     ASSERT_OK_AND_ASSIGN(
-        auto proto,
-        ResolveScenario(Catalog(), name,
-                        {"system.collectives.compute_share=0",
-                         "system.collectives.memory_share=0"}));
+        auto proto, ResolveScenario(Catalog(), name,
+                                    {"system.collectives.compute_share=0",
+                                     "system.collectives.memory_share=0"}));
     ASSERT_OK_AND_ASSIGN(const ResolvedScenario scenario,
                          MakeScenario(std::move(proto)));
     ASSERT_OK_AND_ASSIGN(const SimulatedRun each, RunScenario(scenario, {}));

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <regex>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "sim/analysis/step_breakdown.h"
@@ -186,23 +189,32 @@ TEST_F(KinetoTest, AnalysisFindsTheBubble) {
   const int64_t length = std::stoll(answers.tables[0][0][0]);
   const int64_t idle = length - std::stoll(answers.tables[1][0][0]);
   const int64_t computation = std::stoll(answers.tables[2][0][0]);
-  // What the rank's own breakdown has of the same: kernels, and bubbles from
-  // its first kernel on, in which nothing of it is on the device.
+  // What the rank's own breakdown has of the same: kernels; and bubbles, where
+  // no communication of its own is under way beside them.
   BreakdownSink sink(program_, kFirst);
   Time first = Time::max(), last{}, end{};
+  std::vector<std::pair<Time, Time>> calls;
   for (const TaskSpan& span : sink_.spans()) {
     sink.Add(span);
     end = std::max(end, span.ended);
     if (span.rank != kFirst || span.kind == SpanKind::kMarker) continue;
-    first = std::min(
-        first, span.kind == SpanKind::kCollective ? span.ready : span.started);
+    const Time start =
+        span.kind == SpanKind::kCollective ? span.ready : span.started;
+    if (span.kind != SpanKind::kKernel) calls.emplace_back(start, span.ended);
+    first = std::min(first, start);
     last = std::max(last, span.ended);
   }
+  std::sort(calls.begin(), calls.end());
   const StepBreakdown parts = sink.Finish(end);
   Duration bubble{};
   for (const Bubble& each : sink.bubbles()) {
-    bubble += std::max(Duration(0),
-                       std::min(each.to, last) - std::max(each.from, first));
+    Time at = std::max(each.from, first);
+    const Time to = std::min(each.to, last);
+    for (const auto& [call_start, call_end] : calls) {
+      bubble += std::max(Duration(0), std::min(call_start, to) - at);
+      at = std::max(at, std::min(call_end, to));
+    }
+    bubble += std::max(Duration(0), to - at);
   }
   // Every instant is rounded down to a nanosecond.
   const auto rounding =
