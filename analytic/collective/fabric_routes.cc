@@ -1,6 +1,7 @@
 #include "analytic/collective/fabric_routes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -63,7 +64,61 @@ MachineRouting RoutingOf(const System& system) {
   return routing;
 }
 
+// Whether traffic inside islands takes all planes of their switches evenly.
+bool TakesAllPlanes(Routing routing) {
+  return routing == Routing::kSpray || routing == Routing::kValiant ||
+         routing == Routing::kAdaptive;
+}
+
 }  // namespace
+
+FabricRoutes::FabricRoutes(Graph graph, MachineRouting routing,
+                           const std::array<BytesPerSecond, kTiers>& rates)
+    : graph_(std::move(graph)), router_(graph_, routing), rates_(rates) {
+  FindLines(TakesAllPlanes(routing.island));
+}
+
+std::vector<LinkId> FabricRoutes::Planes(VertexId chip,
+                                         Direction direction) const {
+  constexpr double kRounding = 1e-9;
+  std::vector<LinkId> planes;
+  for (const LinkId id : graph_.links_at(chip, direction)) {
+    const VertexId end = graph_.far_end(id, direction);
+    if (graph_.kind(end) != VertexKind::kSwitch ||
+        graph_.island(end) != graph_.island(chip)) {
+      continue;
+    }
+    planes.push_back(id);
+    const double bandwidth = graph_.link(id).bandwidth.value();
+    const double first = graph_.link(planes[0]).bandwidth.value();
+    if (std::abs(bandwidth - first) > kRounding * first) return {};
+  }
+  return planes;
+}
+
+void FabricRoutes::FindLines(bool planes_alike) {
+  constexpr size_t kNone = static_cast<size_t>(-1);
+  line_of_.assign(graph_.link_count(), kNone);
+  for (const VertexId v : graph_.vertices()) {
+    if (!planes_alike || graph_.kind(v) != VertexKind::kChip) continue;
+    for (const Direction direction :
+         {Direction::kLeaving, Direction::kEntering}) {
+      const std::vector<LinkId> planes = Planes(v, direction);
+      if (planes.size() < 2) continue;
+      double bandwidth = 0;
+      for (const LinkId id : planes) {
+        bandwidth += graph_.link(id).bandwidth.value();
+        line_of_[Index(id)] = capacities_.size();
+      }
+      capacities_.push_back(bandwidth);
+    }
+  }
+  for (const LinkId id : graph_.links()) {
+    if (line_of_[Index(id)] != kNone) continue;
+    line_of_[Index(id)] = capacities_.size();
+    capacities_.push_back(graph_.link(id).bandwidth.value());
+  }
+}
 
 bool FabricRoutes::Needed(const System& system) {
   const auto& up = system.scale_up();

@@ -19,6 +19,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "base/units.h"
 #include "topology/graph/graph.h"
@@ -37,15 +38,17 @@ class FabricRoutes {
   static absl::StatusOr<std::unique_ptr<FabricRoutes>> Make(
       const System& system, const std::array<BytesPerSecond, kTiers>& rates);
 
-  size_t link_count() const { return graph_.link_count(); }
+  // Lines are links; where an island's traffic takes all planes of its switches
+  // evenly, those of a chip to them, or from them, are one.
+  size_t line_count() const { return capacities_.size(); }
+  size_t LineOf(LinkId link) const { return line_of_[Index(link)]; }
   // Of messages that are on their way together. Requires: no chip to itself.
   RouteSet Find(absl::Span<const Demand> demands);
 
-  // What a byte of a tier's messages on a link counts, in bytes on a port of
+  // What a byte of a tier's messages on a line counts, in bytes on a port of
   // the tier.
-  double Weight(LinkId link, Tier tier) const {
-    return rates_[static_cast<size_t>(tier)].value() /
-           graph_.link(link).bandwidth.value();
+  double Weight(size_t line, Tier tier) const {
+    return rates_[static_cast<size_t>(tier)].value() / capacities_[line];
   }
   // The same on all links together of a chip to or from the switches of its
   // island, whichever way is slower.
@@ -53,12 +56,17 @@ class FabricRoutes {
 
  private:
   FabricRoutes(Graph graph, MachineRouting routing,
-               const std::array<BytesPerSecond, kTiers>& rates)
-      : graph_(std::move(graph)), router_(graph_, routing), rates_(rates) {}
+               const std::array<BytesPerSecond, kTiers>& rates);
+  void FindLines(bool planes_alike);
+  // Links of a chip to or from switches of its island; none unless they are
+  // equally fast.
+  std::vector<LinkId> Planes(VertexId chip, Direction direction) const;
 
   const Graph graph_;
   Router router_;
   std::array<BytesPerSecond, kTiers> rates_;
+  std::vector<size_t> line_of_;     // by link
+  std::vector<double> capacities_;  // by line
 };
 
 }  // namespace orrery

@@ -5,8 +5,8 @@ namespace orrery {
 RoutedLines::RoutedLines(const GroupNetwork& group, FabricRoutes& routes)
     : group_(group),
       routes_(routes),
-      wave_(routes.link_count()),
-      all_(routes.link_count()) {}
+      wave_(routes.line_count()),
+      all_(routes.line_count()) {}
 
 void RoutedLines::Announce(int from, int to, double load) {
   const auto [found, is_new] = pairs_.try_emplace({from, to}, demands_.size());
@@ -37,7 +37,8 @@ MessageTerm RoutedLines::Send(int from, int to, double load) {
           : Tier::kScaleOut;
   const RouteSet::Entry& route = found_.routes[pairs_.at({from, to})];
   for (int i = route.own_begin; i < route.own_end; ++i) {
-    Add(tier, load, Index(found_.own[static_cast<size_t>(i)]), wave_, touched_);
+    Add(tier, load, routes_.LineOf(found_.own[static_cast<size_t>(i)]), wave_,
+        touched_);
   }
   if (route.middle >= 0) {
     Add(tier, load, static_cast<size_t>(route.middle), middles_,
@@ -46,10 +47,9 @@ MessageTerm RoutedLines::Send(int from, int to, double load) {
   return {tier, Seconds(ToSeconds(route.latency)), 1};
 }
 
-void RoutedLines::Count(size_t link, const Loads& loads, WaveTerm& wave) const {
-  const auto id = static_cast<LinkId>(link);
-  wave.Add({.island = loads[0] * routes_.Weight(id, Tier::kScaleUp),
-            .network = loads[1] * routes_.Weight(id, Tier::kScaleOut)});
+void RoutedLines::Count(size_t line, const Loads& loads, WaveTerm& wave) const {
+  wave.Add({.island = loads[0] * routes_.Weight(line, Tier::kScaleUp),
+            .network = loads[1] * routes_.Weight(line, Tier::kScaleOut)});
 }
 
 WaveTerm RoutedLines::TakeWave() {
@@ -59,18 +59,18 @@ WaveTerm RoutedLines::TakeWave() {
     for (const LinkShare& l : *found_.middles[middle].links) {
       for (const Tier tier : {Tier::kScaleUp, Tier::kScaleOut}) {
         const double load = loads[static_cast<size_t>(tier)] * l.share;
-        if (load > 0) Add(tier, load, Index(l.link), wave_, touched_);
+        if (load > 0) Add(tier, load, routes_.LineOf(l.link), wave_, touched_);
       }
     }
   }
   touched_middles_.clear();
   WaveTerm wave;
-  for (const size_t link : touched_) {
-    Count(link, wave_[link], wave);
+  for (const size_t line : touched_) {
+    Count(line, wave_[line], wave);
     for (size_t tier = 0; tier < kTiers; ++tier) {
-      all_[link][tier] += wave_[link][tier];
+      all_[line][tier] += wave_[line][tier];
     }
-    wave_[link] = {};
+    wave_[line] = {};
   }
   touched_.clear();
   return wave;
@@ -78,8 +78,8 @@ WaveTerm RoutedLines::TakeWave() {
 
 WaveTerm RoutedLines::All() const {
   WaveTerm most;
-  for (size_t link = 0; link < all_.size(); ++link) {
-    if (all_[link] != Loads{}) Count(link, all_[link], most);
+  for (size_t line = 0; line < all_.size(); ++line) {
+    if (all_[line] != Loads{}) Count(line, all_[line], most);
   }
   return most;
 }

@@ -39,14 +39,14 @@ class RoutedLines {
   using Loads = std::array<double, kTiers>;
   static void Add(Tier tier, double load, size_t place,
                   std::vector<Loads>& loads, std::vector<size_t>& touched);
-  void Count(size_t link, const Loads& loads, WaveTerm& wave) const;
+  void Count(size_t line, const Loads& loads, WaveTerm& wave) const;
 
   const GroupNetwork& group_;
   FabricRoutes& routes_;
   absl::flat_hash_map<std::pair<int, int>, size_t> pairs_;
   std::vector<Demand> demands_;
   RouteSet found_;
-  // By link, of this wave and of all.
+  // By line, of this wave and of all.
   std::vector<Loads> wave_;
   std::vector<Loads> all_;
   std::vector<size_t> touched_;
