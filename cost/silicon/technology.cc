@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/units_text.h"
 #include "cost/silicon/reticle.h"
+#include "cost/silicon/voltage_rule.h"
 
 namespace orrery {
 namespace {
@@ -20,45 +21,10 @@ constexpr Millimetres kStackEdge{8};
 constexpr Millimetres kLinkEdge{0.6};
 // Of a unit's area, what is SRAM and scales as such.
 constexpr double kSramShare = 0.25;
-// The alpha-power law: threshold over nominal voltage, exponent, and the least
-// voltage over nominal.
-constexpr double kThreshold = 0.4;
-constexpr double kAlpha = 1.3;
-constexpr double kLeastVoltage = 0.75;
 // Driving memory: about 4 pJ a bit at both ends.
 constexpr double kMemoryJoulesPerByte = 32e-12;
 // Of a link, 1.3 pJ a bit.
 constexpr double kLinkJoulesPerByte = 10.4e-12;
-
-// Clock over nominal at a voltage over nominal.
-double ClockAt(double voltage) {
-  const auto law = [](double v) {
-    return std::pow(v - kThreshold, kAlpha) / v;
-  };
-  return law(voltage) / law(1);
-}
-
-// Power of a core over nominal at a clock over nominal: the voltage that holds
-// the clock, squared, times the clock.
-double CorePower(double clock) {
-  double low = kLeastVoltage, high = 1.5;
-  if (clock <= ClockAt(low)) return clock * low * low;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (ClockAt(middle) < clock ? low : high) = middle;
-  }
-  return clock * high * high;
-}
-
-// The clock over nominal at which a core draws this power over nominal.
-double ClockFor(double power) {
-  double low = 0.05, high = 2;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (CorePower(middle) < power ? low : high) = middle;
-  }
-  return low;
-}
 
 // The first die of the package that has units, or the first.
 const pb::DieDesign* ComputeDie(const pb::Assembly& assembly, int& count) {
