@@ -78,7 +78,8 @@ inline char* PutBytesHead(size_t size, char* out) {
 }
 
 inline char* PutRaw(absl::string_view bytes, char* out) {
-  std::memcpy(out, bytes.data(), bytes.size());
+  // An empty view may point nowhere.
+  if (!bytes.empty()) std::memcpy(out, bytes.data(), bytes.size());
   return out + bytes.size();
 }
 
