@@ -358,6 +358,10 @@ std::string SecondsText(double seconds) {
   return ToText(FromSeconds(seconds), 4);
 }
 
+std::string SignedSecondsText(double seconds) {
+  return (seconds < 0 ? "-" : "+") + SecondsText(std::abs(seconds));
+}
+
 std::string BytesText(int64_t bytes) { return ToBinaryText(Bytes(bytes), 4); }
 
 }  // namespace orrery

@@ -56,6 +56,8 @@ std::string ToText(SquareMillimetres value, int digits = kExact);
 
 // As reports have them: "12.3 ms", "1.42 s"; "62.1 GiB".
 std::string SecondsText(double seconds);
+// "+1.5 ms", "-3 us".
+std::string SignedSecondsText(double seconds);
 std::string BytesText(int64_t bytes);
 
 }  // namespace orrery

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-struct Interval {
+struct Stretch {
   int64_t from = 0;
   int64_t to = 0;
   double at_from = 0;
@@ -31,14 +31,14 @@ absl::StatusOr<StepIntegral> SumOverSteps(
   ASSIGN_OR_RETURN(result.first, at(0));
   result.evaluations = 1;
   result.last = result.first;
-  std::vector<Interval> open;  // a stack, the earliest on top
+  std::vector<Stretch> open;  // a stack, the earliest on top
   if (steps > 1) {
     ASSIGN_OR_RETURN(result.last, at(steps - 1));
     ++result.evaluations;
     open.push_back({0, steps - 1, result.first, result.last});
   }
   while (!open.empty()) {
-    const Interval i = open.back();
+    const Stretch i = open.back();
     open.pop_back();
     if (i.Error() <= precision * i.Sum()) {
       result.sum += i.Sum();

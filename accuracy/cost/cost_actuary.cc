@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-absl::Status Unknown(const CostRow& row) {
+absl::Status UnknownToActuary(const CostRow& row) {
   return absl::UnimplementedError(
       fmt::format("case '{}' of Chiplet Actuary has no quantity '{}'", row.kase,
                   row.quantity));
@@ -42,10 +42,10 @@ absl::StatusOr<double> PartOf(const absl::StatusOr<CostBreakdown>& of,
   if (q == "total_RE" || q == "RE" || q == "RE_total") {
     return cost.recurring().value();
   }
-  return Unknown(row);
+  return UnknownToActuary(row);
 }
 
-absl::StatusOr<double> Die(const CostRow& row) {
+absl::StatusOr<double> DieCost(const CostRow& row) {
   const CostInputs& in = row.inputs;
   ASSIGN_OR_RETURN(const double area, in.Number("area_mm2"));
   ASSIGN_OR_RETURN(const double defects, in.Number("D0_cm2"));
@@ -70,21 +70,21 @@ absl::StatusOr<double> Die(const CostRow& row) {
   if (row.quantity == "cost_known_good_die") {
     return die.cost.recurring().value();
   }
-  return Unknown(row);
+  return UnknownToActuary(row);
 }
 
 absl::StatusOr<double> CarrierYield(const CostRow& row) {
   ASSIGN_OR_RETURN(const double area, row.inputs.Number("area_mm2"));
   ASSIGN_OR_RETURN(const double defects, row.inputs.Number("D0"));
   ASSIGN_OR_RETURN(const double clustering, row.inputs.Number("c"));
-  if (row.quantity != "yield") return Unknown(row);
+  if (row.quantity != "yield") return UnknownToActuary(row);
   return YieldOf({YieldRule::kNegativeBinomial, clustering},
                  FatalDefects(SquareMillimetres(area),
                               DefectsPerSquareCentimetre(defects)));
 }
 
 // `n` chips of different design, or one, and their design costs.
-absl::StatusOr<double> System(const Actuary& actuary, const CostRow& row) {
+absl::StatusOr<double> SystemCost(const Actuary& actuary, const CostRow& row) {
   const CostInputs& in = row.inputs;
   ASSIGN_OR_RETURN(const std::string node, in.Text("node"));
   RETURN_IF_ERROR(actuary.CheckNode(node));
@@ -117,7 +117,7 @@ absl::StatusOr<double> System(const Actuary& actuary, const CostRow& row) {
   if (q == "package_NRE") {
     return actuary.PackageDesign(package, chips).value() / volume;
   }
-  return Unknown(row);
+  return UnknownToActuary(row);
 }
 
 // Core dies around an I/O die, empty places filled with dummies; or all of it
@@ -152,7 +152,8 @@ absl::StatusOr<double> Server(const Actuary& actuary, const CostRow& row) {
   }
   absl::string_view q = row.quantity;
   const bool one_chip = absl::StartsWith(q, "soc_");
-  if (!absl::ConsumePrefix(&q, one_chip ? "soc_" : "mcm_")) return Unknown(row);
+  if (!absl::ConsumePrefix(&q, one_chip ? "soc_" : "mcm_"))
+    return UnknownToActuary(row);
   ASSIGN_OR_RETURN(
       const CostBreakdown cost,
       one_chip ? actuary.Recurring(
@@ -165,7 +166,7 @@ absl::StatusOr<double> Server(const Actuary& actuary, const CostRow& row) {
     ASSIGN_OR_RETURN(const CostBreakdown full, several(places));
     return cost.recurring().value() / dies_of(full);
   }
-  return Unknown(row);
+  return UnknownToActuary(row);
 }
 
 // Products of 1, 2, 4 .. equal modules that share designs.
@@ -254,11 +255,11 @@ absl::StatusOr<double> Family(const Actuary& actuary, const CostRow& row) {
 
 absl::StatusOr<double> PredictActuary(const Actuary& actuary,
                                       const CostRow& row) {
-  if (row.kase == "die") return Die(row);
+  if (row.kase == "die") return DieCost(row);
   if (row.kase == "interposer_yield") return CarrierYield(row);
   if (row.kase == "RE_multichip" || row.kase == "RE_SoC" ||
       row.kase == "total_multichip" || row.kase == "total_SoC") {
-    return System(actuary, row);
+    return SystemCost(actuary, row);
   }
   if (row.kase == "AMD_EPYC") return Server(actuary, row);
   if (row.kase == "reuse_SCMS") return Family(actuary, row);

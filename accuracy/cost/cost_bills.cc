@@ -24,7 +24,7 @@
 namespace orrery {
 namespace {
 
-absl::Status Unknown(const CostRow& row) {
+absl::Status NotBilled(const CostRow& row) {
   return absl::UnimplementedError(fmt::format(
       "'{}' of case '{}' is an input of the price list, or not modelled",
       row.quantity, row.kase));
@@ -47,7 +47,7 @@ absl::StatusOr<double> Package(const std::string& name, const CostRow& row) {
   if (has("logic")) return (cost.raw_dies + cost.die_defects).value();
   if (has("test")) return cost.test.value();
   if (has("packaging")) return cost.package.value();
-  return Unknown(row);
+  return NotBilled(row);
 }
 
 struct Machine {
@@ -103,7 +103,7 @@ absl::StatusOr<double> Cluster(const CostRow& row) {
     return cost.Capital(PriceDraw::Nominal()).value() +
            kFacilityPerNode * machine.system.nodes();
   }
-  return Unknown(row);
+  return NotBilled(row);
 }
 
 absl::StatusOr<double> ChipHour(const CostRow& row) {
@@ -124,7 +124,7 @@ absl::StatusOr<double> ChipHour(const CostRow& row) {
     return hour.capital.value();
   }
   if (absl::StartsWith(row.quantity, "total_TCO")) return hour.total().value();
-  return Unknown(row);
+  return NotBilled(row);
 }
 
 absl::StatusOr<double> YearsBetween(const std::string& from,
@@ -168,7 +168,7 @@ absl::StatusOr<double> TrainingRun(const CostRow& row) {
 
 // "... items 5200+7860+3456": their sum.
 absl::StatusOr<double> Server(const CostRow& row) {
-  if (row.quantity != "non_GPU_BOM") return Unknown(row);
+  if (row.quantity != "non_GPU_BOM") return NotBilled(row);
   const std::string& text = row.inputs.text();
   const size_t blank = text.rfind(' ');
   double sum = 0;
@@ -190,7 +190,7 @@ absl::StatusOr<double> Carbon(const CostRow& row) {
   ASSIGN_OR_RETURN(const auto yield, row.inputs.Numbers("fab yield %"));
   if (node == "14" || node == "16") node = "16";
   ASSIGN_OR_RETURN(const pb::Process process, Catalog().Process("n" + node));
-  if (row.quantity != "CPA") return Unknown(row);
+  if (row.quantity != "CPA") return NotBilled(row);
   return CarbonOfArea({.grid_g_per_kwh = grid,
                        .energy_kwh_per_cm2 = process.fab_energy_kwh_per_cm2(),
                        .gases_g_per_cm2 = process.fab_gases_g_per_cm2(),

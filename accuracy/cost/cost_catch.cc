@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-absl::Status Unknown(const CostRow& row) {
+absl::Status UnknownToCatch(const CostRow& row) {
   return absl::UnimplementedError(fmt::format(
       "case '{}' of CATCH has no quantity '{}'", row.kase, row.quantity));
 }
@@ -33,7 +33,7 @@ absl::StatusOr<double> Dies(const CostRow& row) {
   if (absl::StartsWith(row.quantity, "closed_form")) {
     return GrossDies(GrossDieRule::kCatchClosed, wafer, die);
   }
-  return Unknown(row);
+  return UnknownToCatch(row);
 }
 
 absl::StatusOr<double> LayerRow(const CatchModel& model, const CostRow& row) {
@@ -60,7 +60,7 @@ absl::StatusOr<double> LayerRow(const CatchModel& model, const CostRow& row) {
   if (row.quantity == "reticle_utilisation") {
     return ReticleUse(model.reticle(), size);
   }
-  return Unknown(row);
+  return UnknownToCatch(row);
 }
 
 absl::StatusOr<double> AssemblyRow(const CatchModel& model,
@@ -81,7 +81,7 @@ absl::StatusOr<double> AssemblyRow(const CatchModel& model,
     return CatchModel::AssemblyYield(*process, count, bonds, vias,
                                      SquareMillimetres(area));
   }
-  return Unknown(row);
+  return UnknownToCatch(row);
 }
 
 std::string LayerName(absl::string_view technology) {
@@ -172,7 +172,7 @@ absl::StatusOr<double> OfSystem(const CatchSystem& system, const CostRow& row) {
   if (q == "chiplet0_area") return system.chiplet_area.value();
   if (q == "chiplet0_io_area") return system.io_area.value();
   if (q == "chiplet0_yield") return system.chiplet_yield;
-  return Unknown(row);
+  return UnknownToCatch(row);
 }
 
 }  // namespace

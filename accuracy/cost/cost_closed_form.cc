@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-absl::Status Unknown(const CostRow& row) {
+absl::Status NotModelled(const CostRow& row) {
   return absl::UnimplementedError(
       fmt::format("'{}', case '{}': '{}' is not modelled", row.model, row.kase,
                   row.quantity));
@@ -43,14 +43,14 @@ absl::StatusOr<double> TtmCas(const CostRow& row) {
       {YieldRule::kNegativeBinomial, alpha},
       FatalDefects(SquareMillimetres(area), PerSquareMillimetre(defects)));
   if (row.quantity == "yield") return yield;
-  if (row.quantity != "cost_per_good_die") return Unknown(row);
+  if (row.quantity != "cost_per_good_die") return NotModelled(row);
   ASSIGN_OR_RETURN(const double wafer, in.Number("wafer"));
   return wafer / (gross * yield);
 }
 
 absl::StatusOr<double> RapidChiplet(const CostRow& row) {
   const CostInputs& in = row.inputs;
-  if (row.quantity != "cost_per_good_die") return Unknown(row);
+  if (row.quantity != "cost_per_good_die") return NotModelled(row);
   ASSIGN_OR_RETURN(const double area, in.Number("A"));
   ASSIGN_OR_RETURN(const double radius, in.Number("r"));
   ASSIGN_OR_RETURN(const double defects, in.Number("D0"));
@@ -86,7 +86,7 @@ absl::StatusOr<double> Yields(const CostRow& row) {
         {.rule = YieldRule::kBoseEinstein, .layers = layers->front()},
         defects / layers->front());
   }
-  return Unknown(row);
+  return NotModelled(row);
 }
 
 absl::StatusOr<double> Geometry(const CostRow& row) {
@@ -105,7 +105,7 @@ absl::StatusOr<double> Geometry(const CostRow& row) {
   if (absl::StartsWith(row.quantity, "pi d^2/4A - ")) {
     return GrossDies(GrossDieRule::kClassic, wafer, die);
   }
-  return Unknown(row);
+  return NotModelled(row);
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ absl::StatusOr<double> PredictGoogle(const CostRow& row) {
       YieldOf({.rule = YieldRule::kBoseEinstein, .layers = layers},
               FatalDefects(effective, DefectsPerSquareCentimetre(defects)));
   if (row.quantity == "yield") return yield;
-  if (!absl::StartsWith(row.quantity, "die_price")) return Unknown(row);
+  if (!absl::StartsWith(row.quantity, "die_price")) return NotModelled(row);
   ASSIGN_OR_RETURN(const auto price, in.Numbers("wafer %"));
   // Whole good dies; a prober costs 200 USD an hour (the model's input sheet).
   double cost = price[0] / std::floor(gross * yield);
@@ -152,7 +152,7 @@ absl::StatusOr<double> PredictClosedForm(const CostRow& row) {
   if (absl::StrContains(row.model, "rapidchiplet")) return RapidChiplet(row);
   if (row.kase == "yield_models") return Yields(row);
   if (absl::StartsWith(row.model, "geometry")) return Geometry(row);
-  return Unknown(row);
+  return NotModelled(row);
 }
 
 }  // namespace orrery

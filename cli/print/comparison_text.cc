@@ -66,9 +66,9 @@ std::string SectionText(const std::string& field) {
   return section;
 }
 
-class TextTable {
+class SideBySide {
  public:
-  explicit TextTable(const pb::Comparison& comparison)
+  explicit SideBySide(const pb::Comparison& comparison)
       : comparison_(comparison) {
     for (const auto& side : comparison.sides()) {
       widths_.push_back(
@@ -120,16 +120,12 @@ bool AllZero(const pb::Comparison::Row& row) {
                      [](const auto& v) { return v.number() == 0; });
 }
 
-std::string Signed(double seconds) {
-  return (seconds < 0 ? "-" : "+") + SecondsText(std::abs(seconds));
-}
-
 std::string CauseText(const pb::Comparison::Cause& cause) {
   std::string text;
   for (int i = 0; i < cause.changes_size(); ++i) {
     text += fmt::format("  {:<66}", cause.changes(i));
     if (i == 0 && cause.has_effect_s()) {
-      text += fmt::format(" {:>13}", Signed(cause.effect_s()));
+      text += fmt::format(" {:>13}", SignedSecondsText(cause.effect_s()));
     }
     text += "\n";
   }
@@ -146,7 +142,7 @@ std::string AgainstText(const pb::Comparison& comparison,
   const std::string& second = comparison.sides(against.side()).name();
   std::string text = fmt::format(
       "\n{} of {} against {}: {} ({:+.1f} %)\n", comparison.quantity(), second,
-      first, Signed(against.second_s() - against.first_s()),
+      first, SignedSecondsText(against.second_s() - against.first_s()),
       100 * (against.second_s() / against.first_s() - 1));
   if (against.terms_size() > 0) {
     google::protobuf::RepeatedPtrField<pb::Difference> swapped;
@@ -171,7 +167,7 @@ std::string AgainstText(const pb::Comparison& comparison,
   for (const auto& cause : against.causes()) text += CauseText(cause);
   if (against.causes_size() > 1 && against.has_together_s()) {
     text += fmt::format("  {:<66} {:>13}\n", "together, beyond that",
-                        Signed(against.together_s()));
+                        SignedSecondsText(against.together_s()));
   }
   return text;
 }
@@ -179,7 +175,7 @@ std::string AgainstText(const pb::Comparison& comparison,
 }  // namespace
 
 std::string ComparisonText(const pb::Comparison& comparison) {
-  const TextTable table(comparison);
+  const SideBySide table(comparison);
   std::string text = table.Header();
   // Sections in the order in which they first appear, the answer itself first.
   std::vector<std::string> order;

@@ -8,7 +8,7 @@ namespace orrery {
 namespace {
 
 template <class I>
-std::string Row(const std::string& what, const I& interval) {
+std::string PriceRow(const std::string& what, const I& interval) {
   return fmt::format("  {:<40} {:>12}   {:>12} .. {}\n", what,
                      DollarsText(interval.nominal()),
                      DollarsText(interval.low()), DollarsText(interval.high()));
@@ -112,25 +112,26 @@ std::string CostText(const pb::Report& report) {
     text += "\n";
   }
   text += fmt::format("{:<42} {:>12}   {:>12}\n", "", "nominal", "middle 90 %");
-  if (c.has_capital()) text += Row("capital", c.capital());
-  text += Row("a chip-hour", c.chip_hour());
+  if (c.has_capital()) text += PriceRow("capital", c.capital());
+  text += PriceRow("a chip-hour", c.chip_hour());
   for (const auto& share : c.chip_hour_shares()) {
-    text += Row("  of it " + share.what(), share.dollars());
+    text += PriceRow("  of it " + share.what(), share.dollars());
   }
   if (c.has_prefill_chip_hour()) {
-    text += Row("a chip-hour of the prefill pool", c.prefill_chip_hour());
+    text += PriceRow("a chip-hour of the prefill pool", c.prefill_chip_hour());
   }
-  if (c.has_step()) text += Row("a step", c.step());
+  if (c.has_step()) text += PriceRow("a step", c.step());
   if (c.has_run()) {
-    text += Row(fmt::format("the run of {:.3g} days", c.run_days()), c.run());
+    text +=
+        PriceRow(fmt::format("the run of {:.3g} days", c.run_days()), c.run());
   }
   if (c.has_million_tokens())
-    text += Row("a million tokens", c.million_tokens());
+    text += PriceRow("a million tokens", c.million_tokens());
   if (c.has_million_input_tokens()) {
-    text += Row("a million input tokens", c.million_input_tokens());
+    text += PriceRow("a million input tokens", c.million_input_tokens());
   }
   if (c.has_million_output_tokens()) {
-    text += Row("a million output tokens", c.million_output_tokens());
+    text += PriceRow("a million output tokens", c.million_output_tokens());
   }
   if (report.has_energy()) text += "\n" + EnergyText(report.energy());
   return text;
@@ -149,16 +150,16 @@ std::string PackageText(const pb::PackageResult& r) {
   }
   text +=
       fmt::format("\n{:<42} {:>12}   {:>12}\n", "", "nominal", "middle 90 %");
-  text += Row("dies as if all were good", r.raw_dies());
-  text += Row("defects", r.die_defects());
-  text += Row("memory", r.memory());
-  text += Row("package", r.package());
-  text += Row("package scrap", r.package_scrap());
-  text += Row("good dies and stacks lost with it", r.wasted_dies());
-  text += Row("test and module", r.test());
-  text += Row("recurring", r.recurring());
-  text += Row("design and masks, per unit", r.nre());
-  text += Row("all", r.total());
+  text += PriceRow("dies as if all were good", r.raw_dies());
+  text += PriceRow("defects", r.die_defects());
+  text += PriceRow("memory", r.memory());
+  text += PriceRow("package", r.package());
+  text += PriceRow("package scrap", r.package_scrap());
+  text += PriceRow("good dies and stacks lost with it", r.wasted_dies());
+  text += PriceRow("test and module", r.test());
+  text += PriceRow("recurring", r.recurring());
+  text += PriceRow("design and masks, per unit", r.nre());
+  text += PriceRow("all", r.total());
   text += fmt::format(
       "\nassembly yield {:.3f}, quality {:.4f}, {:.1f} kg CO2e of silicon and "
       "package\n",

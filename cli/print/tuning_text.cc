@@ -22,10 +22,6 @@ std::string TermText(std::string term) {
   return absl::StrReplaceAll(term, {{"_", " "}});
 }
 
-std::string Signed(double seconds) {
-  return (seconds < 0 ? "-" : "+") + SecondsText(std::abs(seconds));
-}
-
 // "tokens" and "cost" have a column of their own.
 std::string ObjectiveText(const pb::Tuning& tuning,
                           const pb::Tuning::Plan& plan) {
@@ -74,13 +70,14 @@ std::string DifferencesText(
       rest += difference;
       continue;
     }
-    text += fmt::format("  {:<34} {:>12} {:>12} {:>13}\n",
-                        TermText(each.term()), SecondsText(each.first_s()),
-                        SecondsText(each.second_s()), Signed(difference));
+    text +=
+        fmt::format("  {:<34} {:>12} {:>12} {:>13}\n", TermText(each.term()),
+                    SecondsText(each.first_s()), SecondsText(each.second_s()),
+                    SignedSecondsText(difference));
   }
   if (rest != 0) {
     text += fmt::format("  {:<34} {:>39}\n", "smaller differences together",
-                        Signed(rest));
+                        SignedSecondsText(rest));
   }
   return text;
 }
@@ -132,7 +129,8 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
     const double of = other.inference().prefill_s();
     if (mine == of) return "";
     return fmt::format("  {:<34} {:>12} {:>12} {:>13}\n", "prefill",
-                       SecondsText(mine), SecondsText(of), Signed(mine - of));
+                       SecondsText(mine), SecondsText(of),
+                       SignedSecondsText(mine - of));
   };
   text +=
       fmt::format("\nthe best against the plan as said ({})\n", against(said));

@@ -13,7 +13,7 @@ namespace {
 // Share of a design's cost that grows with the area, stated for 300 mm2
 // (Chiplet Actuary: modules 0.5 and chip 0.3; the rest is fixed).
 constexpr double kDesignByArea = 0.8;
-constexpr double kDesignArea = 300;
+constexpr double kDesignStatedFor = 300;
 // Of embedding one known-good bridge: a judgement.
 constexpr double kBridgeYield = 0.998;
 
@@ -54,7 +54,7 @@ PackageModel::Built PackageModel::Build(int index,
       if (!die.bought) {
         design.nre += Dollars(
             (die.design.At(draw) *
-                 (kDesignByArea * die.size.area().value() / kDesignArea +
+                 (kDesignByArea * die.size.area().value() / kDesignStatedFor +
                   (1 - kDesignByArea)) +
              die.masks.At(draw)) *
             entry.count / die.made);

@@ -9,11 +9,11 @@
 
 #include "base/format.h"
 #include "catalog/nearest.h"
+#include "run/search/degrees_tried.h"
 
 namespace orrery {
 namespace {
 
-constexpr int kMostTensor = 64;
 constexpr int kMostPipeline = 16;
 constexpr int kMostBatch = 4096;
 constexpr int kChunks[] = {512, 2048, 8192};
@@ -27,14 +27,6 @@ constexpr std::string_view kNames[kServingAxes] = {
 using Settings = std::vector<std::string>;
 // Alternatives, each a list of settings.
 using Choices = std::vector<Settings>;
-
-std::vector<int64_t> Divisors(int64_t of, int64_t most) {
-  std::vector<int64_t> divisors;
-  for (int64_t d = 1; d <= std::min(of, most); ++d) {
-    if (of % d == 0) divisors.push_back(d);
-  }
-  return divisors;
-}
 
 Choices Product(const Choices& a, const Choices& b) {
   Choices all;
@@ -82,7 +74,7 @@ class SpaceMaker {
   Choices Degrees(const std::string& path, const pb::Parallel& said,
                   int64_t chips, bool pipelines) const {
     Choices all;
-    const auto one = [](int64_t value) { return std::vector<int64_t>{value}; };
+    const auto one = [](int value) { return std::vector<int>{value}; };
     for (const int64_t tensor : Keeps(ServingAxis::kTensor)
                                     ? one(std::max(1, said.tensor()))
                                     : Divisors(chips, kMostTensor)) {
@@ -92,11 +84,11 @@ class SpaceMaker {
                ? one(std::max(1, said.pipeline()))
                : Divisors(chips / tensor, kMostPipeline)) {
         if (chips / tensor % pipeline != 0) continue;
-        std::vector<int64_t> experts = one(1);
+        std::vector<int> experts = one(1);
         if (Keeps(ServingAxis::kExpert)) {
           experts = one(std::max(1, said.expert()));
         } else if (scenario_.model.moe() && chips / pipeline > 1) {
-          experts.push_back(chips / pipeline);
+          experts.push_back(static_cast<int>(chips / pipeline));
         }
         for (const int64_t expert : experts) {
           all.push_back(

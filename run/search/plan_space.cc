@@ -6,12 +6,12 @@
 
 #include "base/format.h"
 #include "catalog/nearest.h"
+#include "run/search/degrees_tried.h"
 
 namespace orrery {
 namespace {
 
 // Beyond these a plan spends its time on communication or on idle kernels.
-constexpr int kMostTensor = 64;
 constexpr int kMostContext = 64;
 constexpr int kFewestTokens = 1024;
 constexpr int kMostMicroBatch = 16;
@@ -21,14 +21,6 @@ constexpr absl::string_view kAxisNames[kPlanAxes] = {
     "tensor",          "context",  "pipeline", "expert",    "sequence_parallel",
     "micro_batch",     "schedule", "sharding", "recompute", "context_method",
     "dispatch_method", "order"};
-
-std::vector<int> Divisors(int64_t n, int64_t most) {
-  std::vector<int> divisors;
-  for (int64_t d = 1; d <= std::min(n, most); ++d) {
-    if (n % d == 0) divisors.push_back(static_cast<int>(d));
-  }
-  return divisors;
-}
 
 PlanChoice ChoiceOf(const pb::Training& said) {
   PlanChoice choice;

@@ -30,8 +30,8 @@ bool IsMessage(const gp::FieldDescriptor& field) {
 }
 
 // A field as textproto, without its name and on one line.
-std::string ValueText(const gp::Message& message,
-                      const gp::FieldDescriptor& field) {
+std::string ShownValue(const gp::Message& message,
+                       const gp::FieldDescriptor& field) {
   const gp::Reflection& reflection = *message.GetReflection();
   const int size = field.is_repeated() ? reflection.FieldSize(message, &field)
                    : reflection.HasField(message, &field) ? 1
@@ -84,8 +84,8 @@ void AddChanges(const gp::Message& a, const gp::Message& b,
                  b.GetReflection()->GetMessage(b, &field), inner, changes);
       continue;
     }
-    changes->push_back(absl::StrCat(inner, ": ", ValueText(a, field), " -> ",
-                                    ValueText(b, field)));
+    changes->push_back(absl::StrCat(inner, ": ", ShownValue(a, field), " -> ",
+                                    ShownValue(b, field)));
   }
 }
 
@@ -98,8 +98,8 @@ void AddPart(const gp::Message& a, const gp::Message& b,
     AddChanges(a.GetReflection()->GetMessage(a, &field),
                b.GetReflection()->GetMessage(b, &field), path, &part.changes);
   } else {
-    part.changes.push_back(absl::StrCat(path, ": ", ValueText(a, field), " -> ",
-                                        ValueText(b, field)));
+    part.changes.push_back(absl::StrCat(path, ": ", ShownValue(a, field),
+                                        " -> ", ShownValue(b, field)));
   }
   if (part.changes.empty()) return;
   if (IsMessage(field)) {

@@ -30,7 +30,7 @@ absl::StatusOr<ResolvedScenario> With(const pb::Scenario& said,
 }
 
 // What became of a candidate.
-struct Candidate {
+struct ServingCandidate {
   enum class Fate : uint8_t { kIllegal, kTooLarge, kBeyondLimits, kGood };
   Fate fate = Fate::kIllegal;
   size_t place = 0;  // in the space
@@ -52,9 +52,9 @@ class ServingTuner {
     tuning_.set_scenario(scenario_.proto.name());
     tuning_.set_objective(std::string(Name(options_.objective)));
     space_ = ServingSpace(scenario_, options_.space);
-    std::vector<Candidate> candidates = EstimateAll();
+    std::vector<ServingCandidate> candidates = EstimateAll();
     std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) {
+                     [](const ServingCandidate& a, const ServingCandidate& b) {
                        return std::pair(a.rank, a.place) <
                               std::pair(b.rank, b.place);
                      });
@@ -80,19 +80,20 @@ class ServingTuner {
     return true;
   }
 
-  Candidate Estimate(size_t place) const {
-    Candidate candidate{.place = place};
+  ServingCandidate Estimate(size_t place) const {
+    ServingCandidate candidate{.place = place};
     const auto scenario = With(said_, space_[place]);
     if (!scenario.ok()) return candidate;
     const auto report = EstimateInference(*scenario);
     if (!report.ok()) return candidate;
     if (!report->memory().fits()) {
-      candidate.fate = Candidate::Fate::kTooLarge;
+      candidate.fate = ServingCandidate::Fate::kTooLarge;
       return candidate;
     }
     const absl::StatusOr<bool> within = WithinLimits(*report);
-    candidate.fate = within.ok() && *within ? Candidate::Fate::kGood
-                                            : Candidate::Fate::kBeyondLimits;
+    candidate.fate = within.ok() && *within
+                         ? ServingCandidate::Fate::kGood
+                         : ServingCandidate::Fate::kBeyondLimits;
     candidate.rank = RankOf(*report, options_.objective);
     candidate.estimate = options_.objective == Objective::kTime
                              ? report->inference().end_to_end_s()
@@ -101,30 +102,31 @@ class ServingTuner {
   }
 
   // Those that are good. In blocks, so that progress can be told.
-  std::vector<Candidate> EstimateAll() {
+  std::vector<ServingCandidate> EstimateAll() {
     constexpr size_t kBlock = 256;
-    std::vector<Candidate> good;
+    std::vector<ServingCandidate> good;
     int64_t illegal = 0;
     int64_t too_large = 0;
     int64_t beyond = 0;
     for (size_t begin = 0; begin < space_.size(); begin += kBlock) {
       Tell("estimating",
            static_cast<double>(begin) / static_cast<double>(space_.size()));
-      std::vector<Candidate> block(std::min(kBlock, space_.size() - begin));
+      std::vector<ServingCandidate> block(
+          std::min(kBlock, space_.size() - begin));
       InParallel(block.size(),
                  [&](size_t i) { block[i] = Estimate(begin + i); });
-      for (const Candidate& each : block) {
+      for (const ServingCandidate& each : block) {
         switch (each.fate) {
-          case Candidate::Fate::kIllegal:
+          case ServingCandidate::Fate::kIllegal:
             ++illegal;
             break;
-          case Candidate::Fate::kTooLarge:
+          case ServingCandidate::Fate::kTooLarge:
             ++too_large;
             break;
-          case Candidate::Fate::kBeyondLimits:
+          case ServingCandidate::Fate::kBeyondLimits:
             ++beyond;
             break;
-          case Candidate::Fate::kGood:
+          case ServingCandidate::Fate::kGood:
             good.push_back(each);
             break;
         }
@@ -151,7 +153,7 @@ class ServingTuner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<pb::Tuning::Plan> Simulate(const Candidate& candidate,
+  absl::StatusOr<pb::Tuning::Plan> Simulate(const ServingCandidate& candidate,
                                             int rank) const {
     const std::vector<std::string>& settings = space_[candidate.place];
     pb::Tuning::Plan plan;
@@ -169,7 +171,7 @@ class ServingTuner {
 
   // In rounds of as many as are wanted, until so many hold the limits when
   // simulated, too.
-  absl::Status SimulateBest(absl::Span<const Candidate> candidates) {
+  absl::Status SimulateBest(absl::Span<const ServingCandidate> candidates) {
     const auto wanted = static_cast<size_t>(options_.simulate);
     size_t next = 0;
     size_t good = 0;

@@ -6,8 +6,8 @@ namespace orrery {
 namespace {
 
 // What `span` waited for last before its partners.
-const TaskSpan* Before(const Program& program, const TaskSpan& span,
-                       FindSpan find) {
+const TaskSpan* Preceding(const Program& program, const TaskSpan& span,
+                          FindSpan find) {
   if (span.headed == span.ready) {
     if (span.stream == kComputeStream || Index(span.task) == 0) return nullptr;
     return find(span.stream,
@@ -31,8 +31,8 @@ void FollowWait(const Program& program, const TaskSpan& span, Time from,
                         const TaskSpan* link) {
     if (begin < end) visit({cause, begin, end, link});
   };
-  for (const TaskSpan* link = Before(program, span, find);
-       link != nullptr && from < to; link = Before(program, *link, find)) {
+  for (const TaskSpan* link = Preceding(program, span, find);
+       link != nullptr && from < to; link = Preceding(program, *link, find)) {
     const auto within = [&](Time at) { return std::clamp(at, from, to); };
     // Whatever lies between the link's end and what it made start.
     part(Cause::kNothing, within(link->ended), to, nullptr);

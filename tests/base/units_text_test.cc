@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kRefused = absl::StatusCode::kInvalidArgument;
 
 TEST(UnitsText, BytesAreDecimalOrBinary) {
   EXPECT_THAT(ParseBytes("80 GB"), IsOkAndHolds(Bytes(80'000'000'000)));
@@ -30,9 +30,9 @@ TEST(UnitsText, BytesAreDecimalOrBinary) {
 TEST(UnitsText, ADecimalFractionOfATerabyteIsWhole) {
   EXPECT_THAT(ParseBytes("17.28 TB"), IsOkAndHolds(Bytes(17'280'000'000'000)));
   EXPECT_THAT(ParseBytes("10000000000000.5 B"),
-              StatusIs(kInvalid, HasSubstr("whole number of bytes")));
+              StatusIs(kRefused, HasSubstr("whole number of bytes")));
   EXPECT_THAT(ParseBytes("0.5 B"),
-              StatusIs(kInvalid, HasSubstr("whole number of bytes")));
+              StatusIs(kRefused, HasSubstr("whole number of bytes")));
 }
 
 TEST(UnitsText, BandwidthTellsBitsFromBytes) {
@@ -68,11 +68,11 @@ TEST(UnitsText, EveryQuantityParses) {
 
 TEST(UnitsText, AnErrorQuotesTheTextAndShowsALegalOne) {
   EXPECT_THAT(ParseBytes("80"),
-              StatusIs(kInvalid,
+              StatusIs(kRefused,
                        "'80' is not a number of bytes; write for "
                        "example \"80 GB\""));
   EXPECT_THAT(ParseBytesPerSecond("fast"),
-              StatusIs(kInvalid, HasSubstr("3.35 TB/s")));
+              StatusIs(kRefused, HasSubstr("3.35 TB/s")));
 }
 
 TEST(UnitsText, NonsenseIsRefused) {

@@ -39,7 +39,7 @@ pb::Scenario After(const std::string& text) {
   return scenario;
 }
 
-std::string Refused(const std::string& text) {
+std::string RefusedSetting(const std::string& text) {
   pb::Scenario scenario = Base();
   const absl::Status status = Set(text, &scenario);
   EXPECT_EQ(status.code(), kInvalid) << text;
@@ -107,32 +107,35 @@ TEST(Override, SetsMessagesAsTextAndClearsWithNothing) {
 }
 
 TEST(Override, ARefusalSaysWhatWouldBeLegal) {
-  EXPECT_EQ(Refused("training.paralel.tensor=4"),
+  EXPECT_EQ(RefusedSetting("training.paralel.tensor=4"),
             "--set training.paralel: Training has no field 'paralel'; did you "
             "mean 'parallel'?");
   EXPECT_THAT(
-      Refused("training.schedule=GPIP"),
+      RefusedSetting("training.schedule=GPIP"),
       AllOf(HasSubstr("GPIPE, ONE_F_ONE_B"), HasSubstr("did you mean")));
-  EXPECT_THAT(Refused("training.schedule=SCHEDULE_UNSPECIFIED"),
+  EXPECT_THAT(RefusedSetting("training.schedule=SCHEDULE_UNSPECIFIED"),
               HasSubstr("must be one of"));
-  EXPECT_THAT(Refused("training.parallel.tensor=four"),
+  EXPECT_THAT(RefusedSetting("training.parallel.tensor=four"),
               HasSubstr("'four' is not a whole number"));
-  EXPECT_THAT(Refused("training.parallel.tensor=4294967296"),
+  EXPECT_THAT(RefusedSetting("training.parallel.tensor=4294967296"),
               HasSubstr("whole number"));
-  EXPECT_THAT(Refused("training.parallel=4"), HasSubstr("its fields (tensor"));
-  EXPECT_THAT(Refused("system.chip.peak[2].rate=x"),
+  EXPECT_THAT(RefusedSetting("training.parallel=4"),
+              HasSubstr("its fields (tensor"));
+  EXPECT_THAT(RefusedSetting("system.chip.peak[2].rate=x"),
               HasSubstr("positions are 0 to 1"));
-  EXPECT_THAT(Refused("system.chip.peak[FP4].rate=x"),
+  EXPECT_THAT(RefusedSetting("system.chip.peak[FP4].rate=x"),
               HasSubstr("there are BF16, FP8"));
-  EXPECT_THAT(Refused("system.chip.peak.rate=x"), HasSubstr("peak[0]"));
-  EXPECT_THAT(Refused("training.micro_batch[0]=1"), HasSubstr("is not a list"));
-  EXPECT_THAT(Refused("training.micro_batch.x=1"), HasSubstr("has no fields"));
-  EXPECT_THAT(Refused("training"), HasSubstr("PATH=VALUE"));
-  EXPECT_THAT(Refused("=4"), HasSubstr("PATH=VALUE"));
-  EXPECT_THAT(Refused("training..b=4"), HasSubstr("single dots"));
-  EXPECT_THAT(Refused("training[0=4"), HasSubstr("without ']'"));
-  EXPECT_THAT(Refused("model={"), HasSubstr("write {...}"));
-  EXPECT_THAT(Refused("model={nope: 1}"), HasSubstr("no field 'nope'"));
+  EXPECT_THAT(RefusedSetting("system.chip.peak.rate=x"), HasSubstr("peak[0]"));
+  EXPECT_THAT(RefusedSetting("training.micro_batch[0]=1"),
+              HasSubstr("is not a list"));
+  EXPECT_THAT(RefusedSetting("training.micro_batch.x=1"),
+              HasSubstr("has no fields"));
+  EXPECT_THAT(RefusedSetting("training"), HasSubstr("PATH=VALUE"));
+  EXPECT_THAT(RefusedSetting("=4"), HasSubstr("PATH=VALUE"));
+  EXPECT_THAT(RefusedSetting("training..b=4"), HasSubstr("single dots"));
+  EXPECT_THAT(RefusedSetting("training[0=4"), HasSubstr("without ']'"));
+  EXPECT_THAT(RefusedSetting("model={"), HasSubstr("write {...}"));
+  EXPECT_THAT(RefusedSetting("model={nope: 1}"), HasSubstr("no field 'nope'"));
 }
 
 TEST(Merge, SetFieldsWinListsAreReplacedAndTwiceIsOnce) {

@@ -12,32 +12,33 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kMalformed = absl::StatusCode::kInvalidArgument;
 
-absl::Status Parse(const std::string& text) {
+absl::Status ParseText(const std::string& text) {
   pb::Scenario scenario;
   return ParseTextproto(text, "run.textproto", &scenario);
 }
 
 TEST(Textproto, AnErrorSaysWhere) {
-  EXPECT_THAT(Parse("name: \"a\"\ntraining {\n  micro_batch: many\n}"),
-              StatusIs(kInvalid, StartsWith("run.textproto:3:16: ")));
+  EXPECT_THAT(ParseText("name: \"a\"\ntraining {\n  micro_batch: many\n}"),
+              StatusIs(kMalformed, StartsWith("run.textproto:3:16: ")));
 }
 
 TEST(Textproto, AnUnknownFieldIsAnsweredWithTheNearestOne) {
-  EXPECT_THAT(Parse("modle { }"),
-              StatusIs(kInvalid,
+  EXPECT_THAT(ParseText("modle { }"),
+              StatusIs(kMalformed,
                        "run.textproto:1:7: Scenario has no field 'modle'; did "
                        "you mean 'model'?"));
-  EXPECT_THAT(Parse("zebra { }"), StatusIs(kInvalid, HasSubstr("training")));
+  EXPECT_THAT(ParseText("zebra { }"),
+              StatusIs(kMalformed, HasSubstr("training")));
 }
 
 TEST(Textproto, AnUnknownEnumNameIsAnsweredWithTheLegalOnes) {
   EXPECT_THAT(
-      Parse("training { schedule: ONE_F_ONE_C }"),
-      StatusIs(kInvalid, AllOf(HasSubstr("must be one of GPIPE, ONE_F_ONE_B"),
-                               HasSubstr("did you mean 'ONE_F_ONE_B'?"),
-                               testing::Not(HasSubstr("UNSPECIFIED")))));
+      ParseText("training { schedule: ONE_F_ONE_C }"),
+      StatusIs(kMalformed, AllOf(HasSubstr("must be one of GPIPE, ONE_F_ONE_B"),
+                                 HasSubstr("did you mean 'ONE_F_ONE_B'?"),
+                                 testing::Not(HasSubstr("UNSPECIFIED")))));
 }
 
 TEST(Textproto, BrokenTextIsRefusedInOneLine) {
@@ -48,8 +49,8 @@ TEST(Textproto, BrokenTextIsRefusedInOneLine) {
         std::string("training { micro_batch: 4294967296 }"),
         std::string("training { micro_batch: 1 micro_batch: 2 }"),
         std::string("model: 3"), std::string("name: 7")}) {
-    const absl::Status status = Parse(text);
-    EXPECT_THAT(status, StatusIs(kInvalid, StartsWith("run.textproto:")));
+    const absl::Status status = ParseText(text);
+    EXPECT_THAT(status, StatusIs(kMalformed, StartsWith("run.textproto:")));
     EXPECT_EQ(status.message().find('\n'), absl::string_view::npos) << text;
   }
 }

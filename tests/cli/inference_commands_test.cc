@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-double Number(const std::string& json, const std::string& name) {
+double NumberIn(const std::string& json, const std::string& name) {
   const size_t at = json.find(fmt::format("\"{}\":", name));
   EXPECT_NE(at, std::string::npos) << name;
   return at == std::string::npos ? 0
@@ -36,14 +36,14 @@ TEST(InferenceCommands, TheNumbersBelongTogether) {
   const ProgramResult result =
       RunOrrery({"simulate", "llama2_70b_inference", "--json", "-"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const double first = Number(result.out, "time_to_first_token_s");
-  const double each = Number(result.out, "time_per_output_token_s");
-  const double all = Number(result.out, "end_to_end_s");
+  const double first = NumberIn(result.out, "time_to_first_token_s");
+  const double each = NumberIn(result.out, "time_per_output_token_s");
+  const double all = NumberIn(result.out, "end_to_end_s");
   EXPECT_NEAR(first + 199 * each, all, 1e-9);
-  EXPECT_NEAR(Number(result.out, "output_tokens_per_s"), 200 / all, 1e-6);
-  EXPECT_NEAR(Number(result.out, "decode_tokens_per_s_per_chip"), 1 / each / 8,
-              1e-6);
-  EXPECT_LE(Number(result.out, "integration_error"), 1e-3);
+  EXPECT_NEAR(NumberIn(result.out, "output_tokens_per_s"), 200 / all, 1e-6);
+  EXPECT_NEAR(NumberIn(result.out, "decode_tokens_per_s_per_chip"),
+              1 / each / 8, 1e-6);
+  EXPECT_LE(NumberIn(result.out, "integration_error"), 1e-3);
 }
 
 TEST(InferenceCommands, ABatchThatDoesNotFitIsNoWithTheLargestThatDoes) {

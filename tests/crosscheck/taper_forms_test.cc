@@ -20,7 +20,7 @@ constexpr double kUneven = 0.15;
 // Where every leaf holds as many members of every group.
 constexpr double kEven = 0.01;
 
-System Machine(int nodes, const std::string& fabric) {
+System TaperedMachine(int nodes, const std::string& fabric) {
   auto proto = ResolveSystem(
       Catalog(), "dgx_h100_ib400",
       {fmt::format("system.nodes={}", nodes),
@@ -77,7 +77,7 @@ TEST(TaperForms, AgreeWithAllGroupsAtOnce) {
         "fat_tree { tiers: 2 radix: 36 taper: 8 }",
         "rail_optimized { tiers: 2 radix: 32 taper: 4 }"}) {
     // Leaves of 16 or 32 NICs: two nodes, or four.
-    const System system = Machine(16, fabric);
+    const System system = TaperedMachine(16, fabric);
     for (Kind kind : {Kind::kAllReduce, Kind::kReduceScatter, Kind::kAllGather,
                       Kind::kAllToAll}) {
       const Times times = TimesOf(system, kind, 8);
@@ -93,7 +93,7 @@ TEST(TaperForms, AgreeInTheMeanWhereLeavesAreUneven) {
       for (int nodes : {6, 11, 16}) {
         const std::string fabric =
             fmt::format("fat_tree {{ radix: {} taper: {} }}", radix, taper);
-        const System system = Machine(nodes, fabric);
+        const System system = TaperedMachine(nodes, fabric);
         for (Kind kind : {Kind::kReduceScatter, Kind::kAllToAll}) {
           const Times times = TimesOf(system, kind, 8);
           EXPECT_NEAR(times.closed_form, times.simulated,
@@ -107,8 +107,10 @@ TEST(TaperForms, AgreeInTheMeanWhereLeavesAreUneven) {
 
 // What nobody shares costs the same however many there are.
 TEST(TaperForms, TaperIsNoMatterInsideALeaf) {
-  const System narrow = Machine(2, "fat_tree { tiers: 2 radix: 36 taper: 8 }");
-  const System wide = Machine(2, "fat_tree { tiers: 2 radix: 32 taper: 1 }");
+  const System narrow =
+      TaperedMachine(2, "fat_tree { tiers: 2 radix: 36 taper: 8 }");
+  const System wide =
+      TaperedMachine(2, "fat_tree { tiers: 2 radix: 32 taper: 1 }");
   GroupCost a = GroupCost::Create(narrow, Others::kAlike).value();
   GroupCost b = GroupCost::Create(wide, Others::kAlike).value();
   const Bytes m(1 << 28);

@@ -20,7 +20,7 @@ namespace {
 
 using Kind = CommunicationKind;
 
-constexpr int kMostChips = 48;
+constexpr int kMostCallChips = 48;
 
 struct DrawnMachine {
   pb::System proto;
@@ -34,8 +34,8 @@ DrawnMachine DrawMachine(uint64_t seed, int64_t number) {
   Rng rng(seed, fmt::format("call storm {}", number));
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const pb::System drawn =
-        Chance(rng, 0.2) ? DrawPlainSystem(catalog, number, kMostChips, rng)
-                         : DrawSystem(catalog, number, kMostChips, rng);
+        Chance(rng, 0.2) ? DrawPlainSystem(catalog, number, kMostCallChips, rng)
+                         : DrawSystem(catalog, number, kMostCallChips, rng);
     pb::Scenario scenario;
     *scenario.mutable_system() = drawn;
     // What runs on it is of no matter here.

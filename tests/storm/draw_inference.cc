@@ -17,7 +17,7 @@
 namespace orrery {
 namespace {
 
-constexpr int kMostChips = 32;
+constexpr int kMostServingChips = 32;
 
 class RequestDraw {
  public:
@@ -196,8 +196,9 @@ pb::Scenario DrawInference(uint64_t seed, int64_t number) {
     scenario.set_name(fmt::format("storm_{}_{}", seed, number));
     // What the network does to a step the storm of training is for.
     *scenario.mutable_system() =
-        Chance(rng, 0.2) ? DrawSystem(catalog, number, kMostChips, rng)
-                         : DrawPlainSystem(catalog, number, kMostChips, rng);
+        Chance(rng, 0.2)
+            ? DrawSystem(catalog, number, kMostServingChips, rng)
+            : DrawPlainSystem(catalog, number, kMostServingChips, rng);
     *scenario.mutable_model() = DrawModel(catalog, number, rng);
     pb::Model model = scenario.model();
     if (model.has_preset()) model = *catalog.Model(model.preset());
@@ -208,8 +209,8 @@ pb::Scenario DrawInference(uint64_t seed, int64_t number) {
     };
     RequestDraw draw(scenario, model, node_of(scenario.system()), rng);
     if (Chance(rng, 0.2)) {
-      const pb::System other =
-          DrawPlainSystem(catalog, rng.Between(0, 1000), kMostChips, rng);
+      const pb::System other = DrawPlainSystem(catalog, rng.Between(0, 1000),
+                                               kMostServingChips, rng);
       draw.MayUse(other, node_of(other));
     }
     for (int i = 0; i < kPlansPerMachine; ++i) {

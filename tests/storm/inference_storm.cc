@@ -134,7 +134,7 @@ class PhaseLaws {
   StormSheet& sheet_;
 };
 
-void LabelCase(const pb::Scenario& proto, StormSheet& sheet) {
+void LabelRequests(const pb::Scenario& proto, StormSheet& sheet) {
   const pb::Inference& plan = proto.inference();
   sheet.Label("system " + proto.system().name());
   sheet.Label("engine " + plan.engine().name());
@@ -193,7 +193,7 @@ Storm InferenceStorm() {
           },
           [](uint64_t seed, int64_t number, StormSheet& sheet) {
             const pb::Scenario proto = DrawInference(seed, number);
-            LabelCase(proto, sheet);
+            LabelRequests(proto, sheet);
             const auto scenario = MakeScenario(proto);
             CHECK(scenario.ok()) << scenario.status().ToString();
             CheckInference(*scenario, sheet);

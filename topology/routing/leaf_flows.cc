@@ -8,17 +8,10 @@
 #include <utility>
 
 #include "topology/routing/route_hash.h"
+#include "topology/routing/same_bandwidth.h"
 
 namespace orrery {
 namespace {
-
-// Links whose bandwidths differ by less are meant to be equal, as in
-// shortest_paths.cc.
-constexpr double kRounding = 1e-9;
-
-bool Differ(double a, double b) {
-  return std::abs(a - b) > kRounding * std::max(a, b);
-}
 
 // Whether a path may lead through a vertex: it has two others to join.
 bool Joins(const Graph& graph, VertexId v) {
@@ -105,7 +98,7 @@ void LeafFlows::CountPaths() {
   const auto class_of = [&](int32_t before, double bandwidth) {
     for (size_t i = 1; i < classes_.size(); ++i) {
       if (classes_[i].before == before &&
-          !Differ(classes_[i].bandwidth, bandwidth)) {
+          !BandwidthDiffers(classes_[i].bandwidth, bandwidth)) {
         return static_cast<int32_t>(i);
       }
     }
@@ -132,7 +125,7 @@ void LeafFlows::CountPaths() {
         bandwidth = own;
       }
       even = even && even_[u] == before && before != kUneven &&
-             !Differ(bandwidth, own);
+             !BandwidthDiffers(bandwidth, own);
       paths += paths_[u];
       latency += paths_[u] * (latency_[u] + ToSeconds(edge.latency));
     }

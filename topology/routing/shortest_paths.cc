@@ -5,15 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/routing/same_bandwidth.h"
+
 namespace orrery {
 namespace {
-
-// Links whose bandwidths differ by less are meant to be equal.
-constexpr double kRounding = 1e-9;
-
-bool Differ(double a, double b) {
-  return std::abs(a - b) > kRounding * std::max(a, b);
-}
 
 bool BandwidthsDiffer(const Graph& graph) {
   absl::flat_hash_map<LinkClassId, double> first;
@@ -21,7 +16,7 @@ bool BandwidthsDiffer(const Graph& graph) {
     const double bandwidth = graph.link(id).bandwidth.value();
     const auto [found, is_new] =
         first.try_emplace(graph.link(id).link_class, bandwidth);
-    if (Differ(found->second, bandwidth)) return true;
+    if (BandwidthDiffers(found->second, bandwidth)) return true;
   }
   return false;
 }
@@ -222,7 +217,7 @@ void ShortestPaths::WeighByBandwidth(VertexId from, VertexId to) {
   }
   // Links of a level where all are equal set no limit.
   const auto limits = [&](size_t i) {
-    return Differ(narrowest[levels[i]], widest[levels[i]]);
+    return BandwidthDiffers(narrowest[levels[i]], widest[levels[i]]);
   };
   std::vector<double> layers;
   for (size_t i = 0; i < count; ++i) {
@@ -230,15 +225,16 @@ void ShortestPaths::WeighByBandwidth(VertexId from, VertexId to) {
   }
   if (layers.empty()) return;
   std::sort(layers.begin(), layers.end());
-  layers.erase(std::unique(layers.begin(), layers.end(),
-                           [](double a, double b) { return !Differ(a, b); }),
-               layers.end());
+  layers.erase(
+      std::unique(layers.begin(), layers.end(),
+                  [](double a, double b) { return !BandwidthDiffers(a, b); }),
+      layers.end());
   std::vector<double> shares(count, 0);
   double total = 0;
   double below = 0;
   for (const double layer : layers) {
     const auto reaches = [&](size_t i) {
-      return !limits(i) || bandwidth(i) >= layer * (1 - kRounding);
+      return !limits(i) || bandwidth(i) >= layer * (1 - kBandwidthRounding);
     };
     absl::flat_hash_map<VertexId, double> before = {{from, 1}};
     absl::flat_hash_map<VertexId, double> after = {{to, 1}};

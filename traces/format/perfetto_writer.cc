@@ -18,7 +18,7 @@ using perfetto::TrackEvent;
 // All packets belong to one sequence; any non-zero number will do.
 constexpr uint32_t kSequence = 1;
 
-uint64_t Nanoseconds(Time at) {
+uint64_t UnsignedNanoseconds(Time at) {
   CHECK(at.time_since_epoch() >= Duration(0));
   return static_cast<uint64_t>(at.time_since_epoch().count() / 1000);
 }
@@ -241,7 +241,8 @@ void PerfettoWriter::WriteEvent(TrackId track, Time at, uint64_t type,
                               wire::VarintSize(correlation) + correlation) +
       front.size() + details.encoded.size() + own.size() +
       (details.leaving.size() + details.arriving.size()) * kArrow;
-  const uint64_t nanoseconds = Nanoseconds(origin_ + at.time_since_epoch());
+  const uint64_t nanoseconds =
+      UnsignedNanoseconds(origin_ + at.time_since_epoch());
   const size_t packet =
       wire::TagSize<TracePacket::kTimestampFieldNumber, wire::kVarint>() +
       wire::VarintSize(nanoseconds) + kSequenceFields +

@@ -1,13 +1,11 @@
 #include "traces/timeline/op_shape.h"
 
+#include "traces/timeline/timeline_names.h"
+
 namespace orrery {
 namespace {
 
 using Shape = std::vector<std::pair<absl::string_view, ShapeValue>>;
-
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
-}
 
 void AddTypes(DType operand, DType output, Shape& shape) {
   shape.emplace_back("dtype", View(Name(operand)));

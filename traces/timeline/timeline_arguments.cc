@@ -6,10 +6,6 @@
 namespace orrery {
 namespace {
 
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
-}
-
 // The entry of `place`, which is there from now on.
 template <class T>
 T& At(std::vector<T>& entries, size_t place) {

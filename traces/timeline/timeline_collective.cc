@@ -6,13 +6,10 @@
 
 #include "base/check.h"
 #include "base/format.h"
+#include "traces/timeline/timeline_names.h"
 
 namespace orrery {
 namespace {
-
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
-}
 
 // The number of the first step of every phase: a round that repeats is as many
 // steps.

@@ -5,6 +5,8 @@
 // for forward, backward and weight gradients of micro-batch 3, with the chunk
 // of the model where a rank has several: "F3 c1". A viewer colours slices by
 // their name without its digits, so that each kind of pass has a colour.
+#include <absl/strings/string_view.h>
+
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,12 @@
 #include "workload/program/task.h"
 
 namespace orrery {
+
+// The names that values carry, as writers take them: Debian's Abseil has a view
+// of its own.
+inline absl::string_view View(std::string_view name) {
+  return absl::string_view(name.data(), name.size());
+}
 
 // "F3", "B3 c1", "optimizer"; empty for work of no phase.
 std::string PassLabel(const Mark& mark);

@@ -8,7 +8,7 @@ namespace {
 // (2).
 constexpr double kAdamFlops = 14;
 // A square and a sum for the norm; a product and a test for scaling.
-constexpr double kNormFlops = 2;
+constexpr double kGradientNormFlops = 2;
 constexpr double kScaleFlops = 2;
 // Operations of Adam over lists of tensors.
 constexpr int kForeachLaunches = 9;
@@ -30,7 +30,7 @@ std::vector<Op> OptimizerOps(const OptimizerShape& shape) {
   }
   if (shape.clip) {
     add(OpName::kGradientNorm,
-        Pointwise{.read = seen, .flops = kNormFlops * gradients});
+        Pointwise{.read = seen, .flops = kGradientNormFlops * gradients});
     if (!shape.fused_clip) {
       add(OpName::kGradientScale,
           Pointwise{

@@ -1,12 +1,10 @@
 #include "workload/plan/engine_profile.h"
 
 #include "proto/engine.pb.h"
+#include "workload/plan/plan_limits.h"
 
 namespace orrery {
 namespace {
-
-constexpr int kLargestBlock = 1 << 16;
-constexpr int kLargestBatch = 1 << 24;
 
 // Enumerations of the schema begin with what is not legal.
 template <class E>

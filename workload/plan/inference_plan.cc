@@ -7,14 +7,12 @@
 #include "proto/inference.pb.h"
 #include "topology/machine/field_reader.h"
 #include "workload/plan/divisors.h"
+#include "workload/plan/plan_limits.h"
 
 namespace orrery {
 namespace {
 
-constexpr int kLargestBatch = 1 << 24;
-constexpr int kLargestSequence = 1 << 24;
-constexpr int kLargestBlock = 1 << 16;
-constexpr int kMostMicroBatches = 1 << 10;
+constexpr int kMostServingMicroBatches = 1 << 10;
 constexpr int kMostRedundant = 1 << 12;
 // Of prefill: that differ, and in all.
 constexpr int64_t kMostChunks = 1 << 13;
@@ -243,7 +241,7 @@ class InferencePlanReader {
                       plan_.engine_.max_batch));
     }
     plan_.micro_batches_ =
-        fields_.OptionalCount("micro_batches", 1, kMostMicroBatches)
+        fields_.OptionalCount("micro_batches", 1, kMostServingMicroBatches)
             .value_or(1);
     plan_.overlap_halves_ = proto_.overlap_halves();
     for (const ParallelLayout* phase : {&plan_.prefill_, &plan_.decode_}) {

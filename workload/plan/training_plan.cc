@@ -10,15 +10,12 @@
 #include "topology/machine/field_reader.h"
 #include "workload/plan/divisors.h"
 #include "workload/plan/pipeline_rules.h"
+#include "workload/plan/plan_limits.h"
 #include "workload/plan/training_plan_rules.h"
 
 namespace orrery {
 namespace {
 
-// Batches and sequences beyond these are slips of the keyboard; within them
-// every count of a step fits an int.
-constexpr int kLargestBatch = 1 << 24;
-constexpr int kLargestSequence = 1 << 24;
 constexpr int kMostMicroBatches = 1 << 16;
 constexpr int kMostVirtualStages = 1024;
 constexpr double kMostRunTokens = 1e18;

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-SiliconLibrary Library() {
+SiliconLibrary TechnologyLibrary() {
   auto library = LoadSilicon(Catalog(), {});
   CHECK(library.ok()) << library.status().ToString();
   return *std::move(library);
@@ -61,7 +61,7 @@ double HeldBf16(const pb::Chip& proto) {
 constexpr double kBar = 0.15;
 
 TEST(Technology, GivesBackAChipFromItsOwnBudget) {
-  const SiliconLibrary library = Library();
+  const SiliconLibrary library = TechnologyLibrary();
   for (const char* name :
        {"a100_sxm_80", "h100_sxm", "b200_sxm", "mi300x", "tpu_v4"}) {
     const Known known = Load(name);
@@ -84,7 +84,7 @@ TEST(Technology, MakesAnH200OfAnH100WithOtherMemory) {
   TechnologyBudget budget = h100.budget;
   budget.stacks = 6;
   budget.memory = "HBM3E";
-  const SiliconLibrary library = Library();
+  const SiliconLibrary library = TechnologyLibrary();
   ASSERT_OK_AND_ASSIGN(const pb::Chip derived,
                        DeriveChip(h100.chip, h100.package, budget, library));
   EXPECT_NEAR(Bf16(derived) / Bf16(h200), 1, kBar);
@@ -107,8 +107,9 @@ TEST(Technology, MakesAB200OfAnH100) {
   ASSERT_OK_AND_ASSIGN(const pb::Chip b200, Catalog().Chip("b200_sxm"));
   TechnologyBudget budget = Load("b200_sxm").budget;
   budget.links = 18;
-  ASSERT_OK_AND_ASSIGN(const pb::Chip derived,
-                       DeriveChip(h100.chip, h100.package, budget, Library()));
+  ASSERT_OK_AND_ASSIGN(
+      const pb::Chip derived,
+      DeriveChip(h100.chip, h100.package, budget, TechnologyLibrary()));
   EXPECT_NEAR(Bf16(derived) / Bf16(b200), 1, kBar);
   EXPECT_NEAR(Bandwidth(derived) / Bandwidth(b200), 1, kBar);
   EXPECT_NEAR(static_cast<double>(ParseBytes(derived.memory())->value()) /
@@ -119,7 +120,7 @@ TEST(Technology, MakesAB200OfAnH100) {
 
 TEST(Technology, GrowsWithItsBudget) {
   const Known base = Load("b200_sxm");
-  const SiliconLibrary library = Library();
+  const SiliconLibrary library = TechnologyLibrary();
   const auto derive = [&](auto change) {
     TechnologyBudget budget = base.budget;
     change(budget);
@@ -146,7 +147,7 @@ TEST(Technology, GrowsWithItsBudget) {
 // 1, because with 2 the chip would have 8 x 16 = 128 of its 132.
 TEST(Technology, ChipletsShareTheUnitsOfTheDie) {
   const Known base = Load("h100_sxm");
-  const SiliconLibrary library = Library();
+  const SiliconLibrary library = TechnologyLibrary();
   const auto die_of = [&](int dies) {
     TechnologyBudget budget = base.budget;
     budget.dies = dies;
@@ -172,7 +173,7 @@ TEST(Technology, ChipletsShareTheUnitsOfTheDie) {
 
 TEST(Technology, RefusesWhatDoesNotFit) {
   const Known base = Load("h100_sxm");
-  const SiliconLibrary library = Library();
+  const SiliconLibrary library = TechnologyLibrary();
   TechnologyBudget budget = base.budget;
   budget.area = SquareMillimetres(1000);
   budget.stacks = 30;

@@ -62,7 +62,7 @@ static_assert(Peers<NoPeers>);
 
 // 3 x 3 x 40 points; micro-batches of 3 do not divide the batch, and tensor 3
 // no chips.
-constexpr char kStudy[] = R"~(
+constexpr char kTeamStudy[] = R"~(
   name: "team"
   scenario: "quickstart"
   axis { path: "training.parallel.tensor" value: "1" value: "2" value: "3" }
@@ -74,7 +74,7 @@ constexpr char kStudy[] = R"~(
 
 class SweepTeamTest : public ::testing::Test {
  protected:
-  SweepTeamTest() : study_(Read(kStudy)) {}
+  SweepTeamTest() : study_(Read(kTeamStudy)) {}
 
   static Study Read(const std::string& text) {
     pb::Study proto;

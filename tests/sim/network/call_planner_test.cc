@@ -12,8 +12,6 @@ namespace {
 using Kind = CommunicationKind;
 using Algorithm = CollectiveAlgorithm;
 
-constexpr char kSwitch[] = "switch { planes: 1 links_per_endpoint: 1 }";
-
 std::vector<Duration> SoloTimes(CallPlanner& planner) {
   std::vector<Duration> times;
   for (Kind kind : {Kind::kAllReduce, Kind::kAllGather, Kind::kAllToAll}) {

@@ -21,7 +21,7 @@ namespace {
 
 using Kind = CommunicationKind;
 
-constexpr double kRounding = 1e-9;
+constexpr double kBoundRounding = 1e-9;
 
 pb::System RandomMachine(Rng& rng) {
   std::vector<pb::System> machines = {
@@ -141,7 +141,7 @@ TEST(FaultBounds, NoCollectiveBeatsACutOfTheGraph) {
               std::count(inside.begin(), inside.begin() + p, true);
           if (members == 0 || members == p) continue;
           EXPECT_GE(
-              time * (1 + kRounding),
+              time * (1 + kBoundRounding),
               CutBound(graph, kind, static_cast<double>(m.value()), inside, p))
               << NameOf(kind) << " by " << NameOf(planned->algorithm)
               << ", fidelity " << static_cast<int>(fidelity) << ", cut " << cut;

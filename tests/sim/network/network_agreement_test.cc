@@ -20,10 +20,6 @@ using Algorithm = CollectiveAlgorithm;
 constexpr double kFluidTolerance = 1e-3;
 constexpr double kSteppedTolerance = 1e-2;
 const AlphaBeta kPort = {Seconds(2e-6), BytesPerSecond(50e9)};
-constexpr char kSwitch[] =
-    "switch { planes: 1 links_per_endpoint: 1 "
-    "reduces: true }";
-
 // All fidelities of one call against `expected`, of which the stepped one may
 // save the `fill` of a pipeline, as messages of different stages overlap.
 void ExpectAgreement(const pb::System& system, const CollectiveCall& call,
@@ -93,7 +89,7 @@ TEST(NetworkAgreement, OnePortPerRank) {
     for (int p : {2, 5, 8}) {
       if (row.kind == Kind::kPointToPoint && p != 2) continue;
       SCOPED_TRACE(p);
-      const pb::System system = FlatSystem(p, kSwitch);
+      const pb::System system = FlatSystem(p, kReducingSwitch);
       for (int64_t m : {int64_t{1} << 16, int64_t{1} << 24, int64_t{1} << 30}) {
         ExpectAgreement(system, {row.kind, Bytes(m), ChipRange(0, p)},
                         row.algorithm, row.form(p, Bytes(m)), row.segments);
@@ -107,7 +103,7 @@ TEST(NetworkAgreement, OnePortPerRank) {
 TEST(NetworkAgreement, ScatterAndAllGather) {
   for (int p : {4, 8}) {
     const Bytes m(1 << 24);
-    ExpectAgreement(FlatSystem(p, kSwitch),
+    ExpectAgreement(FlatSystem(p, kReducingSwitch),
                     {Kind::kBroadcast, m, ChipRange(0, p)},
                     Algorithm::kScatterAllGather,
                     ScatterAllGatherBroadcastCost(p, m, kPort), 1);
@@ -130,12 +126,12 @@ TEST(NetworkAgreement, Pipelines) {
       trees.count(),
       (6 * kPort.latency + kPort.Wire(2.0 * (k - 1) / k + 5.0 / k, m)).count(),
       1e-9 * trees.count());
-  ExpectAgreement(FlatSystem(p, kSwitch),
+  ExpectAgreement(FlatSystem(p, kReducingSwitch),
                   {Kind::kAllReduce, m, ChipRange(0, p)},
                   Algorithm::kDoubleBinaryTree, trees, k);
   const Seconds chain =
       ChainBroadcastCost(p, m, k, kPort) - (k - 1) * kPort.latency;
-  ExpectAgreement(FlatSystem(p, kSwitch),
+  ExpectAgreement(FlatSystem(p, kReducingSwitch),
                   {Kind::kBroadcast, m, ChipRange(0, p)}, Algorithm::kChain,
                   chain, k);
 }
@@ -155,7 +151,7 @@ TEST(NetworkAgreement, SwitchMulticast) {
       (4 * kPort.latency + kPort.Wire(1 + 1.0 / p + (1 - 1.0 / p) / k, m))
           .count(),
       1e-9 * time.count());
-  ExpectAgreement(FlatSystem(p, kSwitch),
+  ExpectAgreement(FlatSystem(p, kReducingSwitch),
                   {Kind::kAllReduce, m, ChipRange(0, p)},
                   Algorithm::kSwitchMulticast, time, k);
 }
@@ -321,7 +317,7 @@ TEST(NetworkAgreement, NothingBeatsTheLowerBound) {
         int applicable = 0;
         for (int i = 0; i <= static_cast<int>(Algorithm::kPxn); ++i) {
           const auto algorithm = static_cast<Algorithm>(i);
-          PlannedNetwork network(FlatSystem(p, kSwitch),
+          PlannedNetwork network(FlatSystem(p, kReducingSwitch),
                                  {.algorithm = algorithm});
           const absl::StatusOr<PlannedCall> planned =
               network.Plan({kind, Bytes(m), ChipRange(0, p)});

@@ -12,10 +12,6 @@ using Kind = CommunicationKind;
 using Algorithm = CollectiveAlgorithm;
 using ::testing::HasSubstr;
 
-constexpr char kSwitch[] =
-    "switch { planes: 1 links_per_endpoint: 1 "
-    "reduces: true }";
-
 // Two rings of `p` chips, each closed by a hop over the one link 2p -> 2p+1.
 std::string RingsWithASharedLink(int p) {
   std::string text = "links { switches: 2";
@@ -61,7 +57,7 @@ TEST(Network, LinksAreNamedByKindAndEnds) {
   GraphBuilder builder;
   const auto chips = builder.AddVertices(VertexKind::kChip, 1);
   const auto nics = builder.AddVertices(VertexKind::kNic, 1);
-  const auto switches = builder.AddVertices(VertexKind::kSwitch, 1);
+  const auto switches = builder.AddVertices(VertexKind::kReducingSwitch, 1);
   const BytesPerSecond rate(1e9);
   builder.AddDuplex(chips[0], nics[0],
                     {rate, {}, builder.AddLinkClass({"NIC", ""})});
@@ -78,7 +74,7 @@ TEST(Network, LinksAreNamedByKindAndEnds) {
 
 // Seven senders to one receiver share its port: 7 x 100 MB at 50 GB/s.
 TEST(Network, AnIncastSharesTheReceiversPort) {
-  PlannedNetwork network(FlatSystem(8, kSwitch));
+  PlannedNetwork network(FlatSystem(8, kReducingSwitch));
   std::vector<CollectiveCall> calls;
   for (int from = 1; from < 8; ++from) {
     calls.push_back({Kind::kPointToPoint,
@@ -200,13 +196,14 @@ TEST(Network, TheCheapestIsChosenAndFlipsWithSize) {
   // 64 B: 3 steps beat 14. 1 GB: all that move 2 (p-1)/p tie but for latency.
   EXPECT_EQ(chosen(64), Algorithm::kDirect);
   // 14 steps of 2 us by a ring take longer than what was chosen.
-  PlannedNetwork ring(FlatSystem(8, kSwitch), {.algorithm = Algorithm::kRing});
+  PlannedNetwork ring(FlatSystem(8, kReducingSwitch),
+                      {.algorithm = Algorithm::kRing});
   const CollectiveCall small = {Kind::kAllReduce, Bytes(64), ChipRange(0, 8)};
   EXPECT_LT(network.Plan(small)->solo, ring.Plan(small)->solo);
 }
 
 TEST(Network, AProtocolWithFlagsWinsSmallAndLosesLarge) {
-  pb::System system = FlatSystem(8, kSwitch);
+  pb::System system = FlatSystem(8, kReducingSwitch);
   system = With(system, R"pb(
     collectives {
       algorithm: "ring"
@@ -231,7 +228,7 @@ TEST(Network, AProtocolWithFlagsWinsSmallAndLosesLarge) {
 
 // 2 sqrt(fill w): 4 us of fill and 400 us on the wire are 80 us.
 TEST(Network, FillingAPipelineTakesTheRootOfTheWireTime) {
-  pb::System system = FlatSystem(2, kSwitch);
+  pb::System system = FlatSystem(2, kReducingSwitch);
   const CollectiveCall call = {Kind::kPointToPoint, Bytes(20'000'000),
                                ChipRange(0, 2)};
   PlannedNetwork plain(system);
@@ -291,7 +288,7 @@ TEST(Network, TooManyMessagesToStepAreRefused) {
 }
 
 TEST(Network, OneChipNeedsNoTime) {
-  PlannedNetwork network(FlatSystem(2, kSwitch));
+  PlannedNetwork network(FlatSystem(2, kReducingSwitch));
   EXPECT_EQ(
       network.Plan({Kind::kAllReduce, Bytes(1024), ChipRange(0, 1)})->solo,
       Duration(0));

@@ -12,6 +12,11 @@
 
 namespace orrery {
 
+// A switch for FlatSystem; the second sums what passes through it.
+inline constexpr char kSwitch[] = "switch { planes: 1 links_per_endpoint: 1 }";
+inline constexpr char kReducingSwitch[] =
+    "switch { planes: 1 links_per_endpoint: 1 reduces: true }";
+
 // `fabric` joins all chips directly, with latency of 2 us a step and 50 GB/s
 // links unless it says otherwise.
 inline pb::System FlatSystem(int chips, const std::string& fabric) {

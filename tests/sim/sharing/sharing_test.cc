@@ -15,7 +15,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Time At(double seconds) { return Time(FromSeconds(seconds)); }
+Time AtSecond(double seconds) { return Time(FromSeconds(seconds)); }
 
 IdVector<ResourceId, double> Capacities(std::vector<double> values) {
   return IdVector<ResourceId, double>(std::move(values));
@@ -59,9 +59,9 @@ TEST(Sharing, RatesRiseAsOthersEnd) {
   sharing.Start(ActivityId(1), Time{}, {.amount = 20, .uses = ab});
   sharing.Start(ActivityId(2), Time{}, {.amount = 40, .uses = b});
   std::map<ActivityId, Time> ended = RunToEnd(sharing);
-  EXPECT_EQ(ended[ActivityId(0)], At(10));
-  EXPECT_EQ(ended[ActivityId(1)], At(10));
-  EXPECT_EQ(ended[ActivityId(2)], At(15));
+  EXPECT_EQ(ended[ActivityId(0)], AtSecond(10));
+  EXPECT_EQ(ended[ActivityId(1)], AtSecond(10));
+  EXPECT_EQ(ended[ActivityId(2)], AtSecond(15));
   EXPECT_DOUBLE_EQ(sharing.carried(kA), 100);
   EXPECT_DOUBLE_EQ(sharing.carried(kB), 60);
 }
@@ -86,7 +86,8 @@ TEST(Sharing, TwoRingsThatShareOneLinkTakeTwiceAsLong) {
             {.amount = 2.0 * (p - 1), .uses = uses[static_cast<size_t>(ring)]});
       }
       const std::map<ActivityId, Time> ended = RunToEnd(sharing);
-      EXPECT_EQ(ended.at(ActivityId(0)), At(2.0 * (p - 1) * (shared ? 2 : 1)));
+      EXPECT_EQ(ended.at(ActivityId(0)),
+                AtSecond(2.0 * (p - 1) * (shared ? 2 : 1)));
     }
   }
 }
@@ -150,12 +151,12 @@ TEST(Sharing, OnlyTheAffectedComponentMoves) {
                   {.amount = 100, .uses = i < 2 ? a : b});
   }
   EXPECT_THAT(sharing.Resolve(Time{}), SizeIs(4));
-  sharing.Finish(ActivityId(0), At(1));
-  const auto moved = sharing.Resolve(At(1));
+  sharing.Finish(ActivityId(0), AtSecond(1));
+  const auto moved = sharing.Resolve(AtSecond(1));
   ASSERT_THAT(moved, SizeIs(1));
   EXPECT_EQ(moved[0].activity, ActivityId(1));
-  EXPECT_EQ(moved[0].at, At(10.5));  // 95 left at 10
-  EXPECT_THAT(sharing.Resolve(At(1)), IsEmpty());
+  EXPECT_EQ(moved[0].at, AtSecond(10.5));  // 95 left at 10
+  EXPECT_THAT(sharing.Resolve(AtSecond(1)), IsEmpty());
 }
 
 // Any sequence of starts and finishes leaves the rates that a fresh exact solve

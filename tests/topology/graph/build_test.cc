@@ -2,6 +2,7 @@
 #include "topology/graph/build.h"
 
 #include "tests/status_matchers.h"
+#include "tests/topology/graph/fabrics.h"
 #include "tests/topology/machine/protos.h"
 #include "topology/graph/metrics.h"
 #include "topology/routing/route.h"
@@ -10,8 +11,6 @@ namespace orrery {
 namespace {
 
 using ::testing::HasSubstr;
-
-VertexId V(int i) { return static_cast<VertexId>(i); }
 
 absl::StatusOr<Graph> Build(const std::string& change) {
   ASSIGN_OR_RETURN(const System system,

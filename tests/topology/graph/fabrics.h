@@ -6,6 +6,9 @@
 
 namespace orrery {
 
+// A vertex by its number.
+inline VertexId V(int64_t i) { return static_cast<VertexId>(i); }
+
 inline Fabric UnitFabric(FabricKind kind, int64_t endpoints,
                          Routing routing = Routing::kSpray) {
   return {.link = {.name = "unit",

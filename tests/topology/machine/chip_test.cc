@@ -17,8 +17,6 @@ using testing::AllOf;
 using testing::Eq;
 using testing::HasSubstr;
 using testing::Optional;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 TEST(Chip, QuantitiesAreParsedIntoTypes) {
   ASSERT_OK_AND_ASSIGN(const Chip chip, Chip::FromProto(TestChip()));
   EXPECT_EQ(chip.name(), "round");

@@ -15,8 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 absl::StatusOr<Fabric> Read(const std::string& kind, int64_t endpoints) {
   const pb::Fabric proto = With(
       pb::Fabric(), "link { name: 'l' bandwidth: '10 GB/s' latency: '1 us' } " +

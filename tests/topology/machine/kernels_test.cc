@@ -13,8 +13,6 @@ namespace orrery {
 namespace {
 
 using testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 TEST(Kernels, QuantitiesAreParsedIntoTypes) {
   ASSERT_OK_AND_ASSIGN(const Kernels kernels,
                        Kernels::FromProto(TestKernels()));

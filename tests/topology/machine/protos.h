@@ -1,6 +1,7 @@
 #pragma once
 // Messages for the tests of this folder: a made-up chip and machine with round
 // numbers, and a way to write a variation of them as text.
+#include <absl/status/status.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,8 @@
 #include "proto/system.pb.h"
 
 namespace orrery {
+
+inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // `text` merged over `base`.
 template <class Message>

@@ -13,8 +13,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 absl::StatusOr<System> Changed(const std::string& change) {
   return System::FromProto(With(TestSystem(), change));
 }

@@ -16,8 +16,6 @@ namespace {
 // Sums of shares that add up to 1.
 constexpr double kRounding = 1e-9;
 
-VertexId V(int64_t i) { return static_cast<VertexId>(i); }
-
 // The longest time any link is busy when i sends a byte to to[i].
 double LongestOf(const Graph& graph, Router& router,
                  const std::vector<int>& to) {

@@ -17,8 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-VertexId V(int i) { return static_cast<VertexId>(i); }
-
 // Every chip sends one byte to every other.
 std::vector<Demand> AllPairs(int chips) {
   std::vector<Demand> demands;

@@ -111,7 +111,7 @@ using ::testing::Pair;
 
 // Dense 24 layers of hidden 4096, sequence 4096: a hidden state has 32 MiB.
 constexpr int64_t kState = int64_t{4096} * 4096 * 2;
-constexpr int kLayers = 24;
+constexpr int kDenseLayers = 24;
 
 // Forward 2 all-reduces a layer and backward 2; the embedding one, the head one
 // backward; the loss three of 4 bytes per token; the gradient norm 4 bytes.
@@ -119,16 +119,16 @@ TEST(Lower, TensorParallelismMovesWhatTheTableSays) {
   const std::string plan =
       "parallel { tensor: 8 sequence_parallel: false } global_batch: 1 ";
   EXPECT_THAT(BytesOf(plan, "tensor"),
-              ElementsAre(Pair(kAllReduce,
-                               (4 * kLayers + 2) * kState + 3 * 4 * 4096 + 4)));
+              ElementsAre(Pair(kAllReduce, (4 * kDenseLayers + 2) * kState +
+                                               3 * 4 * 4096 + 4)));
   // With sequence parallelism each becomes a gather and a reduction, and what
   // was gathered forward is gathered again for the weights.
   const std::string sequence =
       "parallel { tensor: 8 sequence_parallel: true } global_batch: 1 ";
   EXPECT_THAT(BytesOf(sequence, "tensor"),
               ElementsAre(Pair(kAllReduce, 3 * 4 * 4096 + 4),
-                          Pair(kReduceScatter, (4 * kLayers + 2) * kState),
-                          Pair(kAllGather, (6 * kLayers + 3) * kState)));
+                          Pair(kReduceScatter, (4 * kDenseLayers + 2) * kState),
+                          Pair(kAllGather, (6 * kDenseLayers + 3) * kState)));
 }
 
 TEST(Lower, DegreesOfOneMoveNothing) {
@@ -212,11 +212,11 @@ TEST(Lower, PiecesAreReducedOneAfterTheOther) {
 TEST(Lower, ExpertsExchangeTokensFourTimes) {
   EXPECT_THAT(
       BytesOf("parallel { expert: 8 } global_batch: 8", "expert", kCaseExperts),
-      ElementsAre(Pair(kAllToAll, 4 * kLayers * 2 * kState)));
+      ElementsAre(Pair(kAllToAll, 4 * kDenseLayers * 2 * kState)));
   EXPECT_THAT(BytesOf("parallel { expert: 8 } global_batch: 8 recompute: "
                       "RECOMPUTE_FULL",
                       "expert", kCaseExperts),
-              ElementsAre(Pair(kAllToAll, 6 * kLayers * 2 * kState)));
+              ElementsAre(Pair(kAllToAll, 6 * kDenseLayers * 2 * kState)));
 }
 
 // Gradient accumulation repeats: m micro-batches are m times the work and hold
@@ -305,7 +305,7 @@ TEST(Lower, WeightGradientsHideTheAllReduceUnlessTheyComeFirst) {
   const Time hidden = RunStep(c, options, time, LayersOnly).result.end;
   options.pass.overlap_weight_gradient = false;
   const Time exposed = RunStep(c, options, time, LayersOnly).result.end;
-  EXPECT_EQ(exposed - hidden, Duration(kLayers * 500));
+  EXPECT_EQ(exposed - hidden, Duration(kDenseLayers * 500));
 }
 
 // Merging kernels into one task changes the number of tasks, not the time.
