@@ -168,8 +168,10 @@ absl::StatusOr<pb::Report> ReportInference(const ResolvedScenario& scenario,
   result.set_decode_steps(static_cast<int32_t>(run.decode_steps));
   result.set_simulated_steps(run.simulated_steps);
   result.set_integration_error(run.integration_error);
-  if (run.decode_steps > 0) {
+  if (plan.output() > 1) {
     result.set_time_per_output_token_s(ToSeconds(run.time_per_output_token));
+  }
+  if (run.decode_steps > 0) {
     result.set_first_step_s(ToSeconds(run.first_step));
     result.set_last_step_s(ToSeconds(run.last_step));
   }

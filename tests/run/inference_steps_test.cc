@@ -94,7 +94,7 @@ TEST(FirstToken, ComesFromADecodeStepWherePromptsGiveNone) {
       ReportInference(Scenario({asked[0], "inference.output=1"}), {}));
   EXPECT_GT(one.inference().time_to_first_token_s(),
             one.inference().prefill_s());
-  EXPECT_EQ(one.inference().time_per_output_token_s(), 0);
+  EXPECT_FALSE(one.inference().has_time_per_output_token_s());
 }
 
 // One thread starts a collective for all chips of a node: eight kernels, one
