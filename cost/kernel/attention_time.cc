@@ -148,10 +148,9 @@ Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
 }
 
 // Libraries split the keys where the queries of a key-value head are one tile
-// (decoding), or tiles of queries do not fill the units. Where those of one
-// query head do not fill a tile, heads that share keys are packed into tiles,
-// also if there is more than one: drafts of a latent's 128 heads (FlashMLA's
-// rows are heads times queries; pack_gqa of FlashAttention-3).
+// (decoding), or tiles of queries do not fill the units. Those of a latent are
+// packed into tiles whether or not one is enough: the rows of FlashMLA are
+// heads times queries.
 bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
   const FlashConstants& flash = chip.constants.attention;
   const auto queries = static_cast<double>(a.queries);
@@ -159,7 +158,7 @@ bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
   const double tiles = static_cast<double>(a.batch) * a.query_heads *
                        std::ceil(queries / flash.rows);
   return group * queries <= flash.rows || tiles < chip.units ||
-         queries < flash.min_rows;
+         (a.shared_key_value && queries < flash.min_rows);
 }
 
 KernelEstimate Combine(const FusedAttention& a, const Parts& parts,
