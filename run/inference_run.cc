@@ -200,10 +200,17 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
                                        : SumOverSteps(count, kPrecision, at));
   if (sum.sum > kLongest) return TooLong();
   run.decode = FromSeconds(sum.sum);
-  run.time_per_output_token =
-      FromSeconds(sum.sum / static_cast<double>(plan.output() - 1));
   run.end_to_end = run.prefill + run.decode;
   run.first_step = FromSeconds(sum.first);
+  double later = sum.sum;
+  if (plan.engine().first_token_by_decode) {
+    run.time_to_first_token += run.first_step;
+    later -= sum.first;
+  }
+  if (plan.output() > 1) {
+    run.time_per_output_token =
+        FromSeconds(later / static_cast<double>(plan.output() - 1));
+  }
   run.last_step = FromSeconds(sum.last);
   run.simulated_steps = sum.evaluations;
   run.integration_error = sum.error / sum.sum;

@@ -65,7 +65,8 @@ class InferenceSimulator {
 struct InferenceRun {
   Duration prefill{};
   Duration time_to_first_token{};
-  // Of the steps after the first token; the mean over their tokens.
+  // Of all decode steps; and of those after the first token, the mean over
+  // their tokens.
   Duration decode{};
   Duration time_per_output_token{};
   Duration end_to_end{};

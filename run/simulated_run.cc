@@ -83,11 +83,11 @@ absl::StatusOr<bool> StaysApart(absl::Span<const ApartCall> calls,
 
 absl::Status OutsideBounds(const SimulatedRun& run) {
   return absl::InternalError(fmt::format(
-      "the simulated step of {} is outside its bounds, {} to {}: a bug of "
-      "Orrery; please report the scenario",
+      "the simulated step of {} ({} ps) is outside its bounds, {} to {} ps: a "
+      "bug of Orrery; please report the scenario",
       SecondsText(ToSeconds(run.result.end)),
-      SecondsText(ToSeconds(run.bounds.lower())),
-      SecondsText(ToSeconds(run.bounds.upper))));
+      run.result.end.time_since_epoch().count(), run.bounds.lower().count(),
+      run.bounds.upper.count()));
 }
 
 // Both sinks at once.

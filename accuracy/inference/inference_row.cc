@@ -4,9 +4,12 @@
 #include <absl/strings/escaping.h>
 #include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/format.h"
@@ -18,6 +21,9 @@ namespace orrery {
 namespace {
 
 constexpr int64_t kMost = 1'000'000'000;
+
+// Of inference_runs.csv, that say which rows a line holds for.
+constexpr const char* kRunColumns[] = {"framework", "source_id", "model"};
 
 // Engines, by how the names of frameworks begin.
 constexpr std::pair<absl::string_view, absl::string_view> kEngines[] = {
@@ -64,8 +70,8 @@ std::string SpelledAsPreset(absl::string_view name) {
 
 class RowReader {
  public:
-  RowReader(const MeasurementRow& row, const MeasurementTable& systems)
-      : row_(row), systems_(systems) {}
+  RowReader(const MeasurementRow& row, const InferenceRules& rules)
+      : row_(row), rules_(rules) {}
 
   absl::StatusOr<InferenceRow> Read() {
     RETURN_IF_ERROR(ReadScenario());
@@ -191,7 +197,7 @@ class RowReader {
 
   absl::StatusOr<std::string> System() const {
     if (const auto named = row_.Get("system")) return *named;
-    for (const MeasurementRow& known : systems_.rows()) {
+    for (const MeasurementRow& known : rules_.systems.rows()) {
       if (known.Text("hardware") == row_.Text("hardware")) {
         return known.Text("system");
       }
@@ -199,6 +205,26 @@ class RowReader {
     return row_.Wrong("hardware",
                       "that of a known system (a column 'system' may name a "
                       "preset instead)");
+  }
+
+  // What the row's source says of how it ran.
+  std::vector<std::string> Sets() const {
+    std::vector<std::string> sets;
+    for (const MeasurementRow& run : rules_.runs.rows()) {
+      const bool fits = std::all_of(
+          std::begin(kRunColumns), std::end(kRunColumns),
+          [&](const char* column) {
+            return absl::StartsWith(row_.Text(column), run.Text(column));
+          });
+      const std::string until = run.Text("until");
+      const std::string year = row_.Text("date").substr(0, 4);
+      if (!fits || (!until.empty() && (year.empty() || year > until))) continue;
+      for (const absl::string_view set :
+           absl::StrSplit(run.Text("set"), "; ", absl::SkipEmpty())) {
+        sets.emplace_back(set);
+      }
+    }
+    return sets;
   }
 
   std::string Fraction() const {
@@ -246,8 +272,9 @@ class RowReader {
             : "",
         expert_ > 1 && weight_ == DType::kFp8 ? "dispatch_precision: FP8" : "",
         halves_, engine, Fraction());
-    ASSIGN_OR_RETURN(pb::Scenario proto,
-                     ResolveScenarioText(catalog, text, "as a scenario", {}));
+    ASSIGN_OR_RETURN(
+        pb::Scenario proto,
+        ResolveScenarioText(catalog, text, "as a scenario", Sets()));
     if (proto.model().moe().experts() == 0) {
       proto.mutable_inference()->mutable_parallel()->set_expert_tensor(1);
     }
@@ -306,7 +333,7 @@ class RowReader {
   }
 
   const MeasurementRow& row_;
-  const MeasurementTable& systems_;
+  const InferenceRules& rules_;
   InferenceQuantity quantity_{};
   bool halves_ = false;
   int chips_ = 1, tensor_ = 1, pipeline_ = 1, data_ = 1, expert_ = 1;
@@ -343,14 +370,20 @@ absl::StatusOr<MeasurementTable> OpenInferenceTable(
        "input_len", "system|hardware"});
 }
 
-absl::StatusOr<MeasurementTable> OpenInferenceSystems() {
-  return MeasurementTable::Open(std::nullopt, "inference_systems.csv",
-                                {"hardware", "system"});
+absl::StatusOr<InferenceRules> OpenInferenceRules() {
+  ASSIGN_OR_RETURN(MeasurementTable systems,
+                   MeasurementTable::Open(std::nullopt, "inference_systems.csv",
+                                          {"hardware", "system"}));
+  ASSIGN_OR_RETURN(MeasurementTable runs,
+                   MeasurementTable::Open(
+                       std::nullopt, "inference_runs.csv",
+                       {"framework", "until", "source_id", "model", "set"}));
+  return InferenceRules{std::move(systems), std::move(runs)};
 }
 
 absl::StatusOr<InferenceRow> ReadInferenceRow(const MeasurementRow& row,
-                                              const MeasurementTable& systems) {
-  return RowReader(row, systems).Read();
+                                              const InferenceRules& rules) {
+  return RowReader(row, rules).Read();
 }
 
 }  // namespace orrery

@@ -8,7 +8,8 @@
 // out_tok_s_total or in_tok_s_total that is.
 //
 // What a row does not say is filled in by one rule for all rows:
-//  - the engine is that of the framework (kEngines);
+//  - the engine is that of the framework (kEngines); what a source says of
+//    how it ran besides is in validation/inference_runs.csv, as overrides;
 //  - kv_precision: that of 16-bit weights, FP8 for FP8, otherwise BF16;
 //  - products are in the weights' format where the chip has it and the format
 //    is a float; INT8 and INT4 are of weights alone, with BF16 products;
@@ -52,9 +53,15 @@ struct InferenceRow {
 // The user's file if there is one, else validation/inference.csv.
 absl::StatusOr<MeasurementTable> OpenInferenceTable(
     const std::optional<std::string>& file);
-absl::StatusOr<MeasurementTable> OpenInferenceSystems();
+
+// What holds for all rows that begin like a line of them.
+struct InferenceRules {
+  MeasurementTable systems;
+  MeasurementTable runs;
+};
+absl::StatusOr<InferenceRules> OpenInferenceRules();
 
 absl::StatusOr<InferenceRow> ReadInferenceRow(const MeasurementRow& row,
-                                              const MeasurementTable& systems);
+                                              const InferenceRules& rules);
 
 }  // namespace orrery

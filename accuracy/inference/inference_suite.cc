@@ -61,6 +61,12 @@ absl::StatusOr<Prediction> Predict(const InferenceRow& row) {
                    simulator.PrefillTime(PrefillPasses(plan), {}));
   prefill += ToSeconds(time);
   if (row.quantity == InferenceQuantity::kFirstToken) {
+    if (plan.engine().first_token_by_decode) {
+      ASSIGN_OR_RETURN(
+          const Duration step,
+          simulator.StepTime(DecodePass(plan, CachedInStep(plan, 0)), {}));
+      prefill += ToSeconds(step);
+    }
     return Prediction{row.measured_s, prefill};
   }
   const double tokens = static_cast<double>(plan.batch()) * plan.prompt();
@@ -68,8 +74,8 @@ absl::StatusOr<Prediction> Predict(const InferenceRow& row) {
 }
 
 absl::StatusOr<AccuracyRow> PredictRow(const MeasurementRow& row,
-                                       const MeasurementTable& systems) {
-  ASSIGN_OR_RETURN(InferenceRow read, ReadInferenceRow(row, systems));
+                                       const InferenceRules& rules) {
+  ASSIGN_OR_RETURN(InferenceRow read, ReadInferenceRow(row, rules));
   ASSIGN_OR_RETURN(const Prediction prediction, Predict(read));
   return AccuracyRow{
       .id = row.id(),
@@ -89,11 +95,11 @@ absl::StatusOr<AccuracyRow> PredictRow(const MeasurementRow& row,
 }  // namespace
 
 AccuracyTable PredictInference(const MeasurementTable& table,
-                               const MeasurementTable& systems) {
+                               const InferenceRules& rules) {
   const std::vector<MeasurementRow>& rows = table.rows();
   std::vector<absl::StatusOr<AccuracyRow>> predicted(rows.size());
   InParallel(rows.size(),
-             [&](size_t i) { predicted[i] = PredictRow(rows[i], systems); });
+             [&](size_t i) { predicted[i] = PredictRow(rows[i], rules); });
   AccuracyTable::Parts parts{.suite = Suite::kInference,
                              .origin = table.origin(),
                              .rows = {},
@@ -121,8 +127,8 @@ AccuracyTable PredictInference(const MeasurementTable& table,
 absl::StatusOr<AccuracyTable> RunInferenceSuite(
     const std::optional<std::string>& file) {
   ASSIGN_OR_RETURN(const MeasurementTable table, OpenInferenceTable(file));
-  ASSIGN_OR_RETURN(const MeasurementTable systems, OpenInferenceSystems());
-  return PredictInference(table, systems);
+  ASSIGN_OR_RETURN(const InferenceRules rules, OpenInferenceRules());
+  return PredictInference(table, rules);
 }
 
 }  // namespace orrery

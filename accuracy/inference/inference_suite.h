@@ -5,13 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "accuracy/inference/inference_row.h"
 #include "accuracy/table/accuracy_table.h"
 #include "accuracy/table/measurement_table.h"
 
 namespace orrery {
 
 AccuracyTable PredictInference(const MeasurementTable& table,
-                               const MeasurementTable& systems);
+                               const InferenceRules& rules);
 
 // Of the user's file, or of validation/inference.csv.
 absl::StatusOr<AccuracyTable> RunInferenceSuite(

@@ -19,10 +19,11 @@ namespace {
 // begins with the pass, whatever the stage has to wait for.
 class HostClock {
  public:
-  HostClock(const EngineProfile& engine, EngineLaunch launch)
+  HostClock(const EngineProfile& engine, EngineLaunch launch,
+            Duration collective)
       : launch_(launch),
         kernel_(ToSeconds(engine.host_launch)),
-        call_(ToSeconds(engine.collective_launch)),
+        call_(ToSeconds(collective)),
         calls_wait_(engine.wait_for_collectives),
         host_(launch == EngineLaunch::kGraph ? ToSeconds(engine.graph_start)
                                              : 0),
@@ -164,7 +165,9 @@ class PassEstimator {
     const EngineLaunch launch = pass_.purpose == PassPurpose::kDecode
                                     ? engine.decode_launch
                                     : engine.prefill_launch();
-    std::vector<HostClock> clocks(end - first, HostClock(engine, launch));
+    std::vector<HostClock> clocks(
+        end - first,
+        HostClock(engine, launch, plan_.CollectiveLaunch(pass_.purpose)));
     std::vector<double> sent(end - first, 0);
     for (int part = 0; part < parts; ++part) {
       for (size_t i = 0; i < clocks.size(); ++i) {
@@ -366,11 +369,19 @@ RequestEstimate InferenceEstimator::Request(const InferencePlan& plan,
   };
   // Simpson's rule: a step grows nearly linearly with what is cached.
   request.step_s = (at(0) + 4 * at((steps - 1) / 2) + at(steps - 1)) / 6;
+  const double plain = request.step_s;
   if (plan.speculation()) {
     request.step_s *=
         1 + plan.speculation()->drafts * plan.speculation()->draft_cost;
   }
   request.decode_s = request.step_s * static_cast<double>(steps);
+  if (plan.engine().first_token_by_decode) {
+    request.first_s = at(0) * request.step_s / plain;
+  }
+  if (plan.output() > 1) {
+    request.token_s =
+        (request.decode_s - request.first_s) / (plan.output() - 1);
+  }
   return request;
 }
 

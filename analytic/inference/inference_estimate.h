@@ -30,6 +30,9 @@ struct RequestEstimate {
   // Of all decode steps together, and of one on the mean.
   double decode_s = 0;
   double step_s = 0;
+  // Of a decode step that the first token waits for, and per token after it.
+  double first_s = 0;
+  double token_s = 0;
   double end_to_end_s() const { return prefill_s + decode_s; }
 };
 

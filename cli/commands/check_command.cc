@@ -57,7 +57,7 @@ std::string DifferenceText(const pb::Report& report) {
   return text;
 }
 
-std::string CheckText(const pb::Report& report) {
+std::string CheckText(const pb::Report& report, bool request) {
   std::string text =
       fmt::format("{}\n\n{:<24} {:>12} {:>12} {:>9}\n", report.scenario(), "",
                   "closed form", "simulated", "of step");
@@ -75,10 +75,14 @@ std::string CheckText(const pb::Report& report) {
                       100 * (total - step) / step);
   const double peak = static_cast<double>(report.estimate().peak_bytes());
   const double simulated = static_cast<double>(report.memory().peak_bytes());
-  text += fmt::format("{:<24} {:>12} {:>12} {:>+8.2f}%\n\n", "peak memory",
+  text += fmt::format("{:<24} {:>12} {:>12} {:>+8.2f}%\n", "peak memory",
                       BytesText(report.estimate().peak_bytes()),
                       BytesText(report.memory().peak_bytes()),
                       100 * (peak - simulated) / simulated);
+  if (request) {
+    text += "  (at the end of the request, and in this step of it)\n";
+  }
+  text += "\n";
   text += DifferenceText(report) + "\n";
   text += fmt::format(
       "bounds: {} (longest path) and {} (busiest chip or link) <= {} <= {} "
@@ -112,7 +116,9 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   progress.Wipe();
   ASSIGN_OR_RETURN(const bool print,
                    WriteReport(arguments, scenario.proto, report));
-  if (print) RETURN_IF_ERROR(Print(CheckText(report)).status());
+  if (print)
+    RETURN_IF_ERROR(
+        Print(CheckText(report, scenario.inference() != nullptr)).status());
   const double unexplained = report.difference().unexplained_s();
   if (std::abs(unexplained) <= kMostUnexplained * report.step_time_s()) {
     return ExitCode::kDone;

@@ -148,14 +148,17 @@ Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
 }
 
 // Libraries split the keys where the queries of a key-value head are one tile
-// (decoding), or tiles of queries do not fill the units.
+// (decoding), or tiles of queries do not fill the units. Those of a latent are
+// packed into tiles whether or not one is enough: the rows of FlashMLA are
+// heads times queries.
 bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
   const FlashConstants& flash = chip.constants.attention;
   const auto queries = static_cast<double>(a.queries);
   const double group = static_cast<double>(a.query_heads) / a.kv_heads;
   const double tiles = static_cast<double>(a.batch) * a.query_heads *
                        std::ceil(queries / flash.rows);
-  return group * queries <= flash.rows || tiles < chip.units;
+  return group * queries <= flash.rows || tiles < chip.units ||
+         (a.shared_key_value && queries < flash.min_rows);
 }
 
 KernelEstimate Combine(const FusedAttention& a, const Parts& parts,

@@ -38,8 +38,7 @@ void FillEstimates(const InferencePlan& plan, const RequestEstimate& request,
   to.set_estimated_prefill_s(request.prefill_s);
   to.set_estimated_end_to_end_s(request.end_to_end_s() + transfer_s);
   if (plan.output() > 1) {
-    to.set_estimated_time_per_output_token_s(request.decode_s /
-                                             (plan.output() - 1));
+    to.set_estimated_time_per_output_token_s(request.token_s);
   }
 }
 
@@ -164,12 +163,15 @@ absl::StatusOr<pb::Report> ReportInference(const ResolvedScenario& scenario,
   }
   result.set_prefill_s(ToSeconds(run.prefill));
   result.set_time_to_first_token_s(ToSeconds(arrives));
-  result.set_end_to_end_s(ToSeconds(arrives + run.decode));
+  result.set_end_to_end_s(
+      ToSeconds(run.end_to_end + (arrives - run.time_to_first_token)));
   result.set_decode_steps(static_cast<int32_t>(run.decode_steps));
   result.set_simulated_steps(run.simulated_steps);
   result.set_integration_error(run.integration_error);
-  if (run.decode_steps > 0) {
+  if (plan.output() > 1) {
     result.set_time_per_output_token_s(ToSeconds(run.time_per_output_token));
+  }
+  if (run.decode_steps > 0) {
     result.set_first_step_s(ToSeconds(run.first_step));
     result.set_last_step_s(ToSeconds(run.last_step));
   }
@@ -206,10 +208,11 @@ absl::StatusOr<pb::Report> EstimateInference(const ResolvedScenario& scenario) {
               *result.mutable_pools());
   }
   result.set_prefill_s(request.prefill_s);
-  result.set_time_to_first_token_s(request.prefill_s + transfer_s);
+  result.set_time_to_first_token_s(request.prefill_s + transfer_s +
+                                   request.first_s);
   result.set_end_to_end_s(request.end_to_end_s() + transfer_s);
   if (plan.output() > 1) {
-    result.set_time_per_output_token_s(request.decode_s / (plan.output() - 1));
+    result.set_time_per_output_token_s(request.token_s);
   }
   FillInferenceMemory(scenario, report);
   FillInferenceRates(plan, report);

@@ -84,6 +84,8 @@ absl::StatusOr<SteadyState> RunSteadyState(const ResolvedScenario& scenario) {
   ASSIGN_OR_RETURN(state.mixed_s, StepSeconds(prompts, passes));
   const auto batch = static_cast<double>(state.batch);
   const double output = plan.output();
+  // The first token comes with the prompt.
+  const double later = output - (engine.first_token_by_decode ? 0 : 1);
   // In the time in which a batch of requests comes and goes.
   const double rounds = batch / static_cast<double>(state.prompts);
   double cycle = 0;
@@ -91,9 +93,9 @@ absl::StatusOr<SteadyState> RunSteadyState(const ResolvedScenario& scenario) {
     // Steps with prompts decode too.
     const double mixed = rounds * static_cast<double>(passes.size());
     cycle =
-        rounds * state.mixed_s + std::max(0.0, output - mixed) * state.step_s;
+        rounds * state.mixed_s + std::max(0.0, later - mixed) * state.step_s;
   } else {
-    cycle = rounds * state.mixed_s + output * state.step_s;
+    cycle = rounds * state.mixed_s + later * state.step_s;
   }
   state.output_tokens_per_s = batch * output / cycle;
   return state;

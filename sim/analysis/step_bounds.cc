@@ -51,11 +51,14 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
       }
     }
   }
+  const auto rounded = [&](Duration time) {
+    return AddTimes(FromSeconds(ToSeconds(time) * (1 + kRounding)),
+                    Duration(program.task_count()));
+  };
+  // A host that waits for every kernel does run them one after the other.
+  bounds.upper = rounded(bounds.upper);
   if (paths.slowest) {
-    const Duration slowest =
-        AddTimes(FromSeconds(ToSeconds(*paths.slowest) * (1 + kRounding)),
-                 Duration(program.task_count()));
-    bounds.upper = std::min(bounds.upper, slowest);
+    bounds.upper = std::min(bounds.upper, rounded(*paths.slowest));
   }
   IdVector<ResourceId, double> load(transfers.capacities.size(), 0);
   for (const CallId id : program.calls().ids()) {

@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "analytic/inference/inference_estimate.h"
+#include "proto/report.pb.h"
 #include "run/inference_run.h"
 #include "run/phase_ground.h"
+#include "run/requests/inference_report.h"
 #include "run/requests/request_timeline.h"
 #include "run/run_scenario.h"
 #include "tests/run/inference_scenario.h"
@@ -54,6 +56,68 @@ TEST(Drafts, BringTheTokensOfThoseBeforeTheFirstWrongOne) {
   // 2048 + floor(10 x 2.952)
   EXPECT_EQ(CachedInStep(plan, 10), 2077);
   EXPECT_EQ(DecodePass(plan, 2048).groups[0].queries, 4);
+}
+
+// An engine whose prompts only fill the cache: 256 decode steps for 256 tokens,
+// the first of which takes the last token of the prompt once more and is part
+// of the time to the first token.
+TEST(FirstToken, ComesFromADecodeStepWherePromptsGiveNone) {
+  const Sets asked = {"inference.engine.first_token_by_decode=true"};
+  const ResolvedScenario with = Scenario({});
+  const ResolvedScenario without = Scenario(asked);
+  EXPECT_EQ(DecodeSteps(*with.inference()), 255);
+  EXPECT_EQ(DecodeSteps(*without.inference()), 256);
+  EXPECT_EQ(CachedInStep(*with.inference(), 0), 2048);
+  EXPECT_EQ(CachedInStep(*without.inference(), 0), 2047);
+  ASSERT_OK_AND_ASSIGN(const pb::Report a, ReportInference(with, {}));
+  ASSERT_OK_AND_ASSIGN(const pb::Report b, ReportInference(without, {}));
+  const auto& first = a.inference();
+  const auto& later = b.inference();
+  EXPECT_EQ(first.time_to_first_token_s(), first.prefill_s());
+  EXPECT_NEAR(later.time_to_first_token_s(),
+              later.prefill_s() + later.first_step_s(), 1e-9);
+  EXPECT_NEAR(
+      later.end_to_end_s(),
+      later.time_to_first_token_s() + 255 * later.time_per_output_token_s(),
+      1e-7);
+  EXPECT_NEAR(later.end_to_end_s(), first.end_to_end_s() + first.first_step_s(),
+              0.1 * later.first_step_s());
+  // On paper as well.
+  EXPECT_NEAR(later.estimated_end_to_end_s(), later.end_to_end_s(),
+              1e-3 * later.end_to_end_s());
+  EXPECT_NEAR(later.estimated_time_per_output_token_s(),
+              later.time_per_output_token_s(),
+              1e-3 * later.time_per_output_token_s());
+  // One token needs a step too.
+  ASSERT_OK_AND_ASSIGN(
+      const pb::Report one,
+      ReportInference(Scenario({asked[0], "inference.output=1"}), {}));
+  EXPECT_GT(one.inference().time_to_first_token_s(),
+            one.inference().prefill_s());
+  EXPECT_FALSE(one.inference().has_time_per_output_token_s());
+}
+
+// One thread starts a collective for all chips of a node: eight kernels, one
+// after the other. The host waits for the chip before it does, so that a step
+// gets longer by as much for each.
+TEST(GroupLaunch, StartsACollectiveOnceForEveryChipOfTheNode) {
+  const Sets plain = {"system.nodes=2",
+                      "inference.parallel.tensor=16",
+                      "inference.graph_launch=false",
+                      "inference.engine.host_launch=2 us",
+                      "inference.engine.collective_launch=30 us",
+                      "inference.engine.wait_for_collectives=true"};
+  Sets grouped = plain;
+  grouped.push_back("inference.engine.group_launch=true");
+  const ResolvedScenario a = Scenario(plain);
+  const ResolvedScenario b = Scenario(grouped);
+  const Duration us(1'000'000);
+  EXPECT_EQ(a.inference()->CollectiveLaunch(PassPurpose::kDecode), 30 * us);
+  EXPECT_EQ(b.inference()->CollectiveLaunch(PassPurpose::kDecode), 46 * us);
+  const Duration longer = DecodeAt(b, 2048) - DecodeAt(a, 2048);
+  // 80 layers with two all-reduces, the embedding's, and the head's gather.
+  EXPECT_GE(longer, 161 * 16 * us);
+  EXPECT_LE(longer, 163 * 16 * us);
 }
 
 // Somebody else guesses: three drafts at a tenth of a step each make a step 1.3

@@ -290,11 +290,13 @@ class RequestLaws {
     const double per_step =
         plan_.speculation() ? plan_.speculation()->TokensPerStep() : 1;
     const double brought = per_step * static_cast<double>(DecodeSteps(plan_));
-    sheet_.Hold(
-        "no token is lost",
-        brought >= plan_.output() - 1 && brought - per_step < plan_.output(),
-        fmt::format("{} steps of {} tokens bring {}", DecodeSteps(plan_),
-                    per_step, plan_.output() - 1));
+    const int64_t wanted =
+        plan_.output() - (plan_.engine().first_token_by_decode ? 0 : 1);
+    sheet_.Hold("no token is lost",
+                brought >= static_cast<double>(wanted) &&
+                    brought - per_step < static_cast<double>(wanted),
+                fmt::format("{} steps of {} tokens bring {}",
+                            DecodeSteps(plan_), per_step, wanted));
     if (!plan_.disaggregated()) return;
     const auto transfer = TransferCache(scenario_, Duration(1'000'000'000));
     sheet_.Hold("a legal case runs", transfer.ok(),

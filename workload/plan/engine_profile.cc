@@ -23,6 +23,8 @@ EngineProfile ReadEngineProfile(const FieldReader& fields) {
   engine.graph_start = fields.NonNegative<Duration>("graph_start");
   engine.collective_launch = fields.NonNegative<Duration>("collective_launch");
   engine.wait_for_collectives = fields.Flag("wait_for_collectives");
+  engine.group_launch = fields.Flag("group_launch");
+  engine.first_token_by_decode = fields.Flag("first_token_by_decode");
   engine.request_overhead = fields.NonNegative<Duration>("request_overhead");
   engine.prefill_dispatch_by_node = fields.Flag("prefill_dispatch_by_node");
   engine.mixed_steps = fields.Flag("mixed_steps");

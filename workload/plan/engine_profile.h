@@ -34,6 +34,8 @@ struct EngineProfile {
   Duration graph_start{};
   Duration collective_launch{};
   bool wait_for_collectives = false;
+  bool group_launch = false;
+  bool first_token_by_decode = false;
   Duration request_overhead{};
   bool ungrouped_attention = false;
   bool prefill_dispatch_by_node = false;
@@ -59,6 +61,10 @@ struct EngineProfile {
   EngineLaunch prefill_launch() const {
     return decode_launch == EngineLaunch::kWaiting ? EngineLaunch::kWaiting
                                                    : EngineLaunch::kEach;
+  }
+  // Host time to start a collective of so many ranks on a node.
+  Duration CollectiveLaunch(int on_node) const {
+    return collective_launch + host_launch * (group_launch ? on_node : 0);
   }
   // Host time between steps with so many sequences.
   Duration Between(int64_t sequences) const {

@@ -57,17 +57,19 @@ InferencePass DecodePass(const InferencePlan& plan, int64_t cached) {
 }
 
 int64_t DecodeSteps(const InferencePlan& plan) {
-  const int64_t tokens = plan.output() - 1;
+  const int64_t tokens =
+      plan.output() - (plan.engine().first_token_by_decode ? 0 : 1);
   if (!plan.speculation()) return tokens;
   return static_cast<int64_t>(std::ceil(static_cast<double>(tokens) /
                                         plan.speculation()->TokensPerStep()));
 }
 
 int64_t CachedInStep(const InferencePlan& plan, int64_t step) {
-  if (!plan.speculation()) return plan.prompt() + step;
-  return plan.prompt() +
-         static_cast<int64_t>(static_cast<double>(step) *
-                              plan.speculation()->TokensPerStep());
+  const int64_t first =
+      plan.prompt() - (plan.engine().first_token_by_decode ? 1 : 0);
+  if (!plan.speculation()) return first + step;
+  return first + static_cast<int64_t>(static_cast<double>(step) *
+                                      plan.speculation()->TokensPerStep());
 }
 
 LayerShape ShapeOf(const InferencePlan& plan, const InferencePass& pass,

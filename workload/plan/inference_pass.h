@@ -34,7 +34,8 @@ std::vector<InferencePass> PrefillPasses(const InferencePlan& plan);
 InferencePass DecodePass(const InferencePlan& plan, int64_t cached);
 
 // Decode steps of a request, and the tokens that are cached in the i-th of
-// them. With drafts a step brings several tokens on the mean.
+// them: those after the first token, or all if a prompt gives none by itself.
+// With drafts a step brings several tokens on the mean.
 int64_t DecodeSteps(const InferencePlan& plan);
 int64_t CachedInStep(const InferencePlan& plan, int64_t step);
 

@@ -295,15 +295,28 @@ class InferencePlanReader {
     }
     if (plan_.prefill_.degrees.context > 1 &&
         (plan_.prefill_chunk_ < plan_.prompt_ || plan_.decode_beside_ > 0)) {
-      fields_.Refuse("prefill_chunk",
-                     "context ranks share whole prompts; leave it unset, and "
-                     "decode_beside at 0");
+      if (plan_.engine_.max_step_tokens < plan_.prompt_) {
+        fields_.Refuse(
+            "engine.max_step_tokens",
+            fmt::format("context ranks share whole prompts, and {} takes {} of "
+                        "{} tokens into a step; raise it",
+                        plan_.engine_.name, plan_.engine_.max_step_tokens,
+                        plan_.prompt_));
+      } else {
+        fields_.Refuse("prefill_chunk",
+                       "context ranks share whole prompts; leave it unset, and "
+                       "decode_beside at 0");
+      }
     }
   }
 
   void ReadEngine() {
     const auto engine = fields_.Required("engine");
     if (engine) plan_.engine_ = ReadEngineProfile(*engine);
+    plan_.prefill_on_node_ =
+        std::min(plan_.prefill_.degrees.tensor, prefill_.chips_per_node());
+    plan_.decode_on_node_ =
+        std::min(plan_.decode_.degrees.tensor, system_.chips_per_node());
     if (plan_.engine_.prefill_dispatch_by_node && model_.moe() &&
         plan_.prefill_.degrees.expert > prefill_.chips_per_node() &&
         plan_.prefill_.degrees.expert % prefill_.chips_per_node() == 0) {

@@ -80,6 +80,11 @@ class InferencePlan {
   // Tokens per block of the paged cache.
   int kv_block() const { return engine_.kv_block; }
   const EngineProfile& engine() const { return engine_; }
+  // Host time to start a collective in a phase.
+  Duration CollectiveLaunch(PassPurpose purpose) const {
+    return engine_.CollectiveLaunch(
+        purpose == PassPurpose::kDecode ? decode_on_node_ : prefill_on_node_);
+  }
   int micro_batches() const { return micro_batches_; }
   bool overlap_halves() const { return overlap_halves_; }
   int redundant_experts() const { return redundant_experts_; }
@@ -108,6 +113,9 @@ class InferencePlan {
   int prefill_chunk_ = 0;
   int decode_beside_ = 0;
   EngineProfile engine_;
+  // Ranks of a tensor group that are on one node.
+  int prefill_on_node_ = 1;
+  int decode_on_node_ = 1;
   int micro_batches_ = 1;
   bool overlap_halves_ = false;
   int redundant_experts_ = 0;

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "accuracy/inference/inference_row.h"
 #include "tests/accuracy/table/tables.h"
 #include "tests/status_matchers.h"
@@ -20,9 +22,9 @@ constexpr char kHeader[] =
 
 absl::StatusOr<InferenceRow> Read(const std::string& row) {
   const MeasurementTable table = Table(kHeader + row + "\n");
-  auto systems = OpenInferenceSystems();
-  CHECK(systems.ok()) << systems.status().ToString();
-  return ReadInferenceRow(table.rows()[0], *systems);
+  auto rules = OpenInferenceRules();
+  CHECK(rules.ok()) << rules.status().ToString();
+  return ReadInferenceRow(table.rows()[0], *rules);
 }
 
 TEST(InferenceRows, ARowBecomesAScenario) {
@@ -71,6 +73,35 @@ TEST(InferenceRows, AnEngineMayAttendToAllTokens) {
   EXPECT_EQ(window("TensorRT-LLM 0.17"), std::nullopt);
 }
 
+// What is known of how rows ran: a release by its year, a server by what its
+// source says.
+TEST(InferenceRows, EnginesAreThoseOfTheirTime) {
+  const auto read = [](const std::string& source, const std::string& date,
+                       const std::string& model, const std::string& framework) {
+    const MeasurementTable table = Table(
+        "id,source_id,date,hardware,num_gpus,model,weight_precision,framework,"
+        "tp,scenario,batch_size,input_len,output_len,e2e_latency_ms\nA," +
+        source + "," + date + ",A100-80GB-SXM,8," + model + ",fp16," +
+        framework + ",8,static batch,8,100,50,9000\n");
+    const auto rules = OpenInferenceRules();
+    CHECK(rules.ok()) << rules.status().ToString();
+    const auto row = ReadInferenceRow(table.rows()[0], *rules);
+    CHECK(row.ok()) << row.status().ToString();
+    return row->scenario.inference()->engine().name;
+  };
+  EXPECT_EQ(
+      read("fastertransformer", "2022-2023", "GPT-3-175B", "FasterTransformer"),
+      "fastertransformer_4");
+  EXPECT_EQ(
+      read("fastertransformer", "2022-2023", "GPT-20B", "FasterTransformer"),
+      "fastertransformer");
+  EXPECT_EQ(read("mine", "2022-2023", "GPT-3-175B", "FasterTransformer"),
+            "fastertransformer");
+  EXPECT_EQ(read("mine", "2024-10", "GPT-20B", "vLLM"), "vllm_2024");
+  EXPECT_EQ(read("mine", "2025-06", "GPT-20B", "vLLM"), "vllm");
+  EXPECT_EQ(read("mine", "", "GPT-20B", "vLLM"), "vllm");
+}
+
 TEST(InferenceRows, WhatCannotBePredictedIsRefusedWithItsColumn) {
   const std::pair<const char*, const char*> rows[] = {
       {"A,m,A100-80GB-SXM,4,Llama2-70B,fp16,vLLM,4,static batch,8,2.5,100,50,9",
@@ -97,7 +128,22 @@ TEST(InferenceSuite, SourcesMeetTheirBars) {
   EXPECT_EQ(table.rows().size(), 512u);
   for (const AccuracyGroup& group : table.groups()) {
     EXPECT_TRUE(group.met()) << group.key.subject << " " << group.errors.median;
+    // Chips by themselves as well.
+    EXPECT_LE(group.errors.median, 0.12)
+        << group.key.subject << " " << group.key.part;
   }
+  // The knee: how much longer 32 requests take than one, GPT-3 175B.
+  const auto row = [&](const char* id) -> const AccuracyRow& {
+    const auto found =
+        std::find_if(table.rows().begin(), table.rows().end(),
+                     [&](const AccuracyRow& each) { return each.id == id; });
+    CHECK(found != table.rows().end()) << id;
+    return *found;
+  };
+  const AccuracyRow& one = row("I00080");
+  const AccuracyRow& many = row("I00094");
+  EXPECT_NEAR(many.predicted / one.predicted, many.measured / one.measured,
+              0.1 * many.measured / one.measured);
 }
 
 }  // namespace

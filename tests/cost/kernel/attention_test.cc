@@ -130,6 +130,26 @@ TEST(TimeAttention, OfADecodeStepIsBoundByTheCache) {
               0.5, 0.01);
 }
 
+// The 128 heads of a latent read the same keys, and with a draft have two
+// queries each: twice the scores, and no more than that for one query of every
+// head in a tile of its own.
+TEST(TimeAttention, OfDraftsPacksHeadsThatShareKeys) {
+  const KernelChip chip = TimerOf(PresetChip("h800_sxm")).chip();
+  FusedAttention one{.batch = 8,
+                     .query_heads = 128,
+                     .kv_heads = 1,
+                     .queries = 1,
+                     .keys = 4096,
+                     .head_dimension = 576,
+                     .value_dimension = 512};
+  one.shared_key_value = true;
+  FusedAttention two = one;
+  two.queries = 2;
+  const double first = TimeAttention(one, chip).seconds;
+  EXPECT_GE(TimeAttention(two, chip).seconds, first);
+  EXPECT_LE(TimeAttention(two, chip).seconds, 2 * first);
+}
+
 TEST(TimeAttention, AWindowBoundsTheWorkOfLongSequences) {
   const KernelChip chip = TimerOf(PresetChip("h100_sxm")).chip();
   FusedAttention a = Square(32768, Mask::kCausal);

@@ -357,6 +357,23 @@ TEST(InferencePlan, BothPhasesShareTheChipsOrHavePoolsOfTheirOwn) {
               HasSubstr("are not the 16 chips of the system"));
 }
 
+// Context ranks share whole prompts: what cuts them is named, whether it was
+// asked for or is the engine's limit.
+TEST(InferencePlan, ContextRanksShareWholePrompts) {
+  const std::string degrees =
+      "parallel { tensor: 4 context: 2 pipeline: 1 data: 2 expert: 1 "
+      "expert_tensor: 1 }";
+  EXPECT_THAT(
+      MakeInference(degrees + " prefill_chunk: 256").status().message(),
+      HasSubstr("inference.prefill_chunk: context ranks share whole prompts"));
+  EXPECT_THAT(
+      MakeInference(degrees + " engine { max_step_tokens: 256 }")
+          .status()
+          .message(),
+      HasSubstr("inference.engine.max_step_tokens: context ranks share whole "
+                "prompts, and e takes 256 of 512 tokens into a step"));
+}
+
 TEST(InferencePlan, ReplicasDivideTheBatch) {
   EXPECT_THAT(
       MakeInference("batch: 6 parallel { tensor: 4 context: 1 pipeline: "

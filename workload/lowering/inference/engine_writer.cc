@@ -35,7 +35,10 @@ void EngineWriter::Launch(TaskRef task, bool collective) {
   if (!hosted_) return;
   const EngineProfile& engine = plan_.engine();
   if (collective && launch_ != EngineLaunch::kGraph) {
-    const TaskRef start = HostTask("launch", engine.collective_launch);
+    const TaskRef start =
+        HostTask("launch", plan_.CollectiveLaunch(phase_ == WorkPhase::kDecode
+                                                      ? PassPurpose::kDecode
+                                                      : PassPurpose::kPrefill));
     const bool waits =
         launch_ == EngineLaunch::kWaiting || engine.wait_for_collectives;
     if (waits && last_) role_.AddDependency(*last_, start);
