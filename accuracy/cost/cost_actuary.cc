@@ -45,7 +45,7 @@ absl::StatusOr<double> PartOf(const absl::StatusOr<CostBreakdown>& of,
   return UnknownToActuary(row);
 }
 
-absl::StatusOr<double> DieCost(const CostRow& row) {
+absl::StatusOr<double> OneDie(const CostRow& row) {
   const CostInputs& in = row.inputs;
   ASSIGN_OR_RETURN(const double area, in.Number("area_mm2"));
   ASSIGN_OR_RETURN(const double defects, in.Number("D0_cm2"));
@@ -255,7 +255,7 @@ absl::StatusOr<double> Family(const Actuary& actuary, const CostRow& row) {
 
 absl::StatusOr<double> PredictActuary(const Actuary& actuary,
                                       const CostRow& row) {
-  if (row.kase == "die") return DieCost(row);
+  if (row.kase == "die") return OneDie(row);
   if (row.kase == "interposer_yield") return CarrierYield(row);
   if (row.kase == "RE_multichip" || row.kase == "RE_SoC" ||
       row.kase == "total_multichip" || row.kase == "total_SoC") {
