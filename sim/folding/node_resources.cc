@@ -81,12 +81,29 @@ bool NodeResources::OnOneNode(const std::vector<int>& chips) const {
   });
 }
 
+std::vector<int32_t> OrderOf(const std::vector<int>& chips) {
+  std::vector<int32_t> order(chips.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return chips[static_cast<size_t>(a)] < chips[static_cast<size_t>(b)];
+  });
+  return order;
+}
+
 std::vector<int32_t> NodeResources::ShapeOf(
     const std::vector<int>& chips) const {
   std::vector<int32_t> shape;
-  shape.reserve(chips.size() * 5);
   for (const int chip : chips) shape.push_back(chip % chips_per_node_);
   if (OnOneNode(chips)) return shape;
+  const std::vector<int32_t> shared = SharedPlaces(chips);
+  shape.insert(shape.end(), shared.begin(), shared.end());
+  return shape;
+}
+
+std::vector<int32_t> NodeResources::SharedPlaces(
+    const std::vector<int>& chips) const {
+  std::vector<int32_t> shape;
+  shape.reserve(chips.size() * 4);
   // Of each member, and of each of its NICs, the first that shares its node,
   // its leaf, its pod.
   std::vector<int32_t> nodes, leaves, pods;
@@ -105,13 +122,37 @@ std::vector<int32_t> NodeResources::ShapeOf(
     }
   }
   // Algorithms take members in the order of chips.
-  std::vector<int32_t> order(chips.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return chips[static_cast<size_t>(a)] < chips[static_cast<size_t>(b)];
-  });
+  const std::vector<int32_t> order = OrderOf(chips);
   shape.insert(shape.end(), order.begin(), order.end());
   return shape;
+}
+
+bool NodeResources::NodesKeepToLeaves() const {
+  for (const auto* places : {&leaves_, &pods_}) {
+    // A node whose chips are at two switches may share neither.
+    absl::flat_hash_map<int32_t, int32_t> node_at;
+    absl::flat_hash_map<int32_t, int32_t> place_of_node;
+    std::vector<char> split(of_node_.size(), false);
+    for (size_t chip = 0; chip < places->size(); ++chip) {
+      const int32_t node = NodeOf(static_cast<int>(chip));
+      for (const int32_t at : (*places)[chip]) {
+        const auto [found, is_new] = place_of_node.try_emplace(node, at);
+        if (found->second != at) split[static_cast<size_t>(node)] = true;
+      }
+    }
+    for (size_t chip = 0; chip < places->size(); ++chip) {
+      const int32_t node = NodeOf(static_cast<int>(chip));
+      for (const int32_t at : (*places)[chip]) {
+        const auto [found, is_new] = node_at.try_emplace(at, node);
+        if (found->second != node &&
+            (split[static_cast<size_t>(node)] ||
+             split[static_cast<size_t>(found->second)])) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
 }
 
 bool NodeResources::Holds(const PlanSteps& plan) const {

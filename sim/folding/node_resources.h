@@ -28,6 +28,13 @@ class NodeResources {
   // its places say it all.
   std::vector<int32_t> ShapeOf(const std::vector<int>& chips) const;
   bool OnOneNode(const std::vector<int>& chips) const;
+  // Of that, what does not depend on places in nodes: which members share a
+  // node, a leaf, a pod, and their order.
+  std::vector<int32_t> SharedPlaces(const std::vector<int>& chips) const;
+
+  // Whether no chip of a node is nearer to other nodes than the rest of it: who
+  // shares a leaf or a pod with another node does so with all of its chips.
+  bool NodesKeepToLeaves() const;
 
   // Whether a resource is of a node.
   bool Holds(ResourceId resource) const { return place_[resource] >= 0; }
@@ -51,5 +58,8 @@ class NodeResources {
   std::vector<std::vector<int32_t>> leaves_;
   std::vector<std::vector<int32_t>> pods_;
 };
+
+// Places of members in ascending order of chips.
+std::vector<int32_t> OrderOf(const std::vector<int>& chips);
 
 }  // namespace orrery

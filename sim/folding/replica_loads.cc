@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/format.h"
+#include "base/overload.h"
 #include "base/status.h"
+#include "sim/folding/chip_links.h"
 #include "sim/folding/link_profiles.h"
 #include "sim/folding/node_resources.h"
 
@@ -52,6 +53,15 @@ bool LikeNodesAreAlike(const System& system) {
                                    system.scale_out()->fabric.kind);
 }
 
+// Whether what is routed inside a node is routed so inside every other: no hash
+// tells pairs apart.
+bool SameOnEveryNode(const System& system) {
+  if (!system.scale_up()) return true;
+  const Routing routing = system.scale_up()->fabric.routing;
+  return routing != Routing::kEcmp && routing != Routing::kValiant &&
+         routing != Routing::kAdaptive;
+}
+
 class Comparison {
  public:
   Comparison(const PlacedProgram& placed, const System& system,
@@ -60,11 +70,15 @@ class Comparison {
         system_(system),
         network_(planner.network()),
         planner_(planner),
+        scratch_(network_, planner.options()),
         nodes_(system, network_),
         profiles_(network_.resources().capacities()),
         ports_only_(NeverBlocks(system, network_.graph())),
-        by_shape_(ports_only_ && LikeNodesAreAlike(system)),
-        one_island_(!system.scale_up() || !system.scale_up()->spans_nodes) {
+        like_nodes_(ports_only_ && LikeNodesAreAlike(system)),
+        by_shape_(like_nodes_ && SameOnEveryNode(system)),
+        one_island_((!system.scale_up() || !system.scale_up()->spans_nodes) &&
+                    SameOnEveryNode(system)),
+        chips_(system, network_, nodes_, like_nodes_) {
     if (ports_only_) MarkPorts();
   }
 
@@ -180,22 +194,28 @@ class Comparison {
     return near ? KeptReplicas::kNeighbours : KeptReplicas::kAll;
   }
 
-  // A planner for replicas, now and then a new one, so that their schedules are
-  // not all kept.
-  CallPlanner& Scratch() {
-    constexpr int kMostKept = 256;
-    if (scratch_ == nullptr || ++scratch_uses_ > kMostKept) {
-      scratch_ = std::make_unique<CallPlanner>(network_, planner_.options());
-      scratch_uses_ = 0;
-    }
-    return *scratch_;
-  }
-
   // A replica that others lie like, and how it is planned.
   struct Known {
     std::vector<int> members;
     PlannedCall planned;
   };
+  using Map =
+      std::variant<std::monostate, NodeResources::NodeMap, ChipLinks::Map>;
+  using Shapes = absl::flat_hash_map<std::vector<int32_t>, Known>;
+
+  // Whether all that counts of a plan is of its members' chips, or of a grid
+  // that they are shifted in.
+  bool OfChips(const PlannedCall& planned,
+               const std::vector<int>& members) const {
+    const ChipLinks::Map same = chips_.MapOf(members, members);
+    for (const TransferStep& step : planned.plan.steps) {
+      for (const ResourceUse& use : step.uses) {
+        if (ports_only_ && !is_port_[use.resource]) continue;
+        if (!chips_.Moves(use.resource, same)) return false;
+      }
+    }
+    return true;
+  }
 
   // Plans every replica of the call, and adds its uses; false if one is planned
   // otherwise than the first.
@@ -203,31 +223,44 @@ class Comparison {
     const PlacedGroup& group = placed_.groups[call.group];
     if (group.members.size() < 2) return true;
     std::optional<PlannedCall> first;
-    absl::flat_hash_map<std::vector<int32_t>, Known> shapes;
+    Shapes by_chips;
+    Shapes by_nodes;
     int32_t first_row = 0;
     for (size_t r = 0; r < group.replicas.size(); ++r) {
       const std::vector<int>& members = group.replicas[r];
+      const auto replica = static_cast<int32_t>(r);
       const KeptReplicas nearness =
           r == 0 ? KeptReplicas::kNone : Nearness(group, members);
+      const std::optional<std::vector<int32_t>> lies = chips_.ShapeOf(members);
+      if (lies) {
+        const auto known = by_chips.find(*lies);
+        if (known != by_chips.end()) {
+          AddUses(known->second.planned, first_row, replica, nearness,
+                  chips_.MapOf(known->second.members, members));
+          continue;
+        }
+      }
       const bool has_shape =
           by_shape_ || (one_island_ && nodes_.OnOneNode(members));
       const std::vector<int32_t> shape =
           has_shape ? nodes_.ShapeOf(members) : std::vector<int32_t>();
-      const auto known = shapes.find(shape);
-      if (has_shape && known != shapes.end()) {
-        AddUses(known->second.planned, first_row, static_cast<int32_t>(r),
-                nearness, nodes_.MapOf(known->second.members, members));
-        continue;
+      if (has_shape) {
+        const auto known = by_nodes.find(shape);
+        if (known != by_nodes.end()) {
+          AddUses(known->second.planned, first_row, replica, nearness,
+                  nodes_.MapOf(known->second.members, members));
+          continue;
+        }
       }
-      CallPlanner& planner = r == 0 ? planner_ : Scratch();
-      ASSIGN_OR_RETURN(
-          PlannedCall planned,
-          planner.Plan(
-              {.kind = call.what.kind,
-               .bytes = call.what.bytes,
-               .chips = ToChips(members),
-               .shape = call.what.shape,
-               .traffic = placed_.traffic ? &*placed_.traffic : nullptr}));
+      if (r > 0) scratch_.ForgetIfMany();
+      ASSIGN_OR_RETURN(PlannedCall planned,
+                       (r == 0 ? planner_ : scratch_)
+                           .Plan({.kind = call.what.kind,
+                                  .bytes = call.what.bytes,
+                                  .chips = ToChips(members),
+                                  .shape = call.what.shape,
+                                  .traffic = placed_.traffic ? &*placed_.traffic
+                                                             : nullptr}));
       if (!first) {
         first = planned;
         first_row =
@@ -235,41 +268,53 @@ class Comparison {
       } else if (!AlikeButForLinks(*first, planned)) {
         return false;
       }
-      AddUses(planned, first_row, static_cast<int32_t>(r), nearness,
-              std::nullopt);
-      if (has_shape && (by_shape_ || nodes_.Holds(planned.plan))) {
-        shapes.emplace(shape, Known{members, std::move(planned)});
+      AddUses(planned, first_row, replica, nearness, Map());
+      if (lies && OfChips(planned, members)) {
+        by_chips.emplace(*lies, Known{members, std::move(planned)});
+      } else if (has_shape && (by_shape_ || nodes_.Holds(planned.plan))) {
+        by_nodes.emplace(shape, Known{members, std::move(planned)});
       }
     }
     return true;
   }
 
-  // `moved`: the uses are those of a group that lies alike, on other nodes.
+  // `map`: where the uses are of a group that lies alike.
   void AddUses(const PlannedCall& planned, int32_t first_row, int32_t replica,
-               KeptReplicas nearness,
-               const std::optional<NodeResources::NodeMap>& moved) {
-    for (size_t s = 0; s < planned.plan.steps.size(); ++s) {
-      const int32_t row = first_row + static_cast<int32_t>(s);
-      for (const ResourceUse& use : planned.plan.steps[s].uses) {
-        if (ports_only_ && !is_port_[use.resource]) continue;
-        const ResourceId resource =
-            moved ? nodes_.Moved(use.resource, *moved) : use.resource;
-        profiles_.Add(resource, row, replica, use.weight, nearness);
-      }
-    }
+               KeptReplicas nearness, const Map& map) {
+    const auto moved =
+        Overload{[](std::monostate, ResourceId resource) { return resource; },
+                 [&](const NodeResources::NodeMap& nodes, ResourceId resource) {
+                   return nodes_.Moved(resource, nodes);
+                 },
+                 [&](const ChipLinks::Map& chips, ResourceId resource) {
+                   return chips_.Moved(resource, chips);
+                 }};
+    std::visit(
+        [&](const auto& each) {
+          for (size_t s = 0; s < planned.plan.steps.size(); ++s) {
+            const int32_t row = first_row + static_cast<int32_t>(s);
+            for (const ResourceUse& use : planned.plan.steps[s].uses) {
+              if (ports_only_ && !is_port_[use.resource]) continue;
+              profiles_.Add(moved(each, use.resource), row, replica, use.weight,
+                            nearness);
+            }
+          }
+        },
+        map);
   }
 
   const PlacedProgram& placed_;
   const System& system_;
   const Network& network_;
   CallPlanner& planner_;
-  std::unique_ptr<CallPlanner> scratch_;
-  int scratch_uses_ = 0;
+  CallPlanner scratch_;  // of replicas, which the run will not plan
   NodeResources nodes_;
   LinkProfiles profiles_;
   bool ports_only_;
+  bool like_nodes_;  // the fabric tells nodes that lie alike not apart
   bool by_shape_;
-  bool one_island_;  // what is inside a node stays there
+  bool one_island_;  // what is inside a node stays there, the same in each
+  ChipLinks chips_;
   IdVector<ResourceId, char> is_port_;
   absl::flat_hash_set<int> own_nodes_;
   std::vector<std::string> names_;  // families, by row

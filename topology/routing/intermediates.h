@@ -4,6 +4,8 @@
 // Inside an island a third chip of it, between islands a chip of a third
 // island, elsewhere any third chip: fixed by a hash of the pair and the flow
 // (route_hash.h), each as likely as any other.
+#include <absl/types/span.h>
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,7 +24,12 @@ class Intermediates {
     return Picked(from, to, FlowHash(SourceHash(from), to, flow));
   }
 
-  // The same for those who have the hash of the flow already.
+  // The same of flow 0 from one chip to many; false if there is none for some.
+  // Requires: as many places; of all or of none `from` is on the same island.
+  bool FindAll(VertexId from, absl::Span<const VertexId> to,
+               absl::Span<VertexId> by) const;
+
+ private:
   std::optional<VertexId> Picked(VertexId from, VertexId to,
                                  uint64_t flow_hash) const {
     const int32_t home = island_[from];
@@ -47,7 +54,6 @@ class Intermediates {
     }
   }
 
- private:
   std::vector<VertexId> chips_;
   // Of chips, or -1.
   IdVector<VertexId, int32_t> island_;

@@ -3,11 +3,8 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <utility>
 
-#include "topology/routing/route_hash.h"
 #include "topology/routing/same_bandwidth.h"
 
 namespace orrery {
@@ -209,148 +206,7 @@ bool LeafFlows::Minimal(size_t to, absl::Span<const double> amounts,
   return true;
 }
 
-void LeafFlows::FindHops(size_t to) {
-  Search<false>(leaves_[to]);
-  hops_.assign(vertices_.size(), {});
-  choices_.clear();
-  for (const int32_t v : order_) {
-    Hop& hop = hops_[static_cast<size_t>(v)];
-    hop.begin = static_cast<uint32_t>(choices_.size());
-    hop.vertex =
-        static_cast<uint32_t>(Index(vertices_[static_cast<size_t>(v)]));
-    Duration& rest = rest_[static_cast<size_t>(v)];
-    rest = Duration(0);
-    hop.even = true;
-    if (v != leaves_[to]) {
-      for (const Edge& edge : edges(true, v)) {
-        if (!Reached(edge.other) || !Nearer(v, edge)) continue;
-        const auto next = static_cast<size_t>(edge.other);
-        const Duration time = AddTimes(rest_[next], edge.latency);
-        if (choices_.size() == hop.begin) rest = time;
-        hop.even = hop.even && hops_[next].even && time == rest;
-        choices_.push_back(edge);
-      }
-    }
-    hop.count = static_cast<uint32_t>(choices_.size()) - hop.begin;
-    if (std::has_single_bit(hop.count)) hop.mask = hop.count - 1;
-    hop.settled =
-        hop.count == 0 ||
-        (hop.count == 1 &&
-         hops_[static_cast<size_t>(choices_[hop.begin].other)].settled);
-  }
-  next_.clear();
-  for (const Edge& choice : choices_) {
-    const bool settled = hops_[static_cast<size_t>(choice.other)].settled;
-    next_.push_back(settled ? ~choice.other : choice.other);
-  }
-  taken_.assign(kTurns * choices_.size(), 0);
-  arrived_.assign(vertices_.size(), 0);
-}
-
-Duration LeafFlows::CountTimed(const EndPoint& source,
-                               absl::Span<const EndPoint> sinks) {
-  Duration slowest{};
-  const uint64_t from = SourceHash(source.chip);
-  for (const EndPoint& sink : sinks) {
-    if (source.island == sink.island) continue;
-    const uint64_t hash = FlowHash(from, sink.chip, /*flow=*/0);
-    Duration latency = source.latency + sink.latency;
-    auto at = static_cast<size_t>(leaves_[source.leaf]);
-    for (Hop hop = hops_[at]; !hop.settled; hop = hops_[at]) {
-      const uint32_t pick = hop.Pick(hash);
-      ++taken_[kTurns * pick];
-      latency += choices_[pick].latency;
-      at = static_cast<size_t>(choices_[pick].other);
-    }
-    slowest = std::max(slowest, latency + rest_[at]);
-  }
-  return slowest;
-}
-
-// Flows do not wait for each other's hashes that way.
-void LeafFlows::Count(const EndPoint& source,
-                      absl::Span<const EndPoint> sinks) {
-  const uint64_t from = SourceHash(source.chip);
-  const Hop first = hops_[static_cast<size_t>(leaves_[source.leaf])];
-  under_way_.resize(sinks.size());
-  uint32_t* const taken = taken_.data();
-  const int32_t* const next_of = next_.data();
-  Flow* const flows = under_way_.data();
-  const Hop* const hops = hops_.data();
-  size_t left = 0;
-  const auto go_on = [&](uint64_t hash, const Hop& hop, size_t turn) {
-    const uint32_t pick = hop.Pick(hash);
-    ++taken[kTurns * pick + turn % kTurns];
-    flows[left] = {hash, next_of[pick]};
-    left += flows[left].at >= 0;
-  };
-  for (size_t i = 0; i < sinks.size(); ++i) {
-    if (source.island == sinks[i].island) continue;
-    go_on(FlowHash(from, sinks[i].chip, /*flow=*/0), first, i);
-  }
-  while (left > 0) {
-    const size_t before = std::exchange(left, 0);
-    for (size_t i = 0; i < before; ++i) {
-      const Flow flow = flows[i];
-      go_on(flow.hash, hops[flow.at], i);
-    }
-  }
-}
-
-bool LeafFlows::Hashed(size_t to, absl::Span<const EndPoint> sources,
-                       absl::Span<const EndPoint> sinks,
-                       absl::Span<double> loads, Duration& slowest) {
-  FindHops(to);
-  const auto sends = [&](const EndPoint& source) {
-    return std::any_of(sinks.begin(), sinks.end(), [&](const EndPoint& sink) {
-      return sink.island != source.island;
-    });
-  };
-  for (const EndPoint& source : sources) {
-    if (!Reached(leaves_[source.leaf]) && sends(source)) return false;
-  }
-  Duration farthest{};
-  for (const EndPoint& sink : sinks) {
-    farthest = std::max(farthest, sink.latency);
-  }
-  for (const EndPoint& source : sources) {
-    const auto leaf = static_cast<size_t>(leaves_[source.leaf]);
-    if (!Reached(leaves_[source.leaf])) continue;  // and sends nothing
-    if (!hops_[leaf].even) {
-      slowest = std::max(slowest, CountTimed(source, sinks));
-      continue;
-    }
-    if (hops_[leaf].settled) {
-      for (const EndPoint& sink : sinks) {
-        arrived_[leaf] += source.island != sink.island;
-      }
-    } else {
-      Count(source, sinks);
-    }
-    const Duration before = source.latency + rest_[leaf];
-    if (before + farthest <= slowest) continue;
-    for (const EndPoint& sink : sinks) {
-      if (source.island == sink.island) continue;
-      slowest = std::max(slowest, before + sink.latency);
-    }
-  }
-  for (size_t i = 0; i < choices_.size(); ++i) {
-    int64_t taken = 0;
-    for (size_t turn = 0; turn < kTurns; ++turn) {
-      taken += taken_[kTurns * i + turn];
-    }
-    if (taken == 0) continue;
-    loads[Index(choices_[i].link)] += static_cast<double>(taken);
-    if (next_[i] < 0) arrived_[static_cast<size_t>(~next_[i])] += taken;
-  }
-  for (size_t i = order_.size(); i-- > 1;) {
-    const auto v = static_cast<size_t>(order_[i]);
-    if (arrived_[v] == 0) continue;
-    const Edge& next = choices_[hops_[v].begin];
-    loads[Index(next.link)] += static_cast<double>(arrived_[v]);
-    arrived_[static_cast<size_t>(next.other)] += arrived_[v];
-  }
-  return true;
-}
+template void LeafFlows::Search<true>(int32_t origin);
+template void LeafFlows::Search<false>(int32_t origin);
 
 }  // namespace orrery

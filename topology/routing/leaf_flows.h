@@ -19,10 +19,12 @@
 #include <absl/types/span.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
 #include "topology/graph/graph.h"
+#include "topology/routing/flow_hashes.h"
 #include "topology/routing/route_hash.h"
 
 namespace orrery {
@@ -133,6 +135,11 @@ class LeafFlows {
   Duration CountTimed(const EndPoint& source, absl::Span<const EndPoint> sinks);
   // The same hop by hop for all of them together, without their times.
   void Count(const EndPoint& source, absl::Span<const EndPoint> sinks);
+  // The same where there are no more than two choices, each of a power of two
+  // of ways, as in trees, and the source is on the island of no sink.
+  void CountPairs(const EndPoint& source, absl::Span<const VertexId> sinks);
+  // What flows from a place choose; false if that is not so.
+  bool FindPair(size_t at);
 
   std::vector<Hop> hops_;
   std::vector<Edge> choices_;
@@ -150,6 +157,12 @@ class LeafFlows {
     int32_t at;
   };
   std::vector<Flow> under_way_;
+  // Of the place that was looked at last.
+  std::optional<size_t> paired_;
+  bool is_pair_ = false;
+  ChoicePair pair_;
+  std::vector<uint32_t> first_picks_;
+  std::vector<uint32_t> second_picks_;
   std::vector<Duration> rest_;
 };
 

@@ -93,31 +93,21 @@ GroupRef Assembler::CollectiveGroup(const RoleSlots::GroupSlot& slot, int rank,
                           : rank;
   const int leader = placement_.Leader(slot.family, first);
   return GroupFor({family, leader}, [&] {
-    PlacedGroup group{.members = Chips(placement_.Members(slot.family, first)),
-                      .replicas = {}};
+    std::vector<int> own = placement_.Members(slot.family, first);
+    PlacedGroup group{.members = Chips(own), .replicas = {}};
     group.replicas.push_back(group.members);
     if (!fold_) return group;
+    // Each group once: when its first member in this stage comes by.
+    std::vector<bool> seen(static_cast<size_t>(placement_.ranks()));
+    for (const int member : own) seen[static_cast<size_t>(member)] = true;
     for (const int other : stage) {
-      if (placement_.Leader(slot.family, other) == leader ||
-          classes_.LowestIn(slot.family, other) != lowest) {
-        continue;
-      }
+      if (seen[static_cast<size_t>(other)]) continue;
       std::vector<int> members = placement_.Members(slot.family, other);
-      // Each group once: when its first member in this stage comes by.
-      if (FirstInStage(members, other)) {
-        group.replicas.push_back(Chips(std::move(members)));
-      }
+      for (const int member : members) seen[static_cast<size_t>(member)] = true;
+      if (classes_.LowestIn(slot.family, other) != lowest) continue;
+      group.replicas.push_back(Chips(std::move(members)));
     }
     return group;
-  });
-}
-
-// Whether `rank` is the first of `members` in its own stage.
-bool Assembler::FirstInStage(const std::vector<int>& members, int rank) const {
-  const int pipeline = placement_.CoordinatesOf(rank).pipeline;
-  return std::none_of(members.begin(), members.end(), [&](int member) {
-    return placement_.CoordinatesOf(member).pipeline == pipeline &&
-           member < rank;
   });
 }
 

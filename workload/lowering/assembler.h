@@ -77,7 +77,6 @@ class Assembler {
                            const std::vector<int>& stage);
   GroupRef ChannelGroup(const RoleSlots::ChannelSlot& slot, int rank,
                         const std::vector<int>& stage);
-  bool FirstInStage(const std::vector<int>& members, int rank) const;
   template <class Make>
   GroupRef GroupFor(GroupKey key, Make make);
 
