@@ -178,9 +178,11 @@ void FillLayers(const pb::Model& model, pb::Framework::LayerSplit split,
       stages > model.layers() || model.layers() > kMostLayers) {
     return;
   }
-  const bool divides = model.layers() % stages == 0;
-  if (divides && split != pb::Framework::SPLIT_BY_COST) return;
-  for (const int layers : SplitByCost(model, static_cast<int>(stages))) {
+  const bool by_cost = split == pb::Framework::SPLIT_BY_COST;
+  if (model.layers() % stages == 0 && !by_cost) return;
+  const auto count = static_cast<int>(stages);
+  for (const int layers :
+       by_cost ? SplitByCost(model, count) : SplitWithinShares(model, count)) {
     training->add_layers_per_stage(layers);
   }
 }

@@ -234,6 +234,7 @@ void ReadGptOss(HfConfig& config, pb::Model& model) {
   ReadLlamaCore(config, {.head_dim = 64}, model);
   SetBiases(config.FlagOr("attention_bias", true), false, model);
   model.mutable_attention()->set_sinks(true);
+  model.mutable_attention()->set_scaled_rotation(true);
   ReadWindowPattern(config, config.CountOr("sliding_window", 128), 2, model);
   pb::MixtureOfExperts& moe = *model.mutable_moe();
   moe.set_experts(config.Count("num_local_experts"));
@@ -243,6 +244,7 @@ void ReadGptOss(HfConfig& config, pb::Model& model) {
   moe.set_activation(GatedActivation(config, "hidden_act", "silu"));
   moe.set_router_bias(true);
   moe.set_expert_bias(true);
+  moe.set_limited_activation(true);
 }
 
 void ReadGemma(HfConfig& config, pb::Model& model) {

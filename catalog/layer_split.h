@@ -2,9 +2,7 @@
 // How frameworks spread layers over the stages of a pipeline by cost.
 //
 // Blocks (layers, then the head) stand in a row with the parameters that a
-// token meets in each as its cost; the embedding costs nothing. A stage takes
-// blocks while their cost, from the first block on, stays within its share of
-// the whole, as nanotron does (src/nanotron/models/base.py, build_model).
+// token meets in each as its cost; the embedding costs nothing.
 #include <vector>
 
 #include "proto/model.pb.h"
@@ -13,6 +11,16 @@ namespace orrery {
 
 // Layers of each stage, first to last; their sum is the model's. No stage but
 // the last is without layers. Requires: at least one layer for every stage.
+
+// A stage takes blocks until their cost, from the first block on, is more than
+// its share of the whole, and keeps the one that made it so: the first stages
+// have most layers. Keys and values count as queries do. As nanotron does
+// (src/nanotron/models/base.py, build_model; models/llama.py,
+// get_block_compute_costs).
 std::vector<int> SplitByCost(const pb::Model& model, int stages);
+
+// A stage takes blocks while their cost stays within its share. For frameworks
+// that spread layers evenly, where they do not divide.
+std::vector<int> SplitWithinShares(const pb::Model& model, int stages);
 
 }  // namespace orrery

@@ -58,7 +58,8 @@ void AddRotary(LayerBuilder& b) {
     const int64_t width = a.is_latent() ? (heads + 1) * a.rope_dimension
                                         : (heads + kv_heads) * a.head_dimension;
     Pointwise rotation = b.Elementwise(b.tokens() * width, 1, 1, kRotaryFlops);
-    if (shape.fusion == Fusion::kNone) {
+    if (shape.fusion == Fusion::kNone ||
+        (a.scaled_rotation && b.fuses_by_hand())) {
       // Of queries and of keys: half a turn (a copy), two products, a sum.
       rotation = b.Elementwise(b.tokens() * width, 5, 4, kRotaryFlops);
       rotation.launches = 8;

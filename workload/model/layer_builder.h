@@ -39,6 +39,12 @@ class LayerBuilder {
   }
   bool trains() const { return trains_; }
   bool drops_out() const { return trains_ && model_.dropout(); }
+  // Training with kernels that people wrote: they fuse what was foreseen when
+  // they were written, and the rest runs an operator at a time. A compiler
+  // fuses whatever stands side by side.
+  bool fuses_by_hand() const {
+    return trains_ && shape_.fusion != Fusion::kResidualNorm;
+  }
 
   // Opens the next module. `modules` are what it counts as when modules
   // are recomputed.
@@ -145,6 +151,9 @@ void AddBlockNorm(LayerBuilder& builder);
 // of its own.
 void AddActivation(LayerBuilder& builder, OpName name, int64_t rows,
                    int64_t width, bool gated, ModuleSet modules);
+// Limits of both inputs of a gated activation, before it and in its module.
+void AddActivationLimit(LayerBuilder& builder, OpName name, int64_t rows,
+                        int64_t width, ModuleSet modules);
 // The linear layer after the activation, which keeps its `input`.
 void AddDownProjection(LayerBuilder& builder,
                        const LayerBuilder::LinearShape& down,

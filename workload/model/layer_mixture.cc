@@ -79,6 +79,22 @@ void AddExpertGradients(LayerBuilder& b, OpName name, const ExpertLoad& load,
   if (!fused) b.Accumulate(outputs * inputs * load.rows.groups);
 }
 
+// The bias after an expert's last product counts as much as the routing weight
+// of each row, so that no product takes it over. Expert by expert: weight times
+// bias, the sum, and all of them put together; backward two products, each
+// summed over rows or columns, and the pieces put together (Megatron-Core,
+// transformer/moe/experts.py, TEGroupedMLP._apply_bias).
+void AddExpertBias(LayerBuilder& b, const ExpertLoad& load) {
+  Pointwise sum = b.Elementwise(load.received * b.model().hidden(), 3, 3, 2);
+  sum.launches = 2 * load.rows.groups + 1;
+  b.Forward(OpName::kBias, sum);
+}
+void AddExpertBiasGradient(LayerBuilder& b, const ExpertLoad& load) {
+  Pointwise sums = b.Elementwise(load.received * b.model().hidden(), 5, 3, 4);
+  sums.launches = 4 * load.rows.groups + 1;
+  b.InputGradient(OpName::kBias, sums);
+}
+
 void AddSharedExperts(LayerBuilder& b) {
   const Model& model = b.model();
   const MixtureOfExperts& moe = *model.moe();
@@ -201,6 +217,10 @@ void AddMixture(LayerBuilder& b) {
   if (spread) b.InputGradientExchange(combine);
   b.KeepLinearInput("expert_input", load.received, hidden, Module::kMoe);
 
+  if (moe.limited_activation) {
+    AddActivationLimit(b, OpName::kExpertActivation, load.received, width,
+                       Module::kMoe);
+  }
   AddActivation(b, OpName::kExpertActivation, load.received, width, moe.gated(),
                 Module::kMoe);
 
@@ -210,8 +230,11 @@ void AddMixture(LayerBuilder& b) {
   }
   b.CastForward(load.received * width);
   b.Forward(OpName::kExpertDown, Grouped(load, hidden, width));
+  const bool bias_apart = moe.expert_bias && b.fuses_by_hand();
+  if (bias_apart) AddExpertBias(b, load);
   if (sorts) b.Forward(OpName::kUnpermute, sorting);
   if (sorts) b.InputGradient(OpName::kUnpermute, sorting);
+  if (bias_apart) AddExpertBiasGradient(b, load);
   AddExpertGradients(b, OpName::kExpertDown, load, hidden, width);
   if (gathers) b.ForwardExchange(expert_tensor(ExchangeKind::kReduceScatter));
   if (reduces) b.ForwardExchange(expert_tensor(ExchangeKind::kAllReduce));

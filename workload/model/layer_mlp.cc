@@ -47,6 +47,23 @@ void AddActivation(LayerBuilder& b, OpName name, int64_t rows, int64_t width,
   b.Keep("activation_input", kept, format, modules);
 }
 
+void AddActivationLimit(LayerBuilder& b, OpName name, int64_t rows,
+                        int64_t width, ModuleSet modules) {
+  if (!b.fuses_by_hand()) return;
+  // Each half is limited and both are put together again; backward the same
+  // with the inputs beside the gradients (Megatron-Core,
+  // fusions/fused_bias_geglu.py: clamp, clamp, cat before the fused kernel).
+  b.BeginModule(modules | Module::kMlpActivation);
+  Pointwise forward = b.Elementwise(rows * width, 4, 4, 2);
+  forward.launches = 3;
+  b.Forward(name, forward);
+  Pointwise backward = b.Elementwise(rows * width, 6, 4, 2);
+  backward.launches = 3;
+  b.InputGradient(name, backward);
+  b.Keep("limited_input", 2 * rows * width, b.shape().activation,
+         modules | Module::kMlpActivation);
+}
+
 void AddDownProjection(LayerBuilder& b, const LayerBuilder::LinearShape& down,
                        std::string_view input, ModuleSet modules) {
   const int64_t hidden = b.model().hidden();

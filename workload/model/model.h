@@ -50,6 +50,7 @@ struct Attention {
   bool output_bias;
   bool qk_norm;
   bool sinks;
+  bool scaled_rotation;
   // Tokens a windowed layer looks back at, if the model has such layers.
   std::optional<int> window;
   // Every n-th layer is global although the model has a window.
@@ -92,6 +93,7 @@ struct MixtureOfExperts {
   int every;
   bool router_bias;
   bool expert_bias;
+  bool limited_activation;
   bool shared_expert_gate;
   std::optional<int> max_nodes_per_token;
   bool gated() const { return IsGated(activation); }

@@ -76,6 +76,11 @@ absl::StatusOr<Model> ModelReader::Read() {
   model.final_norm_ = proto_.final_norm();
   model.embedding_norm_ = proto_.embedding_norm();
   model.position_ = ReadPosition();
+  if (model.position_ != PositionEncoding::kRotary) {
+    Unused("model.attention.scaled_rotation",
+           proto_.attention().scaled_rotation(),
+           "only position ROTARY rotates");
+  }
   if (model.position_ == PositionEncoding::kLearned) {
     model.learned_positions_ =
         Within("model.learned_positions", FIELD(proto_, learned_positions), 1,
@@ -147,6 +152,7 @@ Attention ModelReader::ReadAttention(const pb::Attention& proto) {
   attention.output_bias = proto.output_bias();
   attention.qk_norm = proto.qk_norm();
   attention.sinks = proto.sinks();
+  attention.scaled_rotation = proto.scaled_rotation();
   return attention;
 }
 
@@ -248,6 +254,11 @@ MixtureOfExperts ModelReader::ReadMoe(const pb::MixtureOfExperts& proto) {
                      1, kMaxLayers);
   moe.router_bias = proto.router_bias();
   moe.expert_bias = proto.expert_bias();
+  moe.limited_activation = proto.limited_activation();
+  if (!moe.gated()) {
+    Unused("model.moe.limited_activation", proto.limited_activation(),
+           "only a gated activation is limited");
+  }
   moe.shared_expert_gate = proto.shared_expert_gate();
   if (proto.has_max_nodes_per_token()) {
     moe.max_nodes_per_token =

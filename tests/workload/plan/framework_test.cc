@@ -82,7 +82,8 @@ TEST(Variation, JitterAveragesOverPassesAndSpreadDoesNot) {
 }
 
 // Four layers of 12 h^2 and a head of 24 h^2, which is two layers: six units
-// over two stages are three each, so the last stage has one layer and the head.
+// over two stages are three each. The first takes layers until it has more than
+// three, so all four.
 TEST(LayerSplit, TheHeadCountsAsTheLayersItCosts) {
   pb::Model model;
   CHECK(google::protobuf::TextFormat::ParseFromString(
@@ -90,12 +91,24 @@ TEST(LayerSplit, TheHeadCountsAsTheLayersItCosts) {
       "attention { heads: 4 kv_heads: 4 head_dimension: 16 } "
       "mlp { width: 256 activation: GELU }",
       &model));
-  EXPECT_THAT(SplitByCost(model, 2), ElementsAre(3, 1));
+  EXPECT_THAT(SplitByCost(model, 2), ElementsAre(4, 0));
+  EXPECT_THAT(SplitWithinShares(model, 2), ElementsAre(3, 1));
+  // Without a head to speak of, two layers are not more than half of four.
   model.set_vocabulary(1);
-  EXPECT_THAT(SplitByCost(model, 2), ElementsAre(2, 2));
+  EXPECT_THAT(SplitByCost(model, 2), ElementsAre(3, 1));
+  EXPECT_THAT(SplitWithinShares(model, 2), ElementsAre(2, 2));
   // No stage but the last is empty, however large the head.
   model.set_vocabulary(1 << 20);
   EXPECT_THAT(SplitByCost(model, 4), ElementsAre(2, 1, 1, 0));
+  EXPECT_THAT(SplitWithinShares(model, 4), ElementsAre(2, 1, 1, 0));
+}
+
+// What nanotron prints for Llama 3 8B over eight stages
+// (docs/3d_parallelism.md there): 5, 4, 4, ..., 4, 4 and 2 with the head.
+TEST(LayerSplit, IsThatOfNanotron) {
+  const auto model = Catalog().Model("llama3_8b");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(SplitByCost(*model, 8), ElementsAre(5, 4, 4, 5, 4, 4, 4, 2));
 }
 
 }  // namespace
