@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "sim/engine/chip_sharing.h"
+#include "workload/program/lengthening.h"
 
 namespace orrery {
 namespace {
@@ -54,7 +55,7 @@ class Before {
   bool Add(size_t stream, const std::vector<int32_t>& next) {
     const int32_t place = next[stream];
     const TaskId task = At(role_, stream, place);
-    const absl::Span<const Dependency> needed = role_.dependencies(task);
+    const DependencyList needed = role_.dependencies(task);
     for (const Dependency& one : needed) {
       if (At(role_, Index(one.stream), next[Index(one.stream)]) <= one.task) {
         return false;
@@ -198,8 +199,11 @@ void FindCallsBeside(const Role& role, const Before& before, size_t own,
 
 }  // namespace
 
-RoleOverlap OverlapOf(const Role& role,
-                      const IdVector<StreamId, Stream>& streams) {
+namespace {
+
+// By task, of a role with few turns.
+RoleOverlap OverlapOfTasks(const Role& role,
+                           const IdVector<StreamId, Stream>& streams) {
   const Before before(role, streams.size());
   const auto tasks = static_cast<size_t>(role.task_count());
   RoleOverlap result = {.at_worst = std::vector<double>(tasks, 1),
@@ -252,6 +256,32 @@ RoleOverlap OverlapOf(const Role& role,
   }
   if (stopped) result.at_worst.clear();
   return result;
+}
+
+// The worst of each place's turns.
+template <class T>
+void KeepWorst(const Role& role, T start, std::vector<T>& values) {
+  if (values.empty()) return;
+  std::vector<T> worst(static_cast<size_t>(role.place_count()), start);
+  for (int32_t t = 0; t < role.task_count(); ++t) {
+    const size_t place = Index(role.place_of(static_cast<TaskId>(t)));
+    worst[place] = std::max<T>(worst[place], values[static_cast<size_t>(t)]);
+  }
+  values = std::move(worst);
+}
+
+}  // namespace
+
+RoleOverlap OverlapOf(const Role& role,
+                      const IdVector<StreamId, Stream>& streams) {
+  constexpr int32_t kTurns = 3;
+  if (role.loop().turns == 1) return OverlapOfTasks(role, streams);
+  const Role few = WithTurns(role, std::min(kTurns, role.loop().turns));
+  RoleOverlap overlap = OverlapOfTasks(few, streams);
+  KeepWorst(few, 1.0, overlap.at_worst);
+  KeepWorst(few, 1.0, overlap.spinning);
+  KeepWorst(few, false, overlap.beside_kernels);
+  return overlap;
 }
 
 }  // namespace orrery

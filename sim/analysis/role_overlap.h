@@ -6,7 +6,11 @@
 // lies between the last task that is done before the kernel starts and the
 // first that waits for its end. It follows from streams and dependencies alone.
 //
-// Cost: O((tasks + dependencies) * streams) time; beside the result, a row of
+// A loop is looked at over three turns, a first, a last and one between: more
+// have nothing else beside them. What is said of a task that is run many times
+// is the worst of these.
+//
+// Cost: O((places + dependencies) * streams) time; beside the result, a row of
 // numbers per task with dependencies.
 #include <vector>
 
@@ -16,7 +20,7 @@
 namespace orrery {
 
 struct RoleOverlap {
-  // By task, of kernels: time at worst as a multiple of that alone, beside all
+  // By place, of kernels: time at worst as a multiple of that alone, beside all
   // that can hold a part of the chip. Empty if one can be stopped.
   std::vector<double> at_worst;
   // The same beside collectives that only wait.
@@ -24,7 +28,7 @@ struct RoleOverlap {
   // Of all these, by how much collectives that wait stretch what is lost to
   // those that run.
   double most_spinning = 1;
-  // By task, of calls: whether kernels can run beside it.
+  // By place, of calls: whether kernels can run beside it.
   std::vector<bool> beside_kernels;
   // Whether kernels of several streams share the chip.
   bool kernels_share = false;

@@ -186,11 +186,22 @@ std::optional<Duration> MostLost(const Program& program,
     const RoleOverlap& overlap = overlaps[program.ranks()[rank].role];
     double here = 0;
     for (const RoleSlot& slot : role.slots()) {
+      // By call, so that it does not matter how they are written down.
+      std::vector<int64_t> times(slot.calls.size(), 0);
       for (const TaskId task : slot.sequence) {
-        if (!overlap.beside_kernels[Index(task)]) continue;
-        const ChipShare& share = role.communication(role.task(task)).share;
-        here += std::max(share.compute, share.memory) *
-                ToSeconds(calls[program.call_of(rank, role.task(task))]);
+        const PlaceId place = role.place_of(task);
+        if (!overlap.beside_kernels[Index(place)]) continue;
+        times[static_cast<size_t>(role.at(place).payload)] += role.times(place);
+      }
+      for (const TaskId task : slot.sequence) {
+        const Task& call = role.task(task);
+        const int64_t all =
+            std::exchange(times[static_cast<size_t>(call.payload)], 0);
+        if (all == 0) continue;
+        const ChipShare& share = role.communication(call).share;
+        here += static_cast<double>(all) *
+                std::max(share.compute, share.memory) *
+                ToSeconds(calls[program.call_of(rank, call)]);
       }
     }
     lost += here * overlap.most_spinning;
