@@ -134,9 +134,9 @@ StepWork WorkOf(const SimulatedRun& run) {
       const auto place = static_cast<PlaceId>(p);
       const Task& task = role.at(place);
       if (task.kind != TaskKind::kKernel) continue;
-      bytes += role.times(place) *
-               static_cast<double>(
-                   role.kernel(task).facts.memory_traffic.value());
+      bytes +=
+          role.times(place) *
+          static_cast<double>(role.kernel(task).facts.memory_traffic.value());
     }
     work.memory_bytes +=
         bytes * static_cast<double>(program.ranks()[rank].multiplicity);

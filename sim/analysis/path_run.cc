@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/analysis/role_overlap.h"
 #include "sim/engine/chip_sharing.h"
 #include "sim/engine/engine_state.h"
 #include "workload/program/loop_cursor.h"
@@ -25,7 +26,10 @@ class PathRun {
         streams_(program.streams().size()),
         heads_(program.ranks().size() * streams_),
         groups_(program.groups().size()) {
-    for (const Role& role : program.roles()) first_.Add(FirstOf(role));
+    for (const Role& role : program.roles()) {
+      first_.Add(FirstOf(role));
+      few_turns_.Add(FewTurns(role));
+    }
     for (const RankId rank : program.ranks().ids()) {
       const Role& role = program.role_of(rank);
       // Written before it is read.
@@ -183,7 +187,9 @@ class PathRun {
     }
     if (!IsCommunication(task.kind)) {
       if (task.kind == TaskKind::kKernel) {
-        ready += SoloDuration(role.kernel(task), SlownessOf(rank, head.place));
+        ready +=
+            SoloDuration(role.kernel(task),
+                         SlownessOf(rank, static_cast<StreamId>(stream), head));
       }
       End(rank, stream, ready);
       return true;
@@ -206,10 +212,12 @@ class PathRun {
     return false;
   }
 
-  double SlownessOf(RankId rank, PlaceId place) const {
+  double SlownessOf(RankId rank, StreamId stream, const Head& head) const {
     const ProgramRank& of = program_.ranks()[rank];
     if (times_.slowness.empty()) return of.slowness;
-    return of.slowness * times_.slowness[of.role][Index(place)];
+    const TaskId task =
+        few_turns_[of.role].StandIn(stream, {head.place, head.turn});
+    return of.slowness * times_.slowness[of.role][Index(task)];
   }
 
   void End(RankId rank, size_t stream, Duration end) {
@@ -286,7 +294,7 @@ class PathRun {
     ForEachHead([&](RankId rank, const Head& head, const RoleLoop::Body& body) {
       if (!IsInLoop(head, body)) return;
       const RoleLoop& loop = program_.role_of(rank).loop();
-      turns = std::min(turns, loop.turns - 2 - head.turn);
+      turns = std::min(turns, loop.turns - 2 - kTurnsAtEnds - head.turn);
     });
     turns = turns / kept_ * kept_;
     if (turns <= 0) return;
@@ -299,7 +307,8 @@ class PathRun {
       head.next = static_cast<TaskId>(static_cast<int32_t>(head.next) +
                                       turns * body.length);
       head.end += later;
-      const auto stream = static_cast<StreamId>(&body - role.loop().bodies.data());
+      const auto stream =
+          static_cast<StreamId>(&body - role.loop().bodies.data());
       for (int32_t turn = 0; turn < kept_; ++turn) {
         Duration* const ends = &EndOf(rank, role, stream, {body.begin, turn});
         for (int32_t i = 0; i < body.length; ++i) ends[i] += later;
@@ -320,6 +329,7 @@ class PathRun {
   int32_t kept_;
   size_t streams_;
   IdVector<RoleId, Firsts> first_;
+  IdVector<RoleId, FewTurns> few_turns_;
   std::vector<Head> heads_;
   IdVector<GroupId, Meeting> groups_;
   std::vector<std::unique_ptr<Duration[]>> ends_;  // by rank
@@ -342,8 +352,8 @@ class PathRun {
 }  // namespace
 
 Duration PathEnd(const Program& program, const TaskTimes& times) {
-  constexpr int32_t kFewTurns = 4;
-  for (int32_t kept = kFewTurns;; kept *= 2) {
+  constexpr int32_t kLeastKept = 4;
+  for (int32_t kept = kLeastKept;; kept *= 2) {
     if (const auto end = PathRun(program, times, kept).Run()) return *end;
   }
 }

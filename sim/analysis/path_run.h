@@ -24,7 +24,8 @@ namespace orrery {
 // How long tasks take.
 struct TaskTimes {
   IdVector<CallId, Duration> calls;
-  // Of kernels, by role and place, a multiple of their time alone; empty: 1.
+  // Of kernels, by role and task of FewTurns, a multiple of their time alone;
+  // empty: 1.
   IdVector<RoleId, std::vector<double>> slowness = {};
 };
 

@@ -258,30 +258,36 @@ RoleOverlap OverlapOfTasks(const Role& role,
   return result;
 }
 
-// The worst of each place's turns.
-template <class T>
-void KeepWorst(const Role& role, T start, std::vector<T>& values) {
-  if (values.empty()) return;
-  std::vector<T> worst(static_cast<size_t>(role.place_count()), start);
-  for (int32_t t = 0; t < role.task_count(); ++t) {
-    const size_t place = Index(role.place_of(static_cast<TaskId>(t)));
-    worst[place] = std::max<T>(worst[place], values[static_cast<size_t>(t)]);
+}  // namespace
+
+FewTurns::FewTurns(const Role& role) : loop_(role.loop()) {
+  const int32_t few = std::min(loop_.turns, kFewTurns);
+  int32_t more = 0;
+  for (size_t s = 0; s < kMaxStreams; ++s) {
+    begin_[s] = more;
+    more += (few - 1) * loop_.bodies[s].length;
   }
-  values = std::move(worst);
 }
 
-}  // namespace
+TaskId FewTurns::StandIn(StreamId stream, LoopPlace of) const {
+  const RoleLoop::Body& body = loop_.bodies[Index(stream)];
+  const int32_t few = std::min(loop_.turns, kFewTurns);
+  int32_t turns = 0;
+  if (of.place >= body.end()) {
+    turns = few - 1;
+  } else if (of.place >= body.begin) {
+    turns = std::min(of.turn, kTurnsAtEnds);
+    turns = std::max(turns, of.turn - loop_.turns + few);
+  }
+  return static_cast<TaskId>(static_cast<int32_t>(of.place) +
+                             begin_[Index(stream)] + turns * body.length);
+}
 
 RoleOverlap OverlapOf(const Role& role,
                       const IdVector<StreamId, Stream>& streams) {
-  constexpr int32_t kTurns = 3;
   if (role.loop().turns == 1) return OverlapOfTasks(role, streams);
-  const Role few = WithTurns(role, std::min(kTurns, role.loop().turns));
-  RoleOverlap overlap = OverlapOfTasks(few, streams);
-  KeepWorst(few, 1.0, overlap.at_worst);
-  KeepWorst(few, 1.0, overlap.spinning);
-  KeepWorst(few, false, overlap.beside_kernels);
-  return overlap;
+  const int32_t few = std::min(role.loop().turns, kFewTurns);
+  return OverlapOfTasks(WithTurns(role, few), streams);
 }
 
 }  // namespace orrery

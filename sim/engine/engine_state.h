@@ -56,8 +56,7 @@ struct EngineState {
       ranks.Add({.role = &role, .slowness = program.ranks()[rank].slowness});
       for (const StreamId stream : program.streams().ids()) {
         StreamState& state = streams[IndexOf(rank, stream)];
-        static_cast<LoopCursor&>(state) =
-            LoopCursor::AtBeginning(role, stream);
+        static_cast<LoopCursor&>(state) = LoopCursor::AtBeginning(role, stream);
         state.end = role.stream_end(stream);
       }
     }

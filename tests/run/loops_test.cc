@@ -25,9 +25,9 @@ struct Case {
 class Loops : public testing::TestWithParam<Case> {};
 
 TEST_P(Loops, ChangeNoResult) {
-  ASSERT_OK_AND_ASSIGN(auto proto,
-                       ResolveScenario(Catalog(), GetParam().scenario,
-                                       GetParam().sets));
+  ASSERT_OK_AND_ASSIGN(
+      auto proto,
+      ResolveScenario(Catalog(), GetParam().scenario, GetParam().sets));
   ASSERT_OK_AND_ASSIGN(const ResolvedScenario scenario,
                        MakeScenario(std::move(proto)));
   for (const bool detail : {false, true}) {
@@ -63,8 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"training.global_batch=256", "training.sharding=ZERO_2"}},
         Case{"Interleaved",
              "quickstart",
-             {"training.global_batch=256",
-              "training.schedule=INTERLEAVED_1F1B",
+             {"training.global_batch=256", "training.schedule=INTERLEAVED_1F1B",
               "training.virtual_stages=4"}},
         Case{"ZeroBubble",
              "quickstart",
@@ -76,10 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"DualPipe",
              "quickstart",
              {"training.global_batch=256", "training.schedule=DUAL_PIPE"}},
-        Case{"Recomputation",
-             "quickstart",
-             {"training.global_batch=256",
-              "training.recompute=RECOMPUTE_FULL"}},
+        Case{
+            "Recomputation",
+            "quickstart",
+            {"training.global_batch=256", "training.recompute=RECOMPUTE_FULL"}},
         Case{"Host",
              "quickstart",
              {"training.global_batch=256",
@@ -93,9 +92,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(Loops, AreWrittenOutWhereSpansAreKept) {
-  ASSERT_OK_AND_ASSIGN(auto proto,
-                       ResolveScenario(Catalog(), "quickstart",
-                                       {"training.global_batch=256"}));
+  ASSERT_OK_AND_ASSIGN(
+      auto proto,
+      ResolveScenario(Catalog(), "quickstart", {"training.global_batch=256"}));
   ASSERT_OK_AND_ASSIGN(const ResolvedScenario scenario,
                        MakeScenario(std::move(proto)));
   ASSERT_OK_AND_ASSIGN(const SimulatedRun run,

@@ -121,10 +121,10 @@ class TrainingLaws {
     options.loops = false;
     const auto written = RunTraining(ground, longer, options);
     if (!looped.ok() || !written.ok()) {
-      sheet_.Hold("a legal case runs", looped.ok() == written.ok(),
-                  fmt::format("looped: {}; written out: {}",
-                              looped.status().ToString(),
-                              written.status().ToString()));
+      sheet_.Hold(
+          "a legal case runs", looped.ok() == written.ok(),
+          fmt::format("looped: {}; written out: {}", looped.status().ToString(),
+                      written.status().ToString()));
       return;
     }
     sheet_.Label(HasLoop(*looped) ? "looped" : "not looped");

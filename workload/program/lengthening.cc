@@ -1,6 +1,7 @@
 #include "workload/program/lengthening.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -36,11 +37,10 @@ class RoleLengthening {
       if (more < 0) return std::nullopt;
       more_.push_back(more);
     }
+    if (!PlaceBodies()) return std::nullopt;
     RoleLoop loop{.turns = times + 1};
     for (size_t s = 0; s < streams_; ++s) {
-      const std::optional<int32_t> end = BodyEnd(s);
-      if (!end) return std::nullopt;
-      loop.bodies[s] = {.begin = At(shorter_, s, *end - more_[s]),
+      loop.bodies[s] = {.begin = At(shorter_, s, *begins_[s]),
                         .length = more_[s]};
     }
     Role role = shorter_;
@@ -82,8 +82,7 @@ class RoleLengthening {
       for (TaskId& task : slot.sequence) {
         const LoopPlace found = of.Find(slot.stream, task);
         task = static_cast<TaskId>(
-            Number(found.place) -
-            Number(of.place_begin_[Index(slot.stream)]) +
+            Number(found.place) - Number(of.place_begin_[Index(slot.stream)]) +
             Number(role.stream_begin_[Index(slot.stream)]) +
             (found.place < body.end() ? 0 : (loop.turns - 1) * body.length));
       }
@@ -182,29 +181,80 @@ class RoleLengthening {
            shorter_.memory_effects_at(a) == longer_.memory_effects_at(b);
   }
 
-  // Where in the shorter role the body of a stream can end; the end of the
-  // stream if nothing was inserted and nothing waits for another time.
-  std::optional<int32_t> BodyEnd(size_t stream) const {
+  // Bodies that have to do with one another lie beside each other, so that what
+  // a turn waits for is in about the same turn. The first stream's is as late
+  // as can be; whether there is one for each stream.
+  bool PlaceBodies() {
+    begins_.assign(streams_, std::nullopt);
+    for (size_t placed = 0; placed < streams_; ++placed) {
+      size_t next = streams_;
+      int32_t wanted = std::numeric_limits<int32_t>::max();
+      for (size_t s = 0; s < streams_; ++s) {
+        if (begins_[s]) continue;
+        if (next == streams_) next = s;
+        if (const std::optional<int32_t> beside = BesideOthers(s)) {
+          next = s;
+          wanted = *beside;
+          break;
+        }
+      }
+      begins_[next] = BodyBegin(next, wanted);
+      if (!begins_[next]) return false;
+    }
+    return true;
+  }
+
+  // Where a stream's body would begin for those that have theirs: with the
+  // first task that one of them waits for, or that waits for one of them.
+  std::optional<int32_t> BesideOthers(size_t stream) const {
+    std::optional<int32_t> first;
+    for (size_t s = 0; s < streams_; ++s) {
+      if (!begins_[s] || more_[s] == 0) continue;
+      for (int32_t i = *begins_[s]; i < *begins_[s] + more_[s]; ++i) {
+        for (const Dependency& needed :
+             shorter_.dependencies_at(At(shorter_, s, i))) {
+          if (Index(needed.stream) != stream) continue;
+          const int32_t position = PositionOf(shorter_, needed);
+          first = std::min(first.value_or(position), position);
+        }
+      }
+    }
+    for (int32_t i = 0; !first && i < Length(shorter_, stream); ++i) {
+      for (const Dependency& needed :
+           shorter_.dependencies_at(At(shorter_, stream, i))) {
+        const std::optional<int32_t>& begin = begins_[Index(needed.stream)];
+        if (!begin || more_[Index(needed.stream)] == 0) continue;
+        if (PositionOf(shorter_, needed) >= *begin) first = i;
+      }
+    }
+    return first;
+  }
+
+  // Where in the shorter role the body of a stream can begin, as near as
+  // possible to where it should.
+  std::optional<int32_t> BodyBegin(size_t stream, int32_t wanted) const {
     const int32_t length = Length(shorter_, stream);
     const int32_t more = more_[stream];
     const auto alike = [&](int32_t i, int32_t inserted, Waiting waiting) {
-      return AreAlike(At(shorter_, stream, i), At(longer_, stream, i + inserted),
-                      waiting);
+      return AreAlike(At(shorter_, stream, i),
+                      At(longer_, stream, i + inserted), waiting);
     };
     int32_t end = 0;
     while (end < length && alike(end, 0, Waiting::kSame)) ++end;
     int32_t first = length;  // of those that can be after the loop
     while (first > 0 && alike(first - 1, more, Waiting::kEither)) --first;
-    // As late as can be: a run of `more` tasks that are like those inserted.
+    // A run of `more` tasks that are like those inserted.
+    std::optional<int32_t> best;
     int32_t run = 0;
-    for (int32_t i = end; i >= 0 && i >= first - more; --i) {
-      if (run == more) {
-        return i + more >= first ? std::optional(i + more) : std::nullopt;
+    for (int32_t i = end; i >= std::max(0, first - more); --i) {
+      if (run >= more &&
+          (!best || std::abs(i - wanted) < std::abs(*best - wanted))) {
+        best = i;
       }
       if (i == 0) break;
       run = alike(i - 1, more, Waiting::kLater) ? run + 1 : 0;
     }
-    return std::nullopt;
+    return best;
   }
 
   // Of a task after the loop: what is later in the longer role is so with
@@ -221,8 +271,8 @@ class RoleLengthening {
       const size_t s = Index(needed_a[i].stream);
       const auto entry =
           static_cast<size_t>(shorter_.dependencies_begin_[Index(p)]) + i;
-      const bool moved = PositionOf(longer_, needed_b[i]) !=
-                         PositionOf(shorter_, needed_a[i]);
+      const bool moved =
+          PositionOf(longer_, needed_b[i]) != PositionOf(shorter_, needed_a[i]);
       if (moved) Move(times * more_[s], p, entry, role);
       // Else another number of turns would not be understood.
       if (more_[s] > 0 && IsLate(role, role.dependencies_[entry]) != moved) {
@@ -236,13 +286,14 @@ class RoleLengthening {
   const Role& longer_;
   size_t streams_;
   std::vector<int32_t> more_;  // tasks inserted, by stream
+  // Of bodies, in their streams.
+  std::vector<std::optional<int32_t>> begins_;
 };
 
 class ProgramLengthening {
  public:
   static std::optional<Program> Lengthen(const Program& shorter,
-                                         const Program& longer,
-                                         int32_t times) {
+                                         const Program& longer, int32_t times) {
     if (!HaveSameParts(shorter, longer)) return std::nullopt;
     Program program;
     program.streams_ = shorter.streams_;

@@ -31,9 +31,7 @@ LoopPlace Role::Find(StreamId stream, TaskId task) const {
 
 int32_t Role::times(PlaceId p) const {
   if (loop_.turns == 1) return 1;
-  const auto is_there = [p](const RoleLoop::Body& body) {
-    return body.Has(p);
-  };
+  const auto is_there = [p](const RoleLoop::Body& body) { return body.Has(p); };
   return std::any_of(loop_.bodies.begin(), loop_.bodies.end(), is_there)
              ? loop_.turns
              : 1;

@@ -146,19 +146,19 @@ TEST(Lengthen, RefusesWhatDoesNotGrowByTheSame) {
     };
   };
   // As it should be, with one more task in the end.
-  EXPECT_TRUE(Lengthen(with(6, kernel(Duration(3))),
-                       with(7, kernel(Duration(3))), 10));
+  EXPECT_TRUE(
+      Lengthen(with(6, kernel(Duration(3))), with(7, kernel(Duration(3))), 10));
   // Another kernel, another name, more memory, fewer tasks.
-  EXPECT_FALSE(Lengthen(with(6, kernel(Duration(3))),
-                        with(7, kernel(Duration(4))), 10));
+  EXPECT_FALSE(
+      Lengthen(with(6, kernel(Duration(3))), with(7, kernel(Duration(4))), 10));
   EXPECT_FALSE(Lengthen(shorter, with(7, kernel(Duration(7))), 10));
-  EXPECT_FALSE(Lengthen(shorter, with(7,
-                                      [](Steps& s) {
-                                        s.role().Allocate(
-                                            s.update(),
-                                            MemoryEffect::When::kStart,
-                                            MemoryKind::kBuffers, Bytes(1));
-                                      }),
+  EXPECT_FALSE(Lengthen(shorter,
+                        with(7,
+                             [](Steps& s) {
+                               s.role().Allocate(
+                                   s.update(), MemoryEffect::When::kStart,
+                                   MemoryKind::kBuffers, Bytes(1));
+                             }),
                         10));
   EXPECT_FALSE(Lengthen(shorter, Steps(5).Build(), 10));
   // What waits for the first sum in one waits for the third in the other.
@@ -176,7 +176,6 @@ TEST(Lengthen, RefusesWhatDoesNotGrowByTheSame) {
 
 // A body has to follow upon its like.
 TEST(Lengthen, NeedsTwoOfAKind) {
-  EXPECT_FALSE(Lengthen(Steps(0).Build(), Steps(1).Build(), 10));
   EXPECT_FALSE(Lengthen(Steps(1).Build(), Steps(2).Build(), 10));
 }
 
