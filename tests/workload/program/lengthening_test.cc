@@ -176,7 +176,8 @@ TEST(Lengthen, RefusesWhatDoesNotGrowByTheSame) {
 
 // A body has to follow upon its like.
 TEST(Lengthen, NeedsTwoOfAKind) {
-  EXPECT_FALSE(Lengthen(Steps(1).Build(), Steps(2).Build(), 10));
+  EXPECT_FALSE(Lengthen(Steps(2).Build(), Steps(3).Build(), 10));
+  EXPECT_TRUE(Lengthen(Steps(3).Build(), Steps(4).Build(), 10));
 }
 
 TEST(Lengthen, RefusesWhatIdsCannotCount) {
