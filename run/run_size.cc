@@ -16,7 +16,7 @@ namespace {
 // peak: the task, its name, kernel, dependency, memory effects.
 constexpr int64_t kBytesPerRoleTask = 90;
 // The end of a task on a rank, for the longest path.
-constexpr int64_t kBytesPerRankTask = 8;
+constexpr int64_t kBytesPerRankPlace = 8;
 // A span, its place in the index, and of transfers what was granted to them.
 constexpr int64_t kBytesPerSpan =
     static_cast<int64_t>(sizeof(TaskSpan)) + 8 + 40;
@@ -36,7 +36,7 @@ int64_t Continue(int64_t first, int64_t second, int64_t periods) {
 }  // namespace
 
 Bytes RunSize::program() const { return Bytes(kBytesPerRoleTask * role_tasks); }
-Bytes RunSize::path() const { return Bytes(kBytesPerRankTask * rank_tasks); }
+Bytes RunSize::path() const { return Bytes(kBytesPerRankPlace * rank_places); }
 Bytes RunSize::spans() const {
   return Bytes(recorded ? kBytesPerSpan * rank_tasks : 0);
 }
@@ -47,7 +47,12 @@ double RunSize::seconds() const {
 
 RunSize SizeOf(const Program& program, bool recorded) {
   RunSize size = {.rank_tasks = program.task_count(), .recorded = recorded};
-  for (const Role& role : program.roles()) size.role_tasks += role.task_count();
+  for (const Role& role : program.roles()) {
+    size.role_tasks += role.place_count();
+  }
+  for (const RankId rank : program.ranks().ids()) {
+    size.rank_places += program.role_of(rank).place_count();
+  }
   return size;
 }
 
@@ -85,6 +90,7 @@ absl::StatusOr<std::optional<RunSize>> ForecastSize(
       (plan.micro_batches() + pipeline - 1) / pipeline - kFirst;
   return std::optional<RunSize>(RunSize{
       .role_tasks = Continue(first.role_tasks, second.role_tasks, periods),
+      .rank_places = Continue(first.rank_places, second.rank_places, periods),
       .rank_tasks = Continue(first.rank_tasks, second.rank_tasks, periods),
       .recorded = recorded});
 }

@@ -4,11 +4,12 @@
 //   ASSIGN_OR_RETURN(const RunSize size, forecast(fold));
 //   RETURN_IF_ERROR(CheckRunSize(size, options.memory));
 //
-// A step of a million micro-batches is written out task by task. Its size is
-// linear in them, so it is measured on two short siblings of the plan, which
-// are lowered in no time, and continued to the real one. Constants per task are
-// measured (tests/run/run_size_test.cc holds them against the peak of real
-// runs); time is that of one core of 2020 and good for the order of magnitude.
+// A step whose micro-batches are a loop is small, however many there are. One
+// that is written out task by task is linear in them, so it is measured on two
+// short siblings of the plan, which are lowered in no time, and continued to
+// the real one. Constants per task are measured (tests/run/run_size_test.cc
+// holds them against the peak of real runs); time is that of one core of 2020
+// and good for the order of magnitude.
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -23,9 +24,10 @@
 namespace orrery {
 
 struct RunSize {
-  int64_t role_tasks = 0;  // of all roles: what a program stores
-  int64_t rank_tasks = 0;  // of all simulated ranks: what is run
-  bool recorded = false;   // every span is kept
+  int64_t role_tasks = 0;   // of all roles: what a program stores, loops once
+  int64_t rank_places = 0;  // the same of all simulated ranks
+  int64_t rank_tasks = 0;   // of all simulated ranks: what is run
+  bool recorded = false;    // every span is kept
 
   Bytes program() const;  // and what it takes to build it
   Bytes path() const;     // the longest path, for the bounds

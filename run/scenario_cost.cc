@@ -130,10 +130,12 @@ StepWork WorkOf(const SimulatedRun& run) {
   for (const RankId rank : program.ranks().ids()) {
     const Role& role = program.role_of(rank);
     double bytes = 0;
-    for (int32_t t = 0; t < role.task_count(); ++t) {
-      const Task& task = role.task(static_cast<TaskId>(t));
+    for (int32_t p = 0; p < role.place_count(); ++p) {
+      const auto place = static_cast<PlaceId>(p);
+      const Task& task = role.at(place);
       if (task.kind != TaskKind::kKernel) continue;
       bytes +=
+          role.times(place) *
           static_cast<double>(role.kernel(task).facts.memory_traffic.value());
     }
     work.memory_bytes +=

@@ -162,7 +162,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   report("simulating", 0);
   const RankId busiest = BusiestRank(placed);
-  BreakdownSink breakdown(placed.program, busiest);
+  BreakdownSink breakdown(placed.program, busiest, /*alone=*/nullptr,
+                          /*keeps_waits=*/false);
   std::optional<RecordingWindow> window;
   TransferLog log;
   if (options.part_recorded) {

@@ -66,6 +66,9 @@ struct RunOptions {
   // communication between them run as one: fewer tasks, and a step time that
   // differs a little where communication beside them slows kernels down.
   bool detail = true;
+  // Micro-batches that repeat are kept once, where nothing is recorded: that
+  // changes what the run takes, and no result.
+  bool loops = true;
   // Keep every span, and what was granted to every transfer.
   bool record = false;
   // Of it only this part, if given: what it takes grows with the part.

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "cost/kernel/kernel_timer.h"
 #include "cost/kernel/kernel_work.h"
+#include "workload/lowering/training/lower_loop.h"
 #include "workload/lowering/training/lower_training.h"
 #include "workload/plan/waited_exchanges.h"
 
@@ -25,6 +26,7 @@ RunSize RoughSize(const Model& model, const TrainingPlan& plan, bool fold,
   size.rank_tasks =
       size.role_tasks *
       (fold ? 1 : plan.degrees().ranks() / plan.degrees().pipeline);
+  size.rank_places = size.rank_tasks;
   return size;
 }
 
@@ -68,7 +70,15 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
     pass.exchange_share = {.compute = on.system.collectives().compute_share,
                            .memory = on.system.collectives().memory_share};
   }
-  const auto lower = [&](bool fold) {
+  // Nothing if it has to be written out: what is recorded is told by task.
+  const auto loop =
+      [&](bool fold) -> absl::StatusOr<std::optional<PlacedProgram>> {
+    if (options.record || !options.loops) return std::optional<PlacedProgram>();
+    return LowerLoop(on.model, plan, timed, {.pass = pass, .fold = fold});
+  };
+  const auto lower = [&](bool fold) -> absl::StatusOr<PlacedProgram> {
+    ASSIGN_OR_RETURN(std::optional<PlacedProgram> looped, loop(fold));
+    if (looped) return *std::move(looped);
     return LowerTraining(on.model, plan, timed, {.pass = pass, .fold = fold});
   };
   const auto forecast =
@@ -77,6 +87,8 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
     if (RoughSize(on.model, plan, fold, options).total() <= options.memory) {
       return std::nullopt;
     }
+    ASSIGN_OR_RETURN(const std::optional<PlacedProgram> looped, loop(fold));
+    if (looped) return SizeOf(looped->program, options.records_all());
     return ForecastSize(
         plan, options.records_all(),
         [&](const TrainingPlan& sibling) -> absl::StatusOr<RunSize> {

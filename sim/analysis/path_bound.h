@@ -10,7 +10,7 @@
 // are computed by themselves, from the program and the plans of its calls,
 // without the engine, so that they can contradict it.
 //
-// Cost: O(tasks + dependencies), eight bytes per task of every rank.
+// Cost: that of path_run.h.
 #include <optional>
 
 #include "base/units.h"

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "sim/engine/chip_sharing.h"
+#include "workload/program/lengthening.h"
 
 namespace orrery {
 namespace {
@@ -54,7 +55,7 @@ class Before {
   bool Add(size_t stream, const std::vector<int32_t>& next) {
     const int32_t place = next[stream];
     const TaskId task = At(role_, stream, place);
-    const absl::Span<const Dependency> needed = role_.dependencies(task);
+    const DependencyList needed = role_.dependencies(task);
     for (const Dependency& one : needed) {
       if (At(role_, Index(one.stream), next[Index(one.stream)]) <= one.task) {
         return false;
@@ -198,8 +199,11 @@ void FindCallsBeside(const Role& role, const Before& before, size_t own,
 
 }  // namespace
 
-RoleOverlap OverlapOf(const Role& role,
-                      const IdVector<StreamId, Stream>& streams) {
+namespace {
+
+// By task, of a role with few turns.
+RoleOverlap OverlapOfTasks(const Role& role,
+                           const IdVector<StreamId, Stream>& streams) {
   const Before before(role, streams.size());
   const auto tasks = static_cast<size_t>(role.task_count());
   RoleOverlap result = {.at_worst = std::vector<double>(tasks, 1),
@@ -252,6 +256,38 @@ RoleOverlap OverlapOf(const Role& role,
   }
   if (stopped) result.at_worst.clear();
   return result;
+}
+
+}  // namespace
+
+FewTurns::FewTurns(const Role& role) : loop_(role.loop()) {
+  const int32_t few = std::min(loop_.turns, kFewTurns);
+  int32_t more = 0;
+  for (size_t s = 0; s < kMaxStreams; ++s) {
+    begin_[s] = more;
+    more += (few - 1) * loop_.bodies[s].length;
+  }
+}
+
+TaskId FewTurns::StandIn(StreamId stream, LoopPlace of) const {
+  const RoleLoop::Body& body = loop_.bodies[Index(stream)];
+  const int32_t few = std::min(loop_.turns, kFewTurns);
+  int32_t turns = 0;
+  if (of.place >= body.end()) {
+    turns = few - 1;
+  } else if (of.place >= body.begin) {
+    turns = std::min(of.turn, kTurnsAtEnds);
+    turns = std::max(turns, of.turn - loop_.turns + few);
+  }
+  return static_cast<TaskId>(static_cast<int32_t>(of.place) +
+                             begin_[Index(stream)] + turns * body.length);
+}
+
+RoleOverlap OverlapOf(const Role& role,
+                      const IdVector<StreamId, Stream>& streams) {
+  if (role.loop().turns == 1) return OverlapOfTasks(role, streams);
+  const int32_t few = std::min(role.loop().turns, kFewTurns);
+  return OverlapOfTasks(WithTurns(role, few), streams);
 }
 
 }  // namespace orrery

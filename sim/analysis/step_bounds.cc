@@ -13,6 +13,11 @@ namespace {
 // rate, must not make a bound fail. Rates change when tasks start or end.
 constexpr double kRounding = 1e-9;
 
+Duration Times(Duration one, int64_t times) {
+  const double seconds = ToSeconds(one) * static_cast<double>(times);
+  return seconds < kMaxSeconds ? one * times : kBeyondTime;
+}
+
 }  // namespace
 
 StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
@@ -45,11 +50,13 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
       if (counted[group]) continue;
       counted[group] = true;
       for (const TaskId task : role.slots()[slot].sequence) {
-        const CallId call = program.call_of(id, role.task(task));
-        bounds.upper = AddTimes(bounds.upper, solo[call]);
-        ++times[call];
+        const PlaceId place = role.place_of(task);
+        times[program.call_of(id, role.at(place))] += role.times(place);
       }
     }
+  }
+  for (const CallId id : program.calls().ids()) {
+    bounds.upper = AddTimes(bounds.upper, Times(solo[id], times[id]));
   }
   const auto rounded = [&](Duration time) {
     return AddTimes(FromSeconds(ToSeconds(time) * (1 + kRounding)),

@@ -42,10 +42,11 @@ Duration CongestionOf(const Program& program, const TaskSpan& span,
 }
 
 BreakdownSink::BreakdownSink(const Program& program, RankId rank,
-                             const CallTimes* alone)
+                             const CallTimes* alone, bool keeps_waits)
     : program_(program),
       rank_(rank),
       alone_(alone),
+      keeps_waits_(keeps_waits),
       recent_(program.streams().size()) {
   for (const Stream& stream : program.streams()) {
     breakdown_.exposed.Add({.dimension = stream.dimension});
@@ -83,6 +84,7 @@ const TaskSpan* BreakdownSink::Recent(StreamId stream, TaskId task) const {
 
 void BreakdownSink::Keep(RankWait::Kind kind, const WaitPart& part,
                          std::optional<TaskId> waiter) {
+  if (!keeps_waits_) return;
   RankWait& wait = waits_.emplace_back(
       RankWait{.kind = kind, .from = part.from, .to = part.to});
   if (part.link != nullptr) wait.link = *part.link;
@@ -93,7 +95,7 @@ void BreakdownSink::AddBubble(const WaitPart& part,
                               std::optional<TaskId> waiter) {
   if (part.from >= part.to) return;
   breakdown_.bubble += part.time();
-  bubbles_.push_back({part.from, part.to});
+  if (keeps_waits_) bubbles_.push_back({part.from, part.to});
   Keep(RankWait::Kind::kBubble, part, waiter);
 }
 

@@ -81,9 +81,11 @@ Duration CongestionOf(const Program& program, const TaskSpan& span,
 
 class BreakdownSink {
  public:
-  // Requires: stream 0 is the compute stream; `alone`, if given, outlives this.
+  // Without `keeps_waits` there are sums only: no bubbles() and no waits(), and
+  // a step of any length takes the same memory. Requires: stream 0 is the
+  // compute stream; `alone`, if given, outlives this.
   BreakdownSink(const Program& program, RankId rank,
-                const CallTimes* alone = nullptr);
+                const CallTimes* alone = nullptr, bool keeps_waits = true);
 
   bool Wants(RankId rank) const { return rank == rank_; }
   void Add(const TaskSpan& span) {
@@ -115,6 +117,7 @@ class BreakdownSink {
   const Program& program_;
   RankId rank_;
   const CallTimes* alone_;
+  bool keeps_waits_;
   StepBreakdown breakdown_;
   IdVector<StreamId, std::array<Duration, kCommunicationKinds>> by_kind_;
   // By stream, consecutive tasks: what a kernel may have waited for.

@@ -184,13 +184,27 @@ std::optional<Duration> MostLost(const Program& program,
   for (const RankId rank : program.ranks().ids()) {
     const Role& role = program.role_of(rank);
     const RoleOverlap& overlap = overlaps[program.ranks()[rank].role];
+    const FewTurns few(role);
     double here = 0;
     for (const RoleSlot& slot : role.slots()) {
+      // By call, so that it does not matter how they are written down.
+      std::vector<int64_t> times(slot.calls.size(), 0);
       for (const TaskId task : slot.sequence) {
-        if (!overlap.beside_kernels[Index(task)]) continue;
-        const ChipShare& share = role.communication(role.task(task)).share;
-        here += std::max(share.compute, share.memory) *
-                ToSeconds(calls[program.call_of(rank, role.task(task))]);
+        const PlaceId place = role.place_of(task);
+        int64_t& of_call = times[static_cast<size_t>(role.at(place).payload)];
+        few.ForEachTurn(slot.stream, place, [&](TaskId turn, int32_t count) {
+          if (overlap.beside_kernels[Index(turn)]) of_call += count;
+        });
+      }
+      for (const TaskId task : slot.sequence) {
+        const Task& call = role.task(task);
+        const int64_t all =
+            std::exchange(times[static_cast<size_t>(call.payload)], 0);
+        if (all == 0) continue;
+        const ChipShare& share = role.communication(call).share;
+        here += static_cast<double>(all) *
+                std::max(share.compute, share.memory) *
+                ToSeconds(calls[program.call_of(rank, call)]);
       }
     }
     lost += here * overlap.most_spinning;

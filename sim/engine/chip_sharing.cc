@@ -22,16 +22,16 @@ template <EventQueue Queue>
 ChipShare ChipSharing<Queue>::Held(const RankState& chip, RankId rank) const {
   ChipShare held;
   ForEachStream(chip.communications, [&](StreamId stream) {
-    const TaskId task = state_.streams[state_.IndexOf(rank, stream)].next;
+    const PlaceId task = state_.streams[state_.IndexOf(rank, stream)].place;
     const ChipShare& share =
-        chip.role->communication(chip.role->task(task)).share;
+        chip.role->communication(chip.role->at(task)).share;
     held.compute += share.compute;
     held.memory += share.memory;
   });
   double spinning = 0;
   ForEachStream(chip.spinning, [&](StreamId stream) {
-    const TaskId task = state_.streams[state_.IndexOf(rank, stream)].next;
-    spinning += chip.role->communication(chip.role->task(task)).share.compute;
+    const PlaceId task = state_.streams[state_.IndexOf(rank, stream)].place;
+    spinning += chip.role->communication(chip.role->at(task)).share.compute;
   });
   held.compute += std::min(spinning, kMostSpinning);
   return held;
@@ -45,8 +45,8 @@ void ChipSharing<Queue>::SettleChip(RankId rank, Time now) {
   const double compute = std::max(0.0, 1 - held.compute);
   const double memory = std::max(0.0, 1 - held.memory);
   const auto demand_of = [&](StreamId stream) -> const ChipShare& {
-    const TaskId task = state_.streams[state_.IndexOf(rank, stream)].next;
-    return chip.role->kernel(chip.role->task(task)).demand;
+    const PlaceId task = state_.streams[state_.IndexOf(rank, stream)].place;
+    return chip.role->kernel(chip.role->at(task)).demand;
   };
   if (std::has_single_bit(chip.kernels)) {
     const auto stream = static_cast<StreamId>(std::countr_zero(chip.kernels));
@@ -85,10 +85,10 @@ void ChipSharing<Queue>::SettleChip(RankId rank, Time now) {
 }
 
 template <EventQueue Queue>
-double ChipSharing<Queue>::WithLaunch(RankId rank, TaskId task,
+double ChipSharing<Queue>::WithLaunch(RankId rank, PlaceId task,
                                       double rate) const {
   const Role& role = *state_.ranks[rank].role;
-  const KernelWork& kernel = role.kernel(role.task(task));
+  const KernelWork& kernel = role.kernel(role.at(task));
   if (kernel.duration <= Duration(0)) return rate;
   const double launch =
       Picoseconds(kernel.facts.launch) / Picoseconds(kernel.duration);
@@ -101,12 +101,12 @@ void ChipSharing<Queue>::SetRate(RankId rank, StreamId stream, double rate,
   const uint32_t index = state_.IndexOf(rank, stream);
   StreamState& state = state_.streams[index];
   Progress& progress = progress_[index];
-  if (rate > 0 && rate < 1) rate = WithLaunch(rank, state.next, rate);
+  if (rate > 0 && rate < 1) rate = WithLaunch(rank, state.place, rate);
   if (state.status == StreamStatus::kRunning) {
     if (rate == 1) return;
     const RankState& chip = state_.ranks[rank];
     const Duration solo = SoloDuration(
-        chip.role->kernel(chip.role->task(state.next)), chip.slowness);
+        chip.role->kernel(chip.role->at(state.place)), chip.slowness);
     progress = {Picoseconds(solo), 1, state.started};
     state.status = StreamStatus::kSharing;
   } else if (rate == progress.rate) {

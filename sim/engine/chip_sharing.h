@@ -70,7 +70,7 @@ class ChipSharing {
   void SettleChip(RankId rank, Time now);
   ChipShare Held(const RankState& chip, RankId rank) const;
   // Of a kernel whose work goes on at `rate`.
-  double WithLaunch(RankId rank, TaskId task, double rate) const;
+  double WithLaunch(RankId rank, PlaceId task, double rate) const;
   // `rate` is that of the kernel's work.
   void SetRate(RankId rank, StreamId stream, double rate, Time now);
 

@@ -113,7 +113,7 @@ class EngineRun {
     if (stream.status != StreamStatus::kHeading) return;
     const RankId rank = state_.RankOf(index);
     const Role& role = *state_.ranks[rank].role;
-    const Task& task = role.task(stream.next);
+    const Task& task = role.at(stream.place);
     Prefetch(task);
     if (task.dependency_count > 0 &&
         !DependenciesMet(role, task, stream, index)) {
@@ -123,7 +123,7 @@ class EngineRun {
     if (IsCommunication(task.kind)) return Arrive(index, rank, role, task);
     stream.started = now_;
     if (task.has_memory_effects) {
-      ChangeMemory(rank, role, stream.next, MemoryEffect::When::kStart);
+      ChangeMemory(rank, role, stream.place, MemoryEffect::When::kStart);
     }
     if (task.kind == TaskKind::kMarker) return EndTask(index);
     StartKernel(index, rank, role.kernel(task));
@@ -142,10 +142,13 @@ class EngineRun {
                        uint32_t index) {
     const Dependency first{static_cast<StreamId>(task.first_dependency_stream),
                            task.first_dependency};
-    if (!IsMet(first, stream, index)) return false;
+    const RoleLoop& loop = role.loop();
+    const int32_t turn = stream.turn;
+    if (!IsMet(loop.InTurn(first, turn), stream, index)) return false;
     if (task.dependency_count == 1) return true;
-    for (const Dependency& needed : role.dependencies(stream.next).subspan(1)) {
-      if (!IsMet(needed, stream, index)) return false;
+    for (const Dependency& needed :
+         role.dependencies_at(stream.place).subspan(1)) {
+      if (!IsMet(loop.InTurn(needed, turn), stream, index)) return false;
     }
     return true;
   }
@@ -214,8 +217,8 @@ class EngineRun {
         stream.releaser = static_cast<int32_t>(last);
       }
       RankState& chip = state_.ranks[member.rank];
-      if (chip.role->task(stream.next).has_memory_effects) {
-        ChangeMemory(member.rank, *chip.role, stream.next,
+      if (chip.role->at(stream.place).has_memory_effects) {
+        ChangeMemory(member.rank, *chip.role, stream.place,
                      MemoryEffect::When::kStart);
       }
       if (holds_chip) {
@@ -247,12 +250,12 @@ class EngineRun {
     StreamState& stream = state_.streams[index];
     const RankId rank = state_.RankOf(index);
     const Role& role = *state_.ranks[rank].role;
-    const Task& task = role.task(stream.next);
+    const Task& task = role.at(stream.place);
     if (SinkWants(rank)) {
       sink_.Add(TaskSpan{.rank = rank,
                          .stream = state_.StreamOf(index),
                          .task = stream.next,
-                         .name = role.name_of(stream.next),
+                         .name = role.name_at(stream.place),
                          .kind = static_cast<SpanKind>(task.kind),
                          .release = {stream.released_by, stream.releaser},
                          .headed = stream.headed,
@@ -261,10 +264,10 @@ class EngineRun {
                          .ended = now_});
     }
     if (task.has_memory_effects) {
-      ChangeMemory(rank, role, stream.next, MemoryEffect::When::kEnd);
+      ChangeMemory(rank, role, stream.place, MemoryEffect::When::kEnd);
     }
     --tasks_left_;
-    stream.next = static_cast<TaskId>(static_cast<int32_t>(stream.next) + 1);
+    stream.MoveOn(role.loop(), state_.StreamOf(index));
     stream.status = StreamStatus::kHeading;
     stream.released_by = Release::By::kStream;
     stream.releaser = 0;
@@ -285,9 +288,9 @@ class EngineRun {
     return true;
   }
 
-  void ChangeMemory(RankId rank, const Role& role, TaskId task,
+  void ChangeMemory(RankId rank, const Role& role, PlaceId task,
                     MemoryEffect::When when) {
-    for (const MemoryEffect& effect : role.memory_effects(task)) {
+    for (const MemoryEffect& effect : role.memory_effects_at(task)) {
       if (effect.when != when) continue;
       memory_[rank].Change(effect.kind, effect.change, now_);
     }

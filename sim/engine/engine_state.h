@@ -11,6 +11,7 @@
 #include "base/simulation_ids.h"
 #include "base/units.h"
 #include "traces/format/span.h"
+#include "workload/program/loop_cursor.h"
 #include "workload/program/program.h"
 
 namespace orrery {
@@ -23,8 +24,7 @@ enum class StreamStatus : uint8_t {
   kCommunicating,  // a collective or a transfer
 };
 
-struct StreamState {
-  TaskId next{};  // the task at the head; all before it are done
+struct StreamState : LoopCursor {
   TaskId end{};
   StreamMask waiters = 0;  // streams of this rank whose heads wait for this one
   StreamStatus status = StreamStatus::kHeading;
@@ -35,7 +35,7 @@ struct StreamState {
   Time started{};
 };
 
-static_assert(sizeof(StreamState) == 40);
+static_assert(sizeof(StreamState) == 56);
 
 struct RankState {
   const Role* role = nullptr;
@@ -56,7 +56,7 @@ struct EngineState {
       ranks.Add({.role = &role, .slowness = program.ranks()[rank].slowness});
       for (const StreamId stream : program.streams().ids()) {
         StreamState& state = streams[IndexOf(rank, stream)];
-        state.next = role.stream_begin(stream);
+        static_cast<LoopCursor&>(state) = LoopCursor::AtBeginning(role, stream);
         state.end = role.stream_end(stream);
       }
     }

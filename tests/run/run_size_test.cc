@@ -22,7 +22,9 @@ constexpr double kFactor = 2;
 
 TEST(RunSize, IsRefusedWithTheNumbersAboveTheBudget) {
   // 90 B x 10^7 tasks of roles, 8 B x 10^8 of ranks: 1.7 GB.
-  const RunSize size = {.role_tasks = 10'000'000, .rank_tasks = 100'000'000};
+  const RunSize size = {.role_tasks = 10'000'000,
+                        .rank_places = 100'000'000,
+                        .rank_tasks = 100'000'000};
   EXPECT_EQ(size.total(), Bytes(1'700'000'000));
   EXPECT_OK(CheckRunSize(size, Bytes(1'700'000'000)));
   const absl::Status refused = CheckRunSize(size, Bytes(1'000'000'000));
@@ -71,16 +73,19 @@ TEST_P(Forecasts, AreRightWithinTheirFactor) {
   EXPECT_GT(took, predicted / kFactor) << refused.err;
 }
 
+// Of GPIPE, whose micro-batches are no loop, and of what is recorded.
 INSTANTIATE_TEST_SUITE_P(
     Runs, Forecasts,
     testing::Values(Case{"ManyMicroBatches",
                          {"simulate", "quickstart", "--set",
+                          "training.schedule=GPIPE", "--set",
                           "training.global_batch=8192"}},
                     Case{"Recorded",
                          {"explain", "quickstart", "--no-sensitivities",
                           "--set", "training.global_batch=4096"}},
                     Case{"Unfolded",
                          {"simulate", "quickstart", "--fold=off", "--set",
+                          "training.schedule=GPIPE", "--set",
                           "training.global_batch=8192"}}),
     [](const auto& one) { return std::string(one.param.name); });
 
@@ -101,7 +106,7 @@ TEST(Memory, OfTransfersIsForeseen) {
 TEST(Memory, IsNotTakenBeforeARefusal) {
   for (const char* batch : {"262144", "8388608", "2147483640"}) {
     const ProgramResult result = RunOrrery(
-        {"simulate", "quickstart", "--set",
+        {"simulate", "quickstart", "--set", "training.schedule=GPIPE", "--set",
          fmt::format("training.global_batch={}", batch), "--memory", "1GiB"});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_LT(result.peak_rss_bytes, int64_t{256} << 20) << batch;
@@ -109,6 +114,19 @@ TEST(Memory, IsNotTakenBeforeARefusal) {
                                   HasSubstr("at most 65536 can be simulated")))
         << batch;
   }
+}
+
+// A hundred times the micro-batches: a loop has more turns, and no more room.
+TEST(Memory, DoesNotGrowWithMicroBatches) {
+  const auto peak = [](const char* batch) {
+    const ProgramResult result =
+        RunOrrery({"simulate", "quickstart", "--set",
+                   fmt::format("training.global_batch={}", batch)});
+    EXPECT_LE(result.exit_code, 1) << result.err;
+    return result.peak_rss_bytes;
+  };
+  constexpr int64_t kNoise = int64_t{4} << 20;
+  EXPECT_LT(peak("25600"), peak("256") + kNoise);
 }
 
 // What no prediction foresees meets the limit of the process.

@@ -11,10 +11,13 @@
 #include "catalog/textproto.h"
 #include "proto/enum_names.h"
 #include "run/run_scenario.h"
+#include "run/training_run.h"
 #include "sim/analysis/critical_path.h"
 #include "tests/storm/draw_machine.h"
 #include "tests/storm/draw_training.h"
+#include "tests/storm/loop_laws.h"
 #include "tests/storm/transfer_laws.h"
+#include "workload/lowering/training/lower_loop.h"
 
 namespace orrery {
 namespace {
@@ -36,6 +39,7 @@ class TrainingLaws {
     if (!run) return;
     sheet_.Label(run->placed.folded ? "folded" : "not folded");
     CheckMemory(*run);
+    CheckLoop();
     RunOptions all = options_;
     all.fold = false;
     if (run->placed.folded) {
@@ -99,6 +103,34 @@ class TrainingLaws {
         folded.memory.peak.total == whole.memory.peak.total,
         fmt::format("{} folded, {} whole", folded.memory.peak.total.value(),
                     whole.memory.peak.total.value()));
+  }
+
+  // The same plan with as many micro-batches as make a loop of them.
+  void CheckLoop() {
+    constexpr int64_t kMostMicroBatches = 100;
+    const TrainingPlan& plan = *scenario_.training();
+    const std::optional<int> fewest = FewestInLoop(plan);
+    if (!fewest || *fewest > kMostMicroBatches) return;
+    const TrainingGround ground{scenario_.model, scenario_.system,
+                                scenario_.kernels, network_};
+    RunOptions options = options_;
+    options.record = false;
+    options.detail = false;
+    const TrainingPlan longer = plan.WithMicroBatches(*fewest);
+    const auto looped = RunTraining(ground, longer, options);
+    options.loops = false;
+    const auto written = RunTraining(ground, longer, options);
+    if (!looped.ok() || !written.ok()) {
+      sheet_.Hold(
+          "a legal case runs", looped.ok() == written.ok(),
+          fmt::format("looped: {}; written out: {}", looped.status().ToString(),
+                      written.status().ToString()));
+      return;
+    }
+    sheet_.Label(HasLoop(*looped) ? "looped" : "not looped");
+    const std::optional<std::string> difference =
+        WhyNotAlike(*looped, *written);
+    sheet_.Hold("looped = written out", !difference, difference.value_or(""));
   }
 
   void CheckClosedForm() {

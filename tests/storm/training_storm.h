@@ -3,6 +3,8 @@
 // (draw_training.h), held against these laws.
 //
 //   folded = whole          where ranks are folded, to the picosecond
+//   looped = written out    with more micro-batches, kept once or as many:
+//                           all that a run gives
 //   within bounds           longest path, busiest resource <= step <= one after
 //                           the other
 //   critical path = step    and the breakdown sums to the step

@@ -44,10 +44,11 @@ std::optional<std::string> WhyNotConserved(const SimulatedRun& run) {
     for (const SlotId slot : role.slots().ids()) {
       if (!counted.insert(program.group_of(rank, slot)).second) continue;
       for (const TaskId task : role.slots()[slot].sequence) {
-        const CallId call = program.call_of(rank, role.task(task));
+        const PlaceId place = role.place_of(task);
+        const CallId call = program.call_of(rank, role.at(place));
         for (const ResourceUse& use : loads[call]) {
-          expected[use.resource] += use.weight;
-          flows[use.resource] += steps[call];
+          expected[use.resource] += use.weight * role.times(place);
+          flows[use.resource] += steps[call] * role.times(place);
         }
       }
     }

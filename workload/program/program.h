@@ -17,6 +17,10 @@
 //
 // A rank may stand for several (`multiplicity`, folding): groups then hold only
 // the simulated members.
+//
+// A role may have a loop (role_loop.h): a part of every stream that is run many
+// times is kept once. A TaskId counts every turn, as if all were written out; a
+// PlaceId says where the task is kept. Without a loop the two are the same.
 #include <absl/types/span.h>
 
 #include <cstdint>
@@ -27,6 +31,7 @@
 #include "base/ids.h"
 #include "base/simulation_ids.h"
 #include "topology/traffic/dimension.h"
+#include "workload/program/role_loop.h"
 #include "workload/program/task.h"
 
 namespace orrery {
@@ -46,7 +51,6 @@ struct Stream {
   // Whose communication runs on it, if it is one dimension's.
   std::optional<Dimension> dimension = std::nullopt;
 };
-inline constexpr int kMaxStreams = 16;
 // Where a rank runs its kernels, if it has one such stream.
 inline constexpr StreamId kComputeStream{0};
 
@@ -62,18 +66,33 @@ struct RoleSlot {
   StreamId stream{};
   Side side = Side::kMember;
   std::vector<Communication> calls = {};
+  // Those of a loop in its first turn only.
   std::vector<TaskId> sequence = {};
 };
 
 class Role {
  public:
   const std::string& name() const { return name_; }
-  int32_t task_count() const { return static_cast<int32_t>(tasks_.size()); }
+  int32_t task_count() const {
+    return static_cast<int32_t>(stream_begin_.back());
+  }
   TaskId stream_begin(StreamId s) const { return stream_begin_[Index(s)]; }
   TaskId stream_end(StreamId s) const { return stream_begin_[Index(s) + 1]; }
   StreamId stream_of(TaskId task) const;
 
-  const Task& task(TaskId t) const { return tasks_[t]; }
+  // What is kept, whatever the number of turns.
+  int32_t place_count() const { return static_cast<int32_t>(tasks_.size()); }
+  PlaceId place_begin(StreamId s) const { return place_begin_[Index(s)]; }
+  PlaceId place_end(StreamId s) const { return place_begin_[Index(s) + 1]; }
+  const RoleLoop& loop() const { return loop_; }
+  PlaceId place_of(TaskId t) const {
+    return loop_.turns == 1 ? static_cast<PlaceId>(t) : Find(t).place;
+  }
+  // How often the task that is kept there is run.
+  int32_t times(PlaceId p) const;
+
+  const Task& task(TaskId t) const { return at(place_of(t)); }
+  const Task& at(PlaceId p) const { return tasks_[p]; }
   const KernelWork& kernel(const Task& task) const {
     return kernels_[static_cast<size_t>(task.payload)];
   }
@@ -81,42 +100,63 @@ class Role {
     return slots_[static_cast<SlotId>(task.slot)]
         .calls[static_cast<size_t>(task.payload)];
   }
-  absl::Span<const Dependency> dependencies(TaskId t) const {
-    return Row(dependencies_, dependencies_begin_, t);
+  DependencyList dependencies(TaskId t) const {
+    if (loop_.turns == 1) {
+      return {dependencies_at(static_cast<PlaceId>(t)), loop_, 0};
+    }
+    const LoopPlace found = Find(t);
+    return {dependencies_at(found.place), loop_, found.turn};
+  }
+  // In the first turn.
+  absl::Span<const Dependency> dependencies_at(PlaceId p) const {
+    return Row(dependencies_, dependencies_begin_, p);
   }
   absl::Span<const MemoryEffect> memory_effects(TaskId t) const {
-    return Row(memory_effects_, memory_effects_begin_, t);
+    return memory_effects_at(place_of(t));
   }
-  NameId name_of(TaskId t) const { return task_names_[t]; }
-  // Found by search.
+  absl::Span<const MemoryEffect> memory_effects_at(PlaceId p) const {
+    return Row(memory_effects_, memory_effects_begin_, p);
+  }
+  NameId name_of(TaskId t) const { return name_at(place_of(t)); }
+  NameId name_at(PlaceId p) const { return task_names_[p]; }
+  // Found by search. Of a loop, micro-batches and passes are counted as if it
+  // had one turn: timelines are drawn of roles that are written out.
   const Mark& mark(TaskId t) const;
   const IdVector<SlotId, RoleSlot>& slots() const { return slots_; }
   const MemoryByKind& initial_memory() const { return initial_memory_; }
 
+  // Which turn of the loop the task is in: 0 before it and after it.
+  LoopPlace Find(TaskId t) const { return Find(stream_of(t), t); }
+  // Requires: a task of that stream.
+  LoopPlace Find(StreamId stream, TaskId t) const;
+
  private:
   friend class RoleCompiler;
+  friend class RoleLengthening;
   Role() = default;
 
   template <class T>
   static absl::Span<const T> Row(const std::vector<T>& items,
-                                 const std::vector<int32_t>& begin, TaskId t) {
-    const auto first = static_cast<size_t>(begin[Index(t)]);
-    const auto last = static_cast<size_t>(begin[Index(t) + 1]);
+                                 const std::vector<int32_t>& begin, PlaceId p) {
+    const auto first = static_cast<size_t>(begin[Index(p)]);
+    const auto last = static_cast<size_t>(begin[Index(p) + 1]);
     return absl::MakeConstSpan(items.data() + first, last - first);
   }
 
   std::string name_;
   std::vector<TaskId> stream_begin_;  // one more than streams
-  IdVector<TaskId, Task> tasks_;
+  std::vector<PlaceId> place_begin_;  // likewise
+  RoleLoop loop_;
+  IdVector<PlaceId, Task> tasks_;
   std::vector<KernelWork> kernels_;
-  std::vector<int32_t> dependencies_begin_;  // one more than tasks
+  std::vector<int32_t> dependencies_begin_;  // one more than places
   std::vector<Dependency> dependencies_;
-  std::vector<int32_t> memory_effects_begin_;  // one more than tasks
+  std::vector<int32_t> memory_effects_begin_;  // one more than places
   std::vector<MemoryEffect> memory_effects_;
-  IdVector<TaskId, NameId> task_names_;
+  IdVector<PlaceId, NameId> task_names_;
   // Tasks from `first` up to that of the next entry are marked alike.
   struct MarkedRun {
-    TaskId first;
+    PlaceId first;
     Mark mark;
   };
   std::vector<MarkedRun> marks_;
@@ -184,6 +224,7 @@ class Program {
 
  private:
   friend class ProgramBuilder;
+  friend class ProgramLengthening;
   Program() = default;
 
   IdVector<StreamId, Stream> streams_;

@@ -95,10 +95,12 @@ void RoleCompiler::LayOutStreams() {
   int32_t begin = 0;
   for (size_t s = 0; s < source_.streams_.size(); ++s) {
     role_.stream_begin_.push_back(static_cast<TaskId>(begin));
+    role_.place_begin_.push_back(static_cast<PlaceId>(begin));
     begin += static_cast<int32_t>(source_.streams_[s].size());
     stream_of_.resize(static_cast<size_t>(begin), static_cast<StreamId>(s));
   }
   role_.stream_begin_.push_back(static_cast<TaskId>(begin));
+  role_.place_begin_.push_back(static_cast<PlaceId>(begin));
 }
 
 void RoleCompiler::CompileTask(const Pending& task, Violations& violations) {
@@ -159,7 +161,7 @@ void RoleCompiler::CompileMarks() {
   for (size_t s = 0; s < source_.streams_.size(); ++s) {
     const auto add = [&](int32_t position, const Mark& mark) {
       const TaskRef first{static_cast<StreamId>(s), position};
-      role_.marks_.push_back({IdOf(first), mark});
+      role_.marks_.push_back({static_cast<PlaceId>(IdOf(first)), mark});
     };
     int32_t end = 0;
     for (const RoleBuilder::MarkedRun& run : source_.marks_[s]) {
@@ -177,7 +179,8 @@ void RoleCompiler::CompileMemoryEffects() {
   begin.assign(stream_of_.size() + 1, 0);
   for (const RoleBuilder::PendingEffect& pending : source_.effects_) {
     ++begin[Index(IdOf(pending.task)) + 1];
-    role_.tasks_[IdOf(pending.task)].has_memory_effects = true;
+    role_.tasks_[static_cast<PlaceId>(IdOf(pending.task))].has_memory_effects =
+        true;
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<int32_t> next(begin.begin(), begin.end() - 1);
@@ -262,7 +265,7 @@ void RoleCompiler::CompileDependencies(Violations& violations) {
     const int32_t count = reduced.rows.begin[i + 1] - begin;
     if (count == 0) continue;
     const Dependency& first = reduced.rows.entries[static_cast<size_t>(begin)];
-    Task& task = role_.tasks_[static_cast<TaskId>(i)];
+    Task& task = role_.tasks_[static_cast<PlaceId>(i)];
     task.first_dependency = first.task;
     task.first_dependency_stream = static_cast<uint8_t>(first.stream);
     task.dependency_count = static_cast<uint8_t>(count);
