@@ -78,7 +78,9 @@ absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
                                            scenario.kernels, others));
                  RETURN_IF_ERROR(CheckTimeRange(estimator.Estimate(
                      plan, {.waited = DimensionSet::All()})));
-                 return estimator.Estimate(plan, {.waited = waited});
+                 return estimator.Estimate(
+                     plan,
+                     {.waited = waited, .each_rank = others == Others::kNone});
                },
                [&](const InferencePlan& plan) -> absl::StatusOr<StepEstimate> {
                  ASSIGN_OR_RETURN(const PhaseGrounds grounds,

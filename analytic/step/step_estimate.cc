@@ -13,6 +13,7 @@
 #include "analytic/step/pipeline_clock.h"
 #include "analytic/step/pipeline_hops.h"
 #include "analytic/step/plan_units.h"
+#include "analytic/step/rank_step.h"
 #include "analytic/step/unit_estimate.h"
 #include "base/check.h"
 #include "base/status.h"
@@ -29,14 +30,15 @@ class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
                const TrainingPlan& plan, KnownPipeline& pipeline,
-               DimensionSet waited_besides, PriceList& prices)
+               const EstimateOptions& options, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
         pipeline_(pipeline),
         placement_(plan.layout()),
         layout_(plan.layout().stages),
-        waited_(WaitedExchanges(plan, waited_besides)),
+        waited_(WaitedExchanges(plan, options.waited)),
+        each_rank_(options.each_rank && options.waited == DimensionSet::All()),
         prices_(prices),
         spans_(placement_, plan.layout(), system.chips_per_node(), prices),
         exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
@@ -44,7 +46,7 @@ class PlanEstimate {
                    .expert = spans_.of(GroupFamily::kExpert),
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan.layout())},
-        units_(model, plan, waited_, prices, exchanges_),
+        units_(model, plan, waited_, prices, exchanges_, each_rank_),
         hops_(
             PipelineHops(model, plan, placement_, exchanges_.tensor, prices)) {}
 
@@ -91,9 +93,10 @@ class PlanEstimate {
     out.data_s = AmongPasses(static_cast<int>(busiest), stages) -
                  m * work_of(work) + last.reduction_s + last.tie_s +
                  last.norm_s + last.gathering_s;
-    const double step = StepTime(stages, data, hops_);
+    double step = StepTime(stages, data, hops_);
     const double free_hops = ranks == 1 ? step : StepTime(stages, data, {});
     out.pipeline_s = step - free_hops;
+    if (each_rank_) step = RankByRank(data).value_or(step);
     // Reductions that run beside weight gradients are not waited for.
     const double rest = step - out.step_s();
     (rest >= 0 ? out.bubble_s : out.data_s) += rest;
@@ -189,6 +192,12 @@ class PlanEstimate {
       rest = std::max(rest, of_rank.update_s + of_rank.gathering_s);
     }
     return normed + rest;
+  }
+
+  std::optional<double> RankByRank(absl::Span<const DataTimes> data) const {
+    return StepRankByRank(
+        {model_, plan_, placement_, pipeline_.orders(), units_, prices_, data},
+        exchanges_.traffic);
   }
 
   std::vector<RankEnd> EndsOfPasses(absl::Span<const StageTimes> stages,
@@ -326,6 +335,7 @@ class PlanEstimate {
   Placement placement_;
   const StageLayout& layout_;
   DimensionSet waited_;
+  bool each_rank_;
   PriceList& prices_;
   GroupSpans spans_;
   ExchangeSpans exchanges_;
@@ -364,8 +374,7 @@ StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
   prices_.SetSlowness(KernelSlowness(plan));
   StepEstimate estimate =
-      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options.waited,
-                   prices_)
+      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options, prices_)
           .Estimate();
   estimate.peak += reserved_;
   estimate.reserved += reserved_;
@@ -387,8 +396,7 @@ KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
-  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), /*waited=*/{},
-                      prices_)
+  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), {}, prices_)
       .KernelFloor();
 }
 
