@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analytic/step/data_estimate.h"
-#include "analytic/step/memory_walk.h"
+#include "analytic/step/memory_estimate.h"
 #include "analytic/step/pipeline_clock.h"
 #include "analytic/step/pipeline_hops.h"
 #include "analytic/step/plan_units.h"
@@ -63,11 +63,14 @@ class PlanEstimate {
       works.push_back(WorkOf(rank));
       const DataQuestion question = QuestionOf(rank, works.back());
       data.push_back(EstimateData(question));
-      AddPeak(question, out);
+      const RankMemory memory = EstimateMemory(question, units_, pipeline_);
+      out.peak = std::max(out.peak, memory.peak);
+      out.reserved = std::max(out.reserved, memory.held);
+      if (rank == 0) out.first_held = memory.held;
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
         const auto stage = static_cast<size_t>(layout_.StageOf(rank, piece));
         stages[stage] = TimesOf(rank, piece);
-        AddSharding(question, piece_in_backward_order(piece), stages[stage]);
+        AddSharding(question, pipeline_.PlaceOf(rank, piece), stages[stage]);
       }
     }
     const auto work_of = [](const UnitEstimate& work) {
@@ -140,9 +143,6 @@ class PlanEstimate {
             .step_forward_s = m * work.forward.total(),
             .overlap = !waited_.Has(Dimension::kData),
             .shares_tie = SharesTie(rank)};
-  }
-  int piece_in_backward_order(int piece) const {
-    return layout_.pieces() - 1 - piece;
   }
 
   // One micro-batch in one piece of a rank.
@@ -254,14 +254,15 @@ class PlanEstimate {
   std::vector<std::vector<UnitParameters>> ParametersInBackwardOrder(
       int rank) const {
     std::vector<std::vector<UnitParameters>> pieces;
-    for (int piece = layout_.pieces() - 1; piece >= 0; --piece) {
+    for (const int piece : pipeline_.Completion(rank)) {
       const absl::Span<const int> units = Units(rank, piece);
       std::vector<UnitParameters>& parameters = pieces.emplace_back();
       parameters.reserve(units.size());
       for (auto it = units.rbegin(); it != units.rend(); ++it) {
         const UnitEstimate& time = units_[*it].time;
+        const PassEstimate& inputs = time.input_gradient;
         parameters.push_back({units_[*it].parameters,
-                              time.input_gradient.kernels > 0,
+                              inputs.kernels + inputs.communication() > 0,
                               time.weight_gradient.total()});
       }
     }
@@ -275,57 +276,6 @@ class PlanEstimate {
       if (stage == 0 || stage == layout_.stages() - 1) return true;
     }
     return false;
-  }
-
-  // Units of a piece as memory sees them.
-  std::vector<UnitMemory> MemoryOf(const DataQuestion& question,
-                                   int piece) const {
-    const absl::Span<const int> ids = Units(question.pipeline_rank, piece);
-    std::vector<UnitMemory> units;
-    units.reserve(ids.size());
-    for (const int id : ids) {
-      const PlanUnits::Unit& unit = units_[id];
-      units.push_back(
-          {.kept = unit.kept.value(),
-           .recomputed = unit.recomputed.value(),
-           .unreduced =
-               UnreducedBytes(plan_, placement_, unit.parameters).value(),
-           .gathered =
-               GatheredBytes(plan_, placement_, unit.parameters).value(),
-           .backward_s = unit.time.backward(),
-           .forward_tasks = unit.forward_tasks,
-           .backward_tasks = unit.backward_tasks});
-    }
-    if (plan_.accumulates_locally() && plan_.overlap_gradient_reduction()) {
-      const auto buckets =
-          BucketTimes(question, piece_in_backward_order(piece));
-      for (size_t i = 0; i < units.size(); ++i) {
-        units[i].bucket_s = buckets[units.size() - 1 - i];
-      }
-    }
-    return units;
-  }
-
-  void AddPeak(const DataQuestion& question, StepEstimate& out) const {
-    RankParameters parameters, largest;
-    std::vector<std::vector<UnitMemory>> pieces;
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      pieces.push_back(MemoryOf(question, piece));
-      for (const int id : Units(question.pipeline_rank, piece)) {
-        const RankParameters& unit = units_[id].parameters;
-        parameters += unit;
-        if (unit.total() > largest.total()) largest = unit;
-      }
-    }
-    const WalkPeak walk =
-        WalkMemory(pipeline_.orders(), question.pipeline_rank, pieces);
-    const Bytes peak =
-        StaticBytes(plan_, placement_, parameters, largest).total() +
-        Bytes(walk.total);
-    const Bytes held = AllocatorBytes(plan_, peak, Bytes(walk.activations));
-    out.peak = std::max(out.peak, peak);
-    out.reserved = std::max(out.reserved, held);
-    if (question.pipeline_rank == 0) out.first_held = held;
   }
 
   const Model& model_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytic/step/unit_steps.h"
 #include "base/check.h"
 #include "workload/plan/memory.h"
 #include "workload/plan/stage.h"
@@ -35,52 +36,6 @@ GroupFamily FamilyOf(ExchangeGroup group) {
   }
   CHECK(false) << "no such group";
   return {};
-}
-
-// What a pass of a unit runs, in order.
-std::vector<const LayerStep*> StepsOf(const LayerOps& ops,
-                                      const std::vector<LayerStep>& again,
-                                      PipelinePass pass) {
-  std::vector<const LayerStep*> steps;
-  const auto add = [&](const std::vector<LayerStep>& list, auto include) {
-    for (const LayerStep& step : list) {
-      if (include(step)) steps.push_back(&step);
-    }
-  };
-  const auto all = [](const LayerStep&) { return true; };
-  switch (pass) {
-    case PipelinePass::kForward:
-      add(ops.forward, all);
-      return steps;
-    case PipelinePass::kInputGradient:
-      add(again, all);
-      add(ops.input_gradient, all);
-      return steps;
-    case PipelinePass::kWeightGradient:
-      add(ops.weight_gradient, all);
-      return steps;
-    case PipelinePass::kBackward:
-      break;
-  }
-  // Module by module: what weights need again, inputs, weights.
-  add(again, all);
-  int top = -1;
-  for (const auto* list : {&ops.input_gradient, &ops.weight_gradient}) {
-    if (!list->empty()) top = std::max<int>(top, list->front().module_index);
-  }
-  for (int index = top; index >= 0; --index) {
-    const auto of_module = [&](const LayerStep& step) {
-      return step.module_index == index;
-    };
-    add(ops.weight_gradient, [&](const LayerStep& step) {
-      return of_module(step) && step.exchange() != nullptr;
-    });
-    add(ops.input_gradient, of_module);
-    add(ops.weight_gradient, [&](const LayerStep& step) {
-      return of_module(step) && step.exchange() == nullptr;
-    });
-  }
-  return steps;
 }
 
 class TapeWriter {
@@ -272,9 +227,10 @@ class TapeWriter {
     const size_t begin = tape_->size();
     const Framework& framework = q_.plan.framework();
     const double launches =
-        framework.dispatch ? ToSeconds(*framework.dispatch) *
-                                 static_cast<double>(Launches(ops, again, pass))
-                           : 0;
+        framework.dispatch
+            ? ToSeconds(*framework.dispatch) *
+                  static_cast<double>(CountLaunches(ops, again, pass))
+            : 0;
     if (framework.blocking_launches) AddWork(launches);
     // No work of another unit grows, so that it is known which is the last.
     const bool has_host = framework.dispatch && !framework.blocking_launches;
@@ -287,26 +243,6 @@ class TapeWriter {
     if (!works) return;
     if (has_host) AddHost(begin, launches);
     if (Releases(pass)) GradientReady(parameters, last);
-  }
-
-  static int64_t Launches(const LayerOps& ops,
-                          const std::vector<LayerStep>& again,
-                          PipelinePass pass) {
-    const int64_t inputs =
-        CountLaunches(ops.input_gradient) + CountLaunches(again);
-    const int64_t weights = CountLaunches(ops.weight_gradient);
-    switch (pass) {
-      case PipelinePass::kForward:
-        return CountLaunches(ops.forward);
-      case PipelinePass::kBackward:
-        return inputs + weights;
-      case PipelinePass::kInputGradient:
-        return inputs;
-      case PipelinePass::kWeightGradient:
-        return weights;
-    }
-    CHECK(false) << "no such pass";
-    return 0;
   }
 
   // Before the last work of a unit: by then the host has started it all.
