@@ -146,9 +146,12 @@ bool RankClock::Do(const TapeItem& item, int of) {
       rank.worked = rank.free;
       return true;
     case What::kHost:
-      if (item.flag) rank.host = std::max(rank.host, rank.received);
+      if (item.flag) rank.host = std::max(rank.host, rank.free);
       rank.host += item.seconds;
       rank.free = std::max(rank.free, rank.host);
+      return true;
+    case What::kHostReceives:
+      rank.host = std::max(rank.host, rank.received);
       return true;
     case What::kCall:
       rank.in_call = true;

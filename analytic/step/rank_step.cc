@@ -6,18 +6,23 @@
 #include "base/check.h"
 
 namespace orrery {
+namespace {
 
-std::optional<double> StepRankByRank(
-    const TapeQuestion& question, const std::optional<ExpertTraffic>& traffic) {
-  // A second or so.
-  constexpr int64_t kMostItems = 20'000'000;
-  constexpr int kMostRanks = 2048;
-  if (question.placement.ranks() > kMostRanks) return std::nullopt;
-  const RankTapes tapes = WriteTapes(question);
+// Beyond, a step would take seconds.
+constexpr int64_t kMostItems = 20'000'000;
+constexpr int kMostRanks = 2048;
+
+}  // namespace
+
+std::optional<double> RunRankByRank(const RankTapes& tapes,
+                                    const Placement& placement, bool meet,
+                                    const std::optional<ExpertTraffic>& traffic,
+                                    PriceList& prices) {
   const int of_stage =
-      question.placement.ranks() / static_cast<int>(tapes.of_rank.size());
-  if (tapes.Count(of_stage) > kMostItems) return std::nullopt;
-  PriceList& prices = question.prices;
+      placement.ranks() / static_cast<int>(tapes.of_rank.size());
+  if (placement.ranks() > kMostRanks || tapes.Count(of_stage) > kMostItems) {
+    return std::nullopt;
+  }
   const auto price = [&](const TapeCall& call, absl::Span<const int> chips) {
     const GroupSpan span = prices.Span(chips);
     if (MovesTokens(call.shape)) {
@@ -27,12 +32,19 @@ std::optional<double> StepRankByRank(
     }
     return call.steps * prices.Call(call.kind, call.bytes, span);
   };
-  RankClock clock(question.placement, tapes, price);
+  RankClock clock(placement, tapes, price);
+  if (clock.groups_are_alike() && !meet) return std::nullopt;
+  return clock.Run();
+}
+
+std::optional<double> StepRankByRank(
+    const TapeQuestion& question, const std::optional<ExpertTraffic>& traffic) {
+  if (question.placement.ranks() > kMostRanks) return std::nullopt;
   // Both ends of a DualPipe meet in the middle of their passes.
   const bool meet = question.orders.layout.bidirectional() &&
                     question.plan.sharding() >= Sharding::kGradients;
-  if (clock.groups_are_alike() && !meet) return std::nullopt;
-  return clock.Run();
+  return RunRankByRank(WriteTapes(question), question.placement, meet, traffic,
+                       question.prices);
 }
 
 }  // namespace orrery

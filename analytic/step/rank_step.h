@@ -6,13 +6,22 @@
 // on who meets whom.
 #include <optional>
 
+#include "analytic/step/price_list.h"
+#include "analytic/step/rank_tape.h"
 #include "analytic/step/tape_writer.h"
 #include "topology/traffic/expert_traffic.h"
 
 namespace orrery {
 
-// Seconds; nothing where one pipeline rank tells of all its ranks, or where
-// there is too much to do rank by rank.
+// Seconds of tapes; nothing where groups are alike and do not `meet` across
+// pipeline ranks, or where there is too much to do rank by rank.
+std::optional<double> RunRankByRank(const RankTapes& tapes,
+                                    const Placement& placement, bool meet,
+                                    const std::optional<ExpertTraffic>& traffic,
+                                    PriceList& prices);
+
+// Of a training step; nothing where one pipeline rank tells of all its ranks,
+// or where there is too much to do rank by rank.
 std::optional<double> StepRankByRank(
     const TapeQuestion& question, const std::optional<ExpertTraffic>& traffic);
 

@@ -32,6 +32,7 @@ struct TapeItem {
   enum class What : uint8_t {
     kWork,             // for `seconds`
     kHost,             // goes on when its host has worked for `seconds` more
+    kHostReceives,     // its host waits for the last receive
     kCall,             // of the calls, number `index`
     kReduce,           // the same, beside what follows
     kAwaitReductions,  // all of them
@@ -43,8 +44,8 @@ struct TapeItem {
   What what = What::kWork;
   // Of a send: transfers of one way follow one another.
   uint8_t way = 0;
-  // Of a reduction: it waits for the last work only. Of a host: it goes on when
-  // the last receive is over.
+  // Of a reduction: it waits for the last work only. Of a host: it waits for
+  // what the rank did before.
   bool flag = false;
   int32_t index = 0;
   int32_t peer = 0;  // a pipeline rank

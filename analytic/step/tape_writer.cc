@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytic/step/step_tape.h"
 #include "analytic/step/unit_steps.h"
 #include "base/check.h"
 #include "workload/plan/memory.h"
@@ -23,25 +24,13 @@ bool Releases(PipelinePass pass) {
          pass == PipelinePass::kWeightGradient;
 }
 
-GroupFamily FamilyOf(ExchangeGroup group) {
-  switch (group) {
-    case ExchangeGroup::kTensor:
-      return GroupFamily::kTensor;
-    case ExchangeGroup::kContext:
-      return GroupFamily::kContext;
-    case ExchangeGroup::kExpert:
-      return GroupFamily::kExpert;
-    case ExchangeGroup::kExpertTensor:
-      return GroupFamily::kExpertTensor;
-  }
-  CHECK(false) << "no such group";
-  return {};
-}
-
 class TapeWriter {
  public:
   TapeWriter(const TapeQuestion& q, RankTapes& tapes)
-      : q_(q), layout_(q.orders.layout), tapes_(tapes) {
+      : q_(q),
+        layout_(q.orders.layout),
+        tapes_(tapes),
+        out_(q.placement, q.prices, tapes) {
     const LayerShape shape = ShapeOf(q.plan);
     whole_ = StorageBytes(shape.activation, shape.tokens() * q.model.hidden());
     const bool shared = shape.sequence_parallel || q.plan.scatter_pipeline();
@@ -51,7 +40,7 @@ class TapeWriter {
 
   void Write(int rank) {
     rank_ = rank;
-    tape_ = &tapes_.of_rank.emplace_back();
+    out_.Begin();
     bucket_ = {};
     postponed_.clear();
     const auto& order = q_.orders.of_rank[static_cast<size_t>(rank)];
@@ -110,33 +99,14 @@ class TapeWriter {
 
   bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
 
-  void Add(const TapeItem& item) { tape_->push_back(item); }
-  void AddWork(double seconds) {
-    if (!tape_->empty() && tape_->back().what == What::kWork) {
-      tape_->back().seconds += seconds;
-      return;
-    }
-    Add({.what = What::kWork, .seconds = seconds});
-  }
-  // Nothing where the group is of one rank.
-  void AddCall(TapeCall call, What what = What::kCall, bool flag = false) {
-    if (q_.placement.Size(call.family) == 1) return;
-    call.bytes = std::max(Bytes(1), call.bytes);
-    const auto known =
-        std::find(tapes_.calls.begin(), tapes_.calls.end(), call);
-    const auto index = known - tapes_.calls.begin();
-    if (known == tapes_.calls.end()) tapes_.calls.push_back(call);
-    Add({.what = what, .flag = flag, .index = static_cast<int32_t>(index)});
-  }
-
   void Gather(const RankParameters& parameters) {
     const int width = WeightBytes(q_.plan);
     const auto gather = [&](GroupFamily family, int64_t count) {
       if (count == 0) return;
-      AddCall({.family = family,
-               .kind = CommunicationKind::kAllGather,
-               .bytes = Bytes(count * width),
-               .gathers = true});
+      out_.AddCall({.family = family,
+                    .kind = CommunicationKind::kAllGather,
+                    .bytes = Bytes(count * width),
+                    .gathers = true});
     };
     gather(GroupFamily::kShard, parameters.dense);
     gather(GroupFamily::kExpertShard, parameters.experts);
@@ -147,8 +117,8 @@ class TapeWriter {
     if (parameters == 0) return;
     const auto add = [&](GroupFamily family, CommunicationKind kind,
                          Bytes bytes) {
-      AddCall({.family = family, .kind = kind, .bytes = bytes}, What::kReduce,
-              after_work);
+      out_.AddCall({.family = family, .kind = kind, .bytes = bytes},
+                   What::kReduce, after_work);
     };
     const Bytes bytes = StorageBytes(q_.plan.gradient_precision(), parameters);
     if (!sharded(Sharding::kOptimizer)) {
@@ -169,33 +139,20 @@ class TapeWriter {
     Reduce(bucket.experts, true, across, after_work);
   }
 
-  void AddStep(const LayerStep& step) {
-    if (const Op* op = step.op()) {
-      AddWork(q_.prices.Kernel(*op).seconds);
-      return;
-    }
-    const Exchange& exchange = *step.exchange();
-    AddCall({.family = FamilyOf(exchange.group),
-             .kind = CommunicationKindOf(exchange.kind),
-             .bytes = exchange.bytes,
-             .steps = exchange.steps,
-             .shape = exchange.shape});
-  }
-
   void Pass(const PipelineAction& action) {
     const bool forward = action.pass == PipelinePass::kForward;
     const auto piece = static_cast<size_t>(action.piece);
     const bool receives = SenderTo(rank_, action).has_value();
     if (receives) {
-      Add({.what = What::kReceive,
-           .index = receives_.at(KeyOf(rank_, action))});
+      out_.Add({.what = What::kReceive,
+                .index = receives_.at(KeyOf(rank_, action))});
       if (q_.plan.scatter_pipeline()) {
-        AddCall({.family = GroupFamily::kTensor,
-                 .kind = CommunicationKind::kAllGather,
-                 .bytes = whole_});
+        out_.AddCall({.family = GroupFamily::kTensor,
+                      .kind = CommunicationKind::kAllGather,
+                      .bytes = whole_});
       }
     }
-    if (!q_.plan.overlap_pipeline()) Add({.what = What::kAwaitSends});
+    if (!q_.plan.overlap_pipeline()) out_.Add({.what = What::kAwaitSends});
     const auto of_stage =
         q_.units.of_stage(layout_.StageOf(rank_, action.piece));
     std::vector<int> units(of_stage.begin(), of_stage.end());
@@ -217,28 +174,28 @@ class TapeWriter {
     const RankParameters& parameters = q_.units[id].parameters;
     if (pass != PipelinePass::kWeightGradient) {
       if (q_.plan.reduces_every_micro_batch()) {
-        Add({.what = What::kAwaitReductions});
+        out_.Add({.what = What::kAwaitReductions});
       }
       if (sharded(Sharding::kWeights) &&
           (q_.plan.reshards_after_forward() || first)) {
         Gather(parameters);
       }
     }
-    const size_t begin = tape_->size();
+    const size_t begin = out_.tape().size();
     const Framework& framework = q_.plan.framework();
     const double launches =
         framework.dispatch
             ? ToSeconds(*framework.dispatch) *
                   static_cast<double>(CountLaunches(ops, again, pass))
             : 0;
-    if (framework.blocking_launches) AddWork(launches);
+    if (framework.blocking_launches) out_.AddWork(launches);
     // No work of another unit grows, so that it is known which is the last.
     const bool has_host = framework.dispatch && !framework.blocking_launches;
-    if (has_host) Add({.what = What::kWork});
+    if (has_host) out_.Add({.what = What::kWork});
     bool works = false;
     for (const LayerStep* step : steps) {
       works |= step->op() != nullptr;
-      AddStep(*step);
+      out_.AddStep(*step);
     }
     if (!works) return;
     if (has_host) AddHost(begin, launches);
@@ -247,12 +204,14 @@ class TapeWriter {
 
   // Before the last work of a unit: by then the host has started it all.
   void AddHost(size_t begin, double seconds) {
-    size_t place = tape_->size() - 1;
-    while (place > begin && (*tape_)[place].what != What::kWork) --place;
-    tape_->insert(tape_->begin() + static_cast<int64_t>(place),
-                  {.what = What::kHost,
-                   .flag = std::exchange(host_waits_, false),
-                   .seconds = seconds});
+    std::vector<TapeItem>& tape = out_.tape();
+    size_t place = tape.size() - 1;
+    while (place > begin && tape[place].what != What::kWork) --place;
+    const auto at = tape.begin() + static_cast<int64_t>(place);
+    tape.insert(at, {.what = What::kHost, .seconds = seconds});
+    if (!std::exchange(host_waits_, false)) return;
+    tape.insert(tape.begin() + static_cast<int64_t>(place),
+                {.what = What::kHostReceives});
   }
 
   void GradientReady(const RankParameters& parameters, bool last) {
@@ -278,7 +237,8 @@ class TapeWriter {
       const int stage =
           layout_.StageOf(rank_, action.piece) + (forward ? 1 : -1);
       const int arm = layout_.arms() == 2 ? action.piece : 0;
-      Add({.what = What::kSend,
+      out_.Add(
+          {.what = What::kSend,
            .way = static_cast<uint8_t>(2 * arm + (forward ? 1 : 0)),
            .index = receives_.at({*peer, stage, action.micro_batch, forward}),
            .peer = *peer});
@@ -308,21 +268,21 @@ class TapeWriter {
     }
     if (ties) {
       const int64_t count = EmbeddingParametersOf(q_.model, q_.plan.degrees());
-      AddCall({.family = GroupFamily::kEmbedding,
-               .kind = CommunicationKind::kAllReduce,
-               .bytes = StorageBytes(q_.plan.gradient_precision(), count)},
-              What::kReduce, /*flag=*/true);
+      out_.AddCall({.family = GroupFamily::kEmbedding,
+                    .kind = CommunicationKind::kAllReduce,
+                    .bytes = StorageBytes(q_.plan.gradient_precision(), count)},
+                   What::kReduce, /*flag=*/true);
     }
-    Add({.what = What::kForgetCalls});
-    Add({.what = What::kAwaitReductions});
+    out_.Add({.what = What::kForgetCalls});
+    out_.Add({.what = What::kAwaitReductions});
     const DataTimes& data = q_.data[static_cast<size_t>(rank_)];
-    AddWork(data.own_norm_s);
+    out_.AddWork(data.own_norm_s);
     for (const auto family : {GroupFamily::kTensor, GroupFamily::kModel}) {
-      AddCall({.family = family,
-               .kind = CommunicationKind::kAllReduce,
-               .bytes = Bytes(4)});
+      out_.AddCall({.family = family,
+                    .kind = CommunicationKind::kAllReduce,
+                    .bytes = Bytes(4)});
     }
-    AddWork(data.update_s);
+    out_.AddWork(data.update_s);
     if (sharded(Sharding::kOptimizer) && !sharded(Sharding::kWeights)) {
       Gather(held);
     }
@@ -335,7 +295,7 @@ class TapeWriter {
   std::map<ReceiveKey, int> receives_;
   // Of the rank that is written.
   int rank_ = 0;
-  std::vector<TapeItem>* tape_ = nullptr;
+  StepTape out_;
   RankParameters bucket_;
   std::vector<RankParameters> postponed_;
   std::vector<int> left_;  // passes that complete gradients, by piece
