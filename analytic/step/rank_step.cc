@@ -30,6 +30,9 @@ std::optional<double> RunRankByRank(const RankTapes& tapes,
       return prices.ExpertCall(call.bytes, span, *traffic,
                                call.shape == CallShape::kTokensFromExperts);
     }
+    if (call.shape == CallShape::kAroundTheRing) {
+      return call.steps * prices.RingStep(call.bytes, span);
+    }
     return call.steps * prices.Call(call.kind, call.bytes, span);
   };
   RankClock clock(placement, tapes, price);

@@ -53,7 +53,9 @@ void StepTape::AddStep(const LayerStep& step) {
            .kind = CommunicationKindOf(exchange.kind),
            .bytes = exchange.bytes,
            .steps = exchange.steps,
-           .shape = exchange.shape});
+           .shape = exchange.kind == ExchangeKind::kRing
+                        ? CallShape::kAroundTheRing
+                        : exchange.shape});
 }
 
 }  // namespace orrery
