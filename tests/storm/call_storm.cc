@@ -34,8 +34,9 @@ DrawnMachine DrawMachine(uint64_t seed, int64_t number) {
   Rng rng(seed, fmt::format("call storm {}", number));
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const pb::System drawn =
-        Chance(rng, 0.2) ? DrawPlainSystem(catalog, number, kMostChips, rng)
-                         : DrawSystem(catalog, number, kMostChips, rng);
+        Chance(rng, 0.2)
+            ? DrawPlainSystem(catalog, seed, number, kMostChips, rng)
+            : DrawSystem(catalog, seed, number, kMostChips, rng);
     pb::Scenario scenario;
     *scenario.mutable_system() = drawn;
     // What runs on it is of no matter here.

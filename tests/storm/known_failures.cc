@@ -11,12 +11,6 @@ constexpr KnownFailure kKnown[] = {
     {"training", "memory by formula", "sharding ZERO_2",
      "a reduction shares its links"},
     {"training", "memory by formula", "sharding ZERO_3", "the same"},
-    // Every call has its price; a step asks for that of one group of many.
-    {"training", "closed form", "not folded",
-     "groups that straddle nodes in different ways count as the slowest"},
-    {"training", "closed form, rewired", "",
-     "groups that lie in different ways on a fabric, or of which one has a "
-     "slow link, count as the first of them or the slowest"},
     // One activity per phase against every message: FLUID adds latencies that
     // pass, message by message, while other hops are busy.
     {"training", "stepped alone, ring", "",
@@ -27,13 +21,6 @@ constexpr KnownFailure kKnown[] = {
      "latencies of phases that stream into one another"},
     {"training", "stepped alone, direct", "",
      "the longest path's latency, before the busiest link's bytes"},
-    // Of inference: the network's, as above; of kernels and hosts nothing.
-    {"inference", "closed form", "not folded",
-     "groups that straddle nodes in different ways count as the slowest"},
-    {"inference", "closed form, rewired", "",
-     "groups that lie in different ways on a fabric, slow links"},
-    {"inference", "closed form, pipeline", "not folded",
-     "groups that straddle nodes, stage by stage"},
 };
 
 }  // namespace
