@@ -19,7 +19,8 @@ TEST(DrawName, APresetThatIsAddedLeavesTheOtherCasesAsTheyWere) {
     const std::string before = DrawName(78, "system", number, names);
     const std::string after = DrawName(78, "system", number, more);
     taken += after == "new" ? 1 : 0;
-    if (after != "new") EXPECT_EQ(before, after) << number;
+    if (after == "new") continue;
+    EXPECT_EQ(before, after) << number;
   }
   EXPECT_GT(taken, 60);
   EXPECT_LT(taken, 140);
