@@ -8,9 +8,22 @@
 namespace orrery {
 namespace {
 
-// Beyond, a step would take seconds.
+// Beyond, a step would take seconds, or its tapes more than 100 MB.
 constexpr int64_t kMostItems = 20'000'000;
+constexpr int64_t kMostOnTapes = 4'000'000;
 constexpr int kMostRanks = 2048;
+
+// What tapes will have, nearly: ops and exchanges of all passes.
+int64_t CountItems(const TapeQuestion& question) {
+  int64_t items = 0;
+  for (int stage = 0; stage < question.orders.layout.stages(); ++stage) {
+    for (const int id : question.units.of_stage(stage)) {
+      const PlanUnits::Unit& unit = question.units[id];
+      items += unit.forward_tasks + unit.backward_tasks;
+    }
+  }
+  return items * question.orders.micro_batches;
+}
 
 }  // namespace
 
@@ -42,7 +55,10 @@ std::optional<double> RunRankByRank(const RankTapes& tapes,
 
 std::optional<double> StepRankByRank(
     const TapeQuestion& question, const std::optional<ExpertTraffic>& traffic) {
-  if (question.placement.ranks() > kMostRanks) return std::nullopt;
+  if (question.placement.ranks() > kMostRanks ||
+      CountItems(question) > kMostOnTapes) {
+    return std::nullopt;
+  }
   // Both ends of a DualPipe meet in the middle of their passes.
   const bool meet = question.orders.layout.bidirectional() &&
                     question.plan.sharding() >= Sharding::kGradients;
