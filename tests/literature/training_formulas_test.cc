@@ -60,7 +60,7 @@ constexpr double kRounding = 1e-9;
 // embedding or the head.
 TEST(Literature, OnlyLayersAreComputedAgain) {
   const TrainingCase c = MakeCase(
-      fmt::format("sequence: {} global_batch: 1 recompute: RECOMPUTE_FULL",
+      fmt::format("sequence: {} global_batch: 8 recompute: RECOMPUTE_FULL",
                   kSequence),
       1, kGpt);
   const LayerShape shape = ShapeOf(c.plan);
