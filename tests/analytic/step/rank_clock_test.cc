@@ -33,8 +33,9 @@ RankTapes OneStage(std::vector<TapeCall> calls, std::vector<TapeItem> tape) {
           .transfer = Bytes(0)};
 }
 
-constexpr TapeCall kTensorSum{.family = GroupFamily::kTensor};
-constexpr TapeCall kDataSum{.family = GroupFamily::kData};
+constexpr TapeCall kTensorSum{.family = GroupFamily::kTensor,
+                              .bytes = Bytes(1)};
+constexpr TapeCall kDataSum{.family = GroupFamily::kData, .bytes = Bytes(1)};
 
 // Tensor groups {0, 1} and {2, 3}, data groups {0, 2} and {1, 3}.
 double SlowSecondGroup(const TapeCall& call, absl::Span<const int> chips) {
