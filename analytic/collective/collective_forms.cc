@@ -125,6 +125,15 @@ CollectiveForm DirectForm(Kind kind, const GroupNetwork& group) {
   return std::move(form).Build();
 }
 
+CollectiveForm AroundTheRingForm(const GroupNetwork& group) {
+  const int p = group.ranks();
+  FormBuilder form(group, Algorithm::kDirect, ProtocolUse::kPointToPoint);
+  form.BeginWave();
+  form.BeginRound();
+  for (int r = 0; r < p; ++r) form.Send(r, (r + 1) % p, 1);
+  return std::move(form).Build();
+}
+
 CollectiveForm OneShotForm(const GroupNetwork& group) {
   FormBuilder form(group, Algorithm::kOneShot, ProtocolUse::kOneShot);
   form.BeginWave();

@@ -50,6 +50,8 @@ CollectiveForm BidirectionalRingForm(CommunicationKind kind,
 // and reduce twice that. A point-to-point call among more than two is one step
 // around a ring.
 CollectiveForm DirectForm(CommunicationKind kind, const GroupNetwork& group);
+// Everyone sends to the next, the last to the first: a + m b.
+CollectiveForm AroundTheRingForm(const GroupNetwork& group);
 // All-reduce log2 p (a + m b); ranks beyond a power of two fold in and out for
 // 2(a + m b) [T].
 CollectiveForm RecursiveDoublingForm(const GroupNetwork& group);

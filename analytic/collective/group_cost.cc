@@ -190,6 +190,12 @@ Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) {
   return Chosen(best);
 }
 
+Seconds GroupCost::RingStepTime(Bytes bytes, const GroupSpan& span) {
+  Group& group = *groups_[static_cast<size_t>(span.number)];
+  if (!group.ring_step) group.ring_step = AroundTheRingForm(group.network);
+  return Time(*group.ring_step, Kind::kPointToPoint, bytes, span);
+}
+
 GroupCost::Price GroupCost::BestOf(Kind kind, Bytes bytes,
                                    const GroupSpan& span) {
   Group& group = *groups_[static_cast<size_t>(span.number)];

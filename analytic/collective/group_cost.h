@@ -55,6 +55,8 @@ class GroupCost {
   // A group of one takes no time. Point-to-point among more than two is one
   // step around a ring. Requires: a span of this cost.
   Seconds Time(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
+  // One step around a ring, also of two. Requires: more than one rank.
+  Seconds RingStepTime(Bytes bytes, const GroupSpan& span);
   // The form of tokens on their way to experts, or back, and the time of a
   // form; `bytes` as of an all-to-all. Requires: more than one rank.
   CollectiveForm ExpertForm(const GroupSpan& span, const ExpertTraffic& traffic,
@@ -67,6 +69,7 @@ class GroupCost {
     GroupNetwork network;
     // By kind; made when first asked for.
     std::array<std::vector<CollectiveForm>, kCommunicationKinds> forms;
+    std::optional<CollectiveForm> ring_step = std::nullopt;
   };
 
   std::vector<CollectiveForm> Forms(CommunicationKind kind,

@@ -1,11 +1,15 @@
 #include "analytic/inference/inference_estimate.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "analytic/inference/host_clock.h"
+#include "analytic/inference/pass_tape.h"
+#include "analytic/step/rank_step.h"
 #include "analytic/step/unit_estimate.h"
 #include "base/status.h"
 #include "workload/plan/inference_memory.h"
@@ -14,87 +18,6 @@
 
 namespace orrery {
 namespace {
-
-// The clocks of chip and host over the steps of a pass. The host of a stage
-// begins with the pass, whatever the stage has to wait for.
-class HostClock {
- public:
-  HostClock(const EngineProfile& engine, EngineLaunch launch,
-            Duration collective)
-      : launch_(launch),
-        kernel_(ToSeconds(engine.host_launch)),
-        call_(ToSeconds(collective)),
-        calls_wait_(engine.wait_for_collectives),
-        host_(launch == EngineLaunch::kGraph ? ToSeconds(engine.graph_start)
-                                             : 0),
-        chip_(host_) {}
-
-  // What the next unit needs is there at `time`.
-  void Arrive(double time) { input_ = time; }
-  // So many units alike, one after the other. Once the host is as far ahead of
-  // the chip after one as before it, every further one takes as long; and once
-  // the chip waited for nothing, it never will, if the host gains on it.
-  void Run(const ForwardEstimate& unit, int times) {
-    for (int left = times; left > 0; --left) {
-      const double chip = chip_;
-      const double host = host_;
-      // The very first start waits for nothing; what the first unit waited for
-      // is there for the others.
-      const bool unlike = !ran_ || input_ > chip;
-      waited_ = false;
-      RunOne(unit);
-      const double on_chip = chip_ - chip;
-      const double on_host = host_ - host;
-      const bool alike = std::abs(on_chip - on_host) <= kAlike * on_chip;
-      if (!unlike && (alike || (!waited_ && on_host < on_chip))) {
-        chip_ += (left - 1) * on_chip;
-        host_ += (left - 1) * on_host;
-        return;
-      }
-    }
-  }
-  double chip() const { return chip_; }
-  // Ends a pass with the host's work between steps.
-  double Finish(double between, bool overlaps) const {
-    return overlaps ? std::max(chip_, host_ + between) : chip_ + between;
-  }
-
- private:
-  // Times that differ by no more are the same.
-  static constexpr double kAlike = 1e-12;
-
-  void RunOne(const ForwardEstimate& unit) {
-    for (size_t i = 0; i < unit.steps.size(); ++i) {
-      if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
-      WaitFor(input_);
-      chip_ += unit.steps[i];
-    }
-  }
-  void WaitFor(double time) {
-    if (time <= chip_) return;
-    chip_ = time;
-    waited_ = true;
-  }
-  void Start(bool call) {
-    const bool waits =
-        launch_ == EngineLaunch::kWaiting || (call && calls_wait_);
-    // Nothing ran before the first.
-    if (waits && ran_) host_ = std::max(host_, chip_);
-    host_ += call ? call_ : kernel_;
-    WaitFor(host_);
-    ran_ = true;
-  }
-
-  EngineLaunch launch_;
-  double kernel_;
-  double call_;
-  bool calls_wait_;
-  double host_;
-  double chip_;
-  double input_ = 0;
-  bool ran_ = false;
-  bool waited_ = false;
-};
 
 // So many units alike, one after the other.
 struct UnitRow {
@@ -105,13 +28,14 @@ struct UnitRow {
 class PassEstimator {
  public:
   PassEstimator(const Model& model, const InferencePlan& plan,
-                const InferencePass& pass, DimensionSet waited,
+                const InferencePass& pass, const EstimateOptions& options,
                 PriceList& prices)
       : model_(model),
         plan_(plan),
         pass_(pass),
         layout_(plan.layout(pass.purpose)),
-        waited_(waited),
+        waited_(options.waited),
+        each_rank_(options.each_rank && waited_ == DimensionSet::All()),
         prices_(prices),
         placement_(layout_),
         shape_(ShapeOf(plan, pass,
@@ -130,8 +54,8 @@ class PassEstimator {
     const EngineProfile& engine = plan_.engine();
     const double between =
         engine.overlap_steps ? 0 : ToSeconds(engine.Between(pass_.sequences));
-    return Through(0, units_.size(), 2 * parts, pass_.sequences) -
-           Through(0, units_.size(), parts, pass_.sequences) + between;
+    return Through(2 * parts, pass_.sequences) -
+           Through(parts, pass_.sequences) + between;
   }
 
   StepEstimate Estimate() {
@@ -157,17 +81,47 @@ class PassEstimator {
   }
 
  private:
+  EngineLaunch launch() const {
+    return pass_.purpose == PassPurpose::kDecode
+               ? plan_.engine().decode_launch
+               : plan_.engine().prefill_launch();
+  }
+
+  // Of so many parts through all stages.
+  double Through(int parts, int64_t sequences) const {
+    if (each_rank_) {
+      PassTapeQuestion question{
+          .engine = plan_.engine(),
+          .launch = launch(),
+          .collective = plan_.CollectiveLaunch(pass_.purpose),
+          .placement = placement_,
+          .stages = {},
+          .prices = prices_,
+          .transfer = BoundaryBytes(model_, shape_),
+          .parts = parts,
+          .between = plan_.engine().Between(sequences)};
+      for (const std::vector<UnitRow>& rows : units_) {
+        auto& stage = question.stages.emplace_back();
+        for (const UnitRow& row : rows) {
+          stage.push_back({ops_.at(row.unit).get(), row.times});
+        }
+      }
+      const std::optional<double> time =
+          RunRankByRank(WritePassTapes(question), placement_, /*meet=*/false,
+                        spans_.traffic, prices_);
+      if (time) return *time;
+    }
+    return Through(0, units_.size(), parts, sequences);
+  }
+
   // Of so many parts through the stages from `first` on, and the host's work
   // for so many sequences after them. Parts follow one another; a stage sends
   // one at a time.
   double Through(size_t first, size_t end, int parts, int64_t sequences) const {
     const EngineProfile& engine = plan_.engine();
-    const EngineLaunch launch = pass_.purpose == PassPurpose::kDecode
-                                    ? engine.decode_launch
-                                    : engine.prefill_launch();
     std::vector<HostClock> clocks(
         end - first,
-        HostClock(engine, launch, plan_.CollectiveLaunch(pass_.purpose)));
+        HostClock(engine, launch(), plan_.CollectiveLaunch(pass_.purpose)));
     std::vector<double> sent(end - first, 0);
     for (int part = 0; part < parts; ++part) {
       for (size_t i = 0; i < clocks.size(); ++i) {
@@ -211,18 +165,23 @@ class PassEstimator {
     const double alone =
         Through(fullest, fullest + 1, pass_.parts, pass_.sequences);
     out.host_s = std::max(0.0, alone - serial);
-    if (units_.size() == 1) return out;
+    if (units_.size() == 1) {
+      // Where groups lie unlike, others are waited for.
+      if (each_rank_) {
+        out.bubble_s =
+            std::max(0.0, Through(pass_.parts, pass_.sequences) - out.step_s());
+      }
+      return out;
+    }
     // A decode step waits for the slower of one part's way and of a round of
     // all parts, which follow those of the round before; a prefill fills the
     // pipeline and drains it.
     const double way =
-        Through(0, units_.size(), 1,
-                std::max<int64_t>(1, pass_.sequences / pass_.parts));
-    double total = Through(0, units_.size(), pass_.parts, pass_.sequences);
+        Through(1, std::max<int64_t>(1, pass_.sequences / pass_.parts));
+    double total = Through(pass_.parts, pass_.sequences);
     bool sends = true;
     if (pass_.purpose == PassPurpose::kDecode) {
-      const double round =
-          Through(0, units_.size(), 2 * pass_.parts, pass_.sequences) - total;
+      const double round = Through(2 * pass_.parts, pass_.sequences) - total;
       sends = way >= round;
       total = std::max(way, round);
     }
@@ -253,6 +212,9 @@ class PassEstimator {
   const ForwardEstimate* Add(const LayerOps& ops) {
     made_.push_back(std::make_unique<ForwardEstimate>(
         EstimateForward(ops, waited_, prices_, spans_)));
+    if (each_rank_) {
+      ops_[made_.back().get()] = std::make_unique<LayerOps>(ops);
+    }
     return made_.back().get();
   }
 
@@ -307,11 +269,14 @@ class PassEstimator {
   const InferencePass& pass_;
   const ParallelLayout& layout_;
   DimensionSet waited_;
+  bool each_rank_;
   PriceList& prices_;
   Placement placement_;
   LayerShape shape_;
   ExchangeSpans spans_;
   std::vector<std::unique_ptr<ForwardEstimate>> made_;
+  // Of what was made, where they are asked for.
+  absl::flat_hash_map<const ForwardEstimate*, std::unique_ptr<LayerOps>> ops_;
   std::vector<Kind> kinds_;
   std::vector<std::vector<UnitRow>> units_;  // by stage
   std::vector<double> hops_;                 // after each
@@ -332,7 +297,7 @@ StepEstimate InferenceEstimator::Step(const InferencePlan& plan,
                                       const InferencePass& pass,
                                       const EstimateOptions& options) {
   StepEstimate estimate =
-      PassEstimator(*model_, plan, pass, options.waited, prices_).Estimate();
+      PassEstimator(*model_, plan, pass, options, prices_).Estimate();
   estimate.peak = MemoryOf(*model_, plan, reserved_).total();
   return estimate;
 }
@@ -348,10 +313,10 @@ double InferenceEstimator::PrefillSeconds(const InferencePlan& plan,
     while (i + 1 < passes.size() && passes[i + 1] == passes[first]) ++i;
     const auto more = static_cast<double>(i - first);
     const double one = Step(plan, passes[first], options).step_s();
-    const double next = piped ? PassEstimator(*model_, plan, passes[first],
-                                              options.waited, prices_)
-                                    .Following()
-                              : one;
+    const double next =
+        piped ? PassEstimator(*model_, plan, passes[first], options, prices_)
+                    .Following()
+              : one;
     sum += (first > 0 ? next : one) + more * next;
   }
   return sum;

@@ -190,6 +190,7 @@ class DataEstimate {
         passed += piece[units].weight_gradient_s;
       }
       times.reduce_beside = std::max(times.reduce_beside, passed) + time.shard;
+      times.last_beside = std::max(times.last_beside, passed) + time.total();
     };
     VisitBuckets(piece, open, add);
     if (open.total() > 0) add(open, piece.size());

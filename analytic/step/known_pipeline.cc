@@ -1,5 +1,8 @@
 #include "analytic/step/known_pipeline.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace orrery {
 namespace {
 
@@ -15,6 +18,31 @@ void AddBytes(absl::Span<const T> values, std::string* key) {
 }
 
 }  // namespace
+
+KnownPipeline::KnownPipeline(PipelineOrders orders)
+    : orders_(std::move(orders)) {
+  const auto pieces = static_cast<size_t>(orders_.layout.pieces());
+  for (const std::vector<PipelineAction>& order : orders_.of_rank) {
+    std::vector<size_t> last(pieces, 0);
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (order[i].pass == PipelinePass::kBackward ||
+          order[i].pass == PipelinePass::kWeightGradient) {
+        last[static_cast<size_t>(order[i].piece)] = i;
+      }
+    }
+    std::vector<int>& of_rank = completion_.emplace_back(pieces);
+    std::iota(of_rank.begin(), of_rank.end(), 0);
+    std::sort(of_rank.begin(), of_rank.end(), [&](int a, int b) {
+      return last[static_cast<size_t>(a)] < last[static_cast<size_t>(b)];
+    });
+  }
+}
+
+int KnownPipeline::PlaceOf(int rank, int piece) const {
+  const std::vector<int>& order = Completion(rank);
+  return static_cast<int>(std::find(order.begin(), order.end(), piece) -
+                          order.begin());
+}
 
 std::vector<RankEnd> KnownPipeline::Ends(const PipelineTimes& times) {
   std::string key(1, times.sends_are_waited_for ? 's' : 'g');

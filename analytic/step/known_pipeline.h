@@ -21,14 +21,21 @@ namespace orrery {
 
 class KnownPipeline {
  public:
-  explicit KnownPipeline(PipelineOrders orders) : orders_(std::move(orders)) {}
+  explicit KnownPipeline(PipelineOrders orders);
 
   const PipelineOrders& orders() const { return orders_; }
+  // Pieces of a rank in the order in which their last gradients come, and the
+  // place of one in it.
+  const std::vector<int>& Completion(int rank) const {
+    return completion_[static_cast<size_t>(rank)];
+  }
+  int PlaceOf(int rank, int piece) const;
   std::vector<RankEnd> Ends(const PipelineTimes& times);
 
  private:
   PipelineOrders orders_;
-  std::optional<PipelineClock> clock_;  // when it is first needed
+  std::vector<std::vector<int>> completion_;  // by rank
+  std::optional<PipelineClock> clock_;        // when it is first needed
   // By the bytes of what was asked.
   absl::flat_hash_map<std::string, std::vector<RankEnd>> known_;
 };

@@ -191,10 +191,16 @@ void PipelineClock::Start(const Pass& pass, const PipelineTimes& times,
       return;
     case PipelinePass::kWeightGradient:
       rank.free = start + stage.weight_gradient;
-      rank.reduced =
-          std::max(rank.reduced + stage.reduce_within + stage.reduce_after,
-                   start + stage.reduce_beside) +
-          (pass.is_last ? stage.last_within + stage.last_after : 0);
+      if (pass.is_last) {
+        rank.reduced =
+            std::max(rank.reduced + stage.reduce_within + stage.reduce_after +
+                         stage.last_within + stage.last_after,
+                     start + stage.last_beside);
+      } else {
+        rank.reduced =
+            std::max(rank.reduced + stage.reduce_within + stage.reduce_after,
+                     start + stage.reduce_beside);
+      }
       return;
   }
 }

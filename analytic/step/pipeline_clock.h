@@ -41,7 +41,9 @@ struct StageTimes {
   double last_after = 0;
   // No weight gradient waits for the reduction of another: where those have a
   // pass of their own, so long from its start to the end of its reductions.
+  // `last_beside` with what the last micro-batch adds.
   double reduce_beside = 0;
+  double last_beside = 0;
 };
 
 struct PipelineTimes {

@@ -18,7 +18,7 @@ int CountTasks(const std::vector<LayerStep>& steps) {
 
 PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
                      DimensionSet waited, PriceList& prices,
-                     const ExchangeSpans& spans)
+                     const ExchangeSpans& spans, bool keeps_ops)
     : model_(model),
       plan_(plan),
       keeping_(plan.WithoutRecompute()),
@@ -27,7 +27,8 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
       spans_(spans),
       // The rank with the fullest experts: the others wait for it.
       shape_(ShapeOf(
-          plan, plan.layout().routing.FullestPlace(plan.degrees().expert))) {
+          plan, plan.layout().routing.FullestPlace(plan.degrees().expert))),
+      keeps_ops_(keeps_ops) {
   const Degrees& degrees = plan.degrees();
   const std::vector<Stage> stages = CutStages(model, plan.layout());
   ties_stages_ = stages.back().embedding_copy;
@@ -62,7 +63,9 @@ int PlanUnits::Add(const LayerOps& ops, const RankParameters& parameters,
                     .forward_tasks = CountTasks(ops.forward),
                     .backward_tasks = CountTasks(ops.input_gradient) +
                                       CountTasks(ops.weight_gradient) +
-                                      CountTasks(RecomputedSteps(ops, plan_))});
+                                      CountTasks(RecomputedSteps(ops, plan))});
+  recomputes_.push_back(recomputes);
+  if (keeps_ops_) ops_.push_back(ops);
   return static_cast<int>(units_.size()) - 1;
 }
 
@@ -70,6 +73,8 @@ int PlanUnits::Repeat(int unit) {
   Unit again = (*this)[unit];
   again.parameters = {};
   units_.push_back(again);
+  recomputes_.push_back(recomputes_[static_cast<size_t>(unit)]);
+  if (keeps_ops_) ops_.push_back(LayerOps(ops(unit)));
   return static_cast<int>(units_.size()) - 1;
 }
 

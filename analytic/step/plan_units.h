@@ -33,11 +33,18 @@ class PlanUnits {
     int backward_tasks = 0;
   };
 
+  // `keeps_ops`: ops() is asked for.
   PlanUnits(const Model& model, const TrainingPlan& plan, DimensionSet waited,
-            PriceList& prices, const ExchangeSpans& spans);
+            PriceList& prices, const ExchangeSpans& spans,
+            bool keeps_ops = false);
 
   const Unit& operator[](int id) const {
     return units_[static_cast<size_t>(id)];
+  }
+  const LayerOps& ops(int id) const { return ops_[static_cast<size_t>(id)]; }
+  // The plan as the unit sees it, with what it computes again.
+  const TrainingPlan& PlanOf(int id) const {
+    return recomputes_[static_cast<size_t>(id)] ? plan_ : keeping_;
   }
   // In the order of the forward pass.
   absl::Span<const int> of_stage(int stage) const {
@@ -71,8 +78,11 @@ class PlanUnits {
   PriceList& prices_;
   const ExchangeSpans& spans_;
   LayerShape shape_;
+  bool keeps_ops_;
   bool ties_stages_ = false;
   std::vector<Unit> units_;
+  std::vector<bool> recomputes_;  // by unit
+  std::vector<LayerOps> ops_;     // the same, if they are kept
   std::vector<LayerKind> kinds_;
   std::vector<int> ids_;       // of all stages
   std::vector<size_t> begin_;  // of each stage in `ids_`, and the end

@@ -35,6 +35,17 @@ double PriceList::Call(CommunicationKind kind, Bytes bytes,
   return entry->second;
 }
 
+double PriceList::RingStep(Bytes bytes, const GroupSpan& span) {
+  // More than two do nothing else.
+  if (span.ranks != 2)
+    return Call(CommunicationKind::kPointToPoint, bytes, span);
+  if (ring_steps_.size() >= kMostRemembered) ring_steps_.clear();
+  const auto [entry, added] =
+      ring_steps_.try_emplace({bytes.value(), span.number});
+  if (added) entry->second = groups_.RingStepTime(bytes, span).count();
+  return entry->second;
+}
+
 double PriceList::ExpertCall(Bytes bytes, const GroupSpan& span,
                              const ExpertTraffic& traffic, bool combine) {
   if (span.ranks < 2) return 0;

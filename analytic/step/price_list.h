@@ -43,6 +43,8 @@ class PriceList {
   GroupSpan Span(absl::Span<const int> chips) { return groups_.Span(chips); }
   // Seconds; see GroupCost::Time.
   double Call(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
+  // Everyone sends to the next, the last to the first: a step around a ring.
+  double RingStep(Bytes bytes, const GroupSpan& span);
   // The same for tokens that are routed; see GroupCost::ExpertForm.
   double ExpertCall(Bytes bytes, const GroupSpan& span,
                     const ExpertTraffic& traffic, bool combine);
@@ -57,6 +59,8 @@ class PriceList {
   double slowness_ = 1;
   GroupCost groups_;
   absl::flat_hash_map<CallKey, double> calls_;
+  // Of pairs, by bytes and span.
+  absl::flat_hash_map<std::pair<int64_t, int>, double> ring_steps_;
   // Of the routing asked for last, by bytes and direction.
   GroupSpan expert_span_;
   ExpertTraffic expert_traffic_;

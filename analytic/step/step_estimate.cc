@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "analytic/step/data_estimate.h"
-#include "analytic/step/memory_walk.h"
+#include "analytic/step/memory_estimate.h"
 #include "analytic/step/pipeline_clock.h"
 #include "analytic/step/pipeline_hops.h"
 #include "analytic/step/plan_units.h"
+#include "analytic/step/rank_step.h"
 #include "analytic/step/unit_estimate.h"
 #include "base/check.h"
 #include "base/status.h"
@@ -29,14 +30,15 @@ class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
                const TrainingPlan& plan, KnownPipeline& pipeline,
-               DimensionSet waited_besides, PriceList& prices)
+               const EstimateOptions& options, PriceList& prices)
       : model_(model),
         system_(system),
         plan_(plan),
         pipeline_(pipeline),
         placement_(plan.layout()),
         layout_(plan.layout().stages),
-        waited_(WaitedExchanges(plan, waited_besides)),
+        waited_(WaitedExchanges(plan, options.waited)),
+        each_rank_(options.each_rank && options.waited == DimensionSet::All()),
         prices_(prices),
         spans_(placement_, plan.layout(), system.chips_per_node(), prices),
         exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
@@ -44,7 +46,7 @@ class PlanEstimate {
                    .expert = spans_.of(GroupFamily::kExpert),
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan.layout())},
-        units_(model, plan, waited_, prices, exchanges_),
+        units_(model, plan, waited_, prices, exchanges_, each_rank_),
         hops_(
             PipelineHops(model, plan, placement_, exchanges_.tensor, prices)) {}
 
@@ -61,11 +63,14 @@ class PlanEstimate {
       works.push_back(WorkOf(rank));
       const DataQuestion question = QuestionOf(rank, works.back());
       data.push_back(EstimateData(question));
-      AddPeak(question, out);
+      const RankMemory memory = EstimateMemory(question, units_, pipeline_);
+      out.peak = std::max(out.peak, memory.peak);
+      out.reserved = std::max(out.reserved, memory.held);
+      if (rank == 0) out.first_held = memory.held;
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
         const auto stage = static_cast<size_t>(layout_.StageOf(rank, piece));
         stages[stage] = TimesOf(rank, piece);
-        AddSharding(question, piece_in_backward_order(piece), stages[stage]);
+        AddSharding(question, pipeline_.PlaceOf(rank, piece), stages[stage]);
       }
     }
     const auto work_of = [](const UnitEstimate& work) {
@@ -91,9 +96,10 @@ class PlanEstimate {
     out.data_s = AmongPasses(static_cast<int>(busiest), stages) -
                  m * work_of(work) + last.reduction_s + last.tie_s +
                  last.norm_s + last.gathering_s;
-    const double step = StepTime(stages, data, hops_);
+    double step = StepTime(stages, data, hops_);
     const double free_hops = ranks == 1 ? step : StepTime(stages, data, {});
     out.pipeline_s = step - free_hops;
+    if (each_rank_) step = RankByRank(data).value_or(step);
     // Reductions that run beside weight gradients are not waited for.
     const double rest = step - out.step_s();
     (rest >= 0 ? out.bubble_s : out.data_s) += rest;
@@ -137,9 +143,6 @@ class PlanEstimate {
             .step_forward_s = m * work.forward.total(),
             .overlap = !waited_.Has(Dimension::kData),
             .shares_tie = SharesTie(rank)};
-  }
-  int piece_in_backward_order(int piece) const {
-    return layout_.pieces() - 1 - piece;
   }
 
   // One micro-batch in one piece of a rank.
@@ -189,6 +192,12 @@ class PlanEstimate {
       rest = std::max(rest, of_rank.update_s + of_rank.gathering_s);
     }
     return normed + rest;
+  }
+
+  std::optional<double> RankByRank(absl::Span<const DataTimes> data) const {
+    return StepRankByRank(
+        {model_, plan_, placement_, pipeline_.orders(), units_, prices_, data},
+        exchanges_.traffic);
   }
 
   std::vector<RankEnd> EndsOfPasses(absl::Span<const StageTimes> stages,
@@ -245,14 +254,15 @@ class PlanEstimate {
   std::vector<std::vector<UnitParameters>> ParametersInBackwardOrder(
       int rank) const {
     std::vector<std::vector<UnitParameters>> pieces;
-    for (int piece = layout_.pieces() - 1; piece >= 0; --piece) {
+    for (const int piece : pipeline_.Completion(rank)) {
       const absl::Span<const int> units = Units(rank, piece);
       std::vector<UnitParameters>& parameters = pieces.emplace_back();
       parameters.reserve(units.size());
       for (auto it = units.rbegin(); it != units.rend(); ++it) {
         const UnitEstimate& time = units_[*it].time;
+        const PassEstimate& inputs = time.input_gradient;
         parameters.push_back({units_[*it].parameters,
-                              time.input_gradient.kernels > 0,
+                              inputs.kernels + inputs.communication() > 0,
                               time.weight_gradient.total()});
       }
     }
@@ -268,57 +278,6 @@ class PlanEstimate {
     return false;
   }
 
-  // Units of a piece as memory sees them.
-  std::vector<UnitMemory> MemoryOf(const DataQuestion& question,
-                                   int piece) const {
-    const absl::Span<const int> ids = Units(question.pipeline_rank, piece);
-    std::vector<UnitMemory> units;
-    units.reserve(ids.size());
-    for (const int id : ids) {
-      const PlanUnits::Unit& unit = units_[id];
-      units.push_back(
-          {.kept = unit.kept.value(),
-           .recomputed = unit.recomputed.value(),
-           .unreduced =
-               UnreducedBytes(plan_, placement_, unit.parameters).value(),
-           .gathered =
-               GatheredBytes(plan_, placement_, unit.parameters).value(),
-           .backward_s = unit.time.backward(),
-           .forward_tasks = unit.forward_tasks,
-           .backward_tasks = unit.backward_tasks});
-    }
-    if (plan_.accumulates_locally() && plan_.overlap_gradient_reduction()) {
-      const auto buckets =
-          BucketTimes(question, piece_in_backward_order(piece));
-      for (size_t i = 0; i < units.size(); ++i) {
-        units[i].bucket_s = buckets[units.size() - 1 - i];
-      }
-    }
-    return units;
-  }
-
-  void AddPeak(const DataQuestion& question, StepEstimate& out) const {
-    RankParameters parameters, largest;
-    std::vector<std::vector<UnitMemory>> pieces;
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      pieces.push_back(MemoryOf(question, piece));
-      for (const int id : Units(question.pipeline_rank, piece)) {
-        const RankParameters& unit = units_[id].parameters;
-        parameters += unit;
-        if (unit.total() > largest.total()) largest = unit;
-      }
-    }
-    const WalkPeak walk =
-        WalkMemory(pipeline_.orders(), question.pipeline_rank, pieces);
-    const Bytes peak =
-        StaticBytes(plan_, placement_, parameters, largest).total() +
-        Bytes(walk.total);
-    const Bytes held = AllocatorBytes(plan_, peak, Bytes(walk.activations));
-    out.peak = std::max(out.peak, peak);
-    out.reserved = std::max(out.reserved, held);
-    if (question.pipeline_rank == 0) out.first_held = held;
-  }
-
   const Model& model_;
   const System& system_;
   const TrainingPlan& plan_;
@@ -326,6 +285,7 @@ class PlanEstimate {
   Placement placement_;
   const StageLayout& layout_;
   DimensionSet waited_;
+  bool each_rank_;
   PriceList& prices_;
   GroupSpans spans_;
   ExchangeSpans exchanges_;
@@ -364,8 +324,7 @@ StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
   prices_.SetSlowness(KernelSlowness(plan));
   StepEstimate estimate =
-      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options.waited,
-                   prices_)
+      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options, prices_)
           .Estimate();
   estimate.peak += reserved_;
   estimate.reserved += reserved_;
@@ -387,8 +346,7 @@ KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
-  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), /*waited=*/{},
-                      prices_)
+  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), {}, prices_)
       .KernelFloor();
 }
 

@@ -36,6 +36,9 @@ struct EstimateOptions {
   // Communication is assumed to hide where the plan lets it; of these
   // dimensions it is waited for.
   DimensionSet waited = {};
+  // Where all are waited for and groups lie unlike: what each rank waits for.
+  // Otherwise all groups count as the slowest of their kind.
+  bool each_rank = false;
 };
 
 // Seconds of the rank with most work; they sum to the step.

@@ -53,6 +53,10 @@ class UnitPricer {
           exchange.bytes, spans_.expert, *spans_.traffic,
           exchange.shape == CallShape::kTokensFromExperts);
     }
+    if (exchange.kind == ExchangeKind::kRing) {
+      return exchange.steps *
+             prices_.RingStep(exchange.bytes, spans_.of(exchange.group));
+    }
     return exchange.steps * prices_.Call(CommunicationKindOf(exchange.kind),
                                          exchange.bytes,
                                          spans_.of(exchange.group));

@@ -13,11 +13,15 @@ std::optional<std::string> NetworkAsymmetry(const System& system,
   if (arbitration == Arbitration::kPortFair) {
     return "switches that arbitrate by port tell one group from many";
   }
-  // Which ways adaptive routes take depends on all who are on theirs.
-  if (system.scale_up() &&
-      system.scale_up()->fabric.routing == Routing::kAdaptive) {
-    return fmt::format("{} routing within nodes tells pairs of chips apart",
-                       RoutingName(Routing::kAdaptive));
+  // Which ways adaptive routes take depends on all who are on theirs; a hash of
+  // the pair gives the same places of two islands different ways.
+  if (system.scale_up()) {
+    const Routing inside = system.scale_up()->fabric.routing;
+    if (inside == Routing::kAdaptive || inside == Routing::kValiant ||
+        inside == Routing::kEcmp) {
+      return fmt::format("{} routing within nodes tells pairs of chips apart",
+                         RoutingName(inside));
+    }
   }
   if (!system.scale_out()) return std::nullopt;
   const Routing routing = system.scale_out()->fabric.routing;

@@ -213,18 +213,22 @@ TEST(TrainingCrosscheck, AsymmetricPlacementsAreNotFolded) {
 
 // Adaptive routes within a node depend on all who are on theirs: no group
 // stands for another there.
-TEST(TrainingCrosscheck, AdaptiveIslandsAreNotFolded) {
-  TrainingCase made = Make({"", "parallel { tensor: 4 }", kCaseModel}, 2);
-  auto proto = ResolveSystem(
-      Catalog(), "dgx_h100_ib400",
-      {"system.nodes=2", "system.scale_up.fabric.routing=ADAPTIVE"});
-  ASSERT_OK(proto.status());
-  auto system = System::FromProto(*proto);
-  ASSERT_OK(system.status());
-  made.system = *std::move(system);
-  const SimulatedRun run = RunCase(made, {.fold = true});
-  EXPECT_FALSE(run.placed.folded);
-  EXPECT_NE(run.asymmetry, "");
+TEST(TrainingCrosscheck, AdaptiveAndHashedIslandsAreNotFolded) {
+  for (const char* routing : {"ADAPTIVE", "VALIANT", "ECMP"}) {
+    SCOPED_TRACE(routing);
+    TrainingCase made = Make({"", "parallel { tensor: 4 }", kCaseModel}, 2);
+    auto proto = ResolveSystem(
+        Catalog(), "dgx_h100_ib400",
+        {"system.nodes=2",
+         fmt::format("system.scale_up.fabric.routing={}", routing)});
+    ASSERT_OK(proto.status());
+    auto system = System::FromProto(*proto);
+    ASSERT_OK(system.status());
+    made.system = *std::move(system);
+    const SimulatedRun run = RunCase(made, {.fold = true});
+    EXPECT_FALSE(run.placed.folded);
+    EXPECT_NE(run.asymmetry, "");
+  }
 }
 
 // Without overlap, congestion and sharing, in both.

@@ -55,6 +55,21 @@ StepFlops FlopsOf(const PlacedProgram& placed) {
 // Sums of products of doubles.
 constexpr double kRounding = 1e-9;
 
+// Megatron-LM checkpoints the layers of a transformer block: what is computed
+// again, and started again by the host, is all of a layer and nothing of the
+// embedding or the head.
+TEST(Literature, OnlyLayersAreComputedAgain) {
+  const TrainingCase c = MakeCase(
+      fmt::format("sequence: {} global_batch: 8 recompute: RECOMPUTE_FULL",
+                  kSequence),
+      1, kGpt);
+  const LayerShape shape = ShapeOf(c.plan);
+  const LayerOps layer = BuildLayer(c.model, 0, shape);
+  EXPECT_EQ(RecomputedSteps(layer, c.plan), layer.forward);
+  EXPECT_TRUE(RecomputedSteps(BuildEmbedding(c.model, shape), c.plan).empty());
+  EXPECT_TRUE(RecomputedSteps(BuildHead(c.model, shape), c.plan).empty());
+}
+
 // Narayanan et al., SC'21, equation 3 and appendix: with activation
 // recomputation a step of batch B takes
 //   F = 96 B s l h^2 (1 + s / (6 h) + V / (16 l h)),

@@ -34,8 +34,9 @@ DrawnMachine DrawMachine(uint64_t seed, int64_t number) {
   Rng rng(seed, fmt::format("call storm {}", number));
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const pb::System drawn =
-        Chance(rng, 0.2) ? DrawPlainSystem(catalog, number, kMostCallChips, rng)
-                         : DrawSystem(catalog, number, kMostCallChips, rng);
+        Chance(rng, 0.2)
+            ? DrawPlainSystem(catalog, seed, number, kMostCallChips, rng)
+            : DrawSystem(catalog, seed, number, kMostCallChips, rng);
     pb::Scenario scenario;
     *scenario.mutable_system() = drawn;
     // What runs on it is of no matter here.
@@ -101,6 +102,30 @@ std::string RunsText(const std::vector<int>& group) {
   return fmt::format("{}", fmt::join(group, ","));
 }
 
+// Two that pass blocks around: each sends to the other at once.
+void CheckPair(const std::vector<int>& group, GroupCost& cost,
+               CallPlanner& planner, StormSheet& sheet) {
+  constexpr double kExact = 0.001;
+  const std::vector<int> pair = {group[0], group[1]};
+  const CollectiveCall call{
+      .kind = Kind::kPointToPoint,
+      .bytes = Bytes(int64_t{16} << 20),
+      .chips = {static_cast<VertexId>(pair[0]), static_cast<VertexId>(pair[1])},
+      .shape = CallShape::kAroundTheRing};
+  const auto planned = planner.Plan(call);
+  sheet.Hold("has a plan", planned.ok(),
+             std::string(planned.status().message()));
+  if (!planned.ok()) return;
+  const double simulated = ToSeconds(planned->solo);
+  const double form = cost.RingStepTime(call.bytes, cost.Span(pair)).count();
+  sheet.Hold("closed form, around the ring",
+             std::abs(form / simulated - 1) <= kExact,
+             fmt::format("{} over {}: {} closed form, {} simulated: {:+.3f} %",
+                         BytesText(call.bytes.value()), RunsText(pair),
+                         SecondsText(form), SecondsText(simulated),
+                         100 * (form / simulated - 1)));
+}
+
 void CheckCalls(const DrawnMachine& machine, Rng& rng, StormSheet& sheet) {
   auto cost = GroupCost::Create(machine.system);
   CHECK(cost.ok()) << cost.status().ToString();
@@ -138,6 +163,7 @@ void CheckCalls(const DrawnMachine& machine, Rng& rng, StormSheet& sheet) {
                                100 * (form / simulated - 1)));
       }
     }
+    CheckPair(group, *cost, planner, sheet);
   }
 }
 

@@ -197,9 +197,9 @@ pb::Scenario DrawInference(uint64_t seed, int64_t number) {
     // What the network does to a step the storm of training is for.
     *scenario.mutable_system() =
         Chance(rng, 0.2)
-            ? DrawSystem(catalog, number, kMostServingChips, rng)
-            : DrawPlainSystem(catalog, number, kMostServingChips, rng);
-    *scenario.mutable_model() = DrawModel(catalog, number, rng);
+            ? DrawSystem(catalog, seed, number, kMostServingChips, rng)
+            : DrawPlainSystem(catalog, seed, number, kMostServingChips, rng);
+    *scenario.mutable_model() = DrawModel(catalog, seed, number, rng);
     pb::Model model = scenario.model();
     if (model.has_preset()) model = *catalog.Model(model.preset());
     const auto node_of = [&](const pb::System& system) {
@@ -209,12 +209,13 @@ pb::Scenario DrawInference(uint64_t seed, int64_t number) {
     };
     RequestDraw draw(scenario, model, node_of(scenario.system()), rng);
     if (Chance(rng, 0.2)) {
-      const pb::System other = DrawPlainSystem(catalog, rng.Between(0, 1000),
-                                               kMostServingChips, rng);
+      const pb::System other = DrawPlainSystem(
+          catalog, seed, rng.Between(0, 1000), kMostServingChips, rng);
       draw.MayUse(other, node_of(other));
     }
     for (int i = 0; i < kPlansPerMachine; ++i) {
-      const pb::Scenario drawn = draw.Draw(OneOf(rng, engines));
+      const pb::Scenario drawn = draw.Draw(DrawName(
+          seed, fmt::format("engine {} {}", attempt, i), number, engines));
       const auto resolved =
           ResolveScenarioText(catalog, drawn.DebugString(), "storm", {});
       if (!resolved.ok()) continue;

@@ -146,11 +146,10 @@ bool IsAsInCatalogue(const pb::System& system) {
          IsLike(system.scale_out().fabric(), preset->scale_out().fabric());
 }
 
-pb::System DrawPlainSystem(const Catalog& catalog, int64_t number,
-                           int most_chips, Rng& rng) {
-  const std::vector<std::string> names = catalog.Names("systems");
-  const std::string& name =
-      names[static_cast<size_t>(number % static_cast<int64_t>(names.size()))];
+pb::System DrawPlainSystem(const Catalog& catalog, uint64_t seed,
+                           int64_t number, int most_chips, Rng& rng) {
+  const std::string name =
+      DrawName(seed, "system", number, catalog.Names("systems"));
   const auto preset = catalog.System(name);
   CHECK(preset.ok()) << preset.status().ToString();
   pb::System system;
@@ -168,11 +167,10 @@ pb::System DrawPlainSystem(const Catalog& catalog, int64_t number,
   return system;
 }
 
-pb::System DrawSystem(const Catalog& catalog, int64_t number, int most_chips,
-                      Rng& rng) {
-  const std::vector<std::string> names = catalog.Names("systems");
-  const std::string& name =
-      names[static_cast<size_t>(number % static_cast<int64_t>(names.size()))];
+pb::System DrawSystem(const Catalog& catalog, uint64_t seed, int64_t number,
+                      int most_chips, Rng& rng) {
+  const std::string name =
+      DrawName(seed, "system", number, catalog.Names("systems"));
   const auto preset = catalog.System(name);
   CHECK(preset.ok()) << preset.status().ToString();
 

@@ -12,14 +12,14 @@ namespace orrery {
 
 // A system that names its preset and sets what differs from it, of at most
 // `most_chips`. Drawn without regard for whether the parts fit together; the
-// preset is the `number`-th, around and around.
-pb::System DrawSystem(const Catalog& catalog, int64_t number, int most_chips,
-                      Rng& rng);
+// preset is drawn for the case `number` of the seed (see DrawName).
+pb::System DrawSystem(const Catalog& catalog, uint64_t seed, int64_t number,
+                      int most_chips, Rng& rng);
 
-// The `number`-th preset, wired as it is, of at most `most_chips`: only nodes
+// The same preset, wired as it is, of at most `most_chips`: only nodes
 // may be smaller and fewer.
-pb::System DrawPlainSystem(const Catalog& catalog, int64_t number,
-                           int most_chips, Rng& rng);
+pb::System DrawPlainSystem(const Catalog& catalog, uint64_t seed,
+                           int64_t number, int most_chips, Rng& rng);
 
 // Whether a resolved machine is as in the catalogue but for its number of
 // nodes.

@@ -49,14 +49,13 @@ pb::Model MadeUpModel(Rng& rng) {
 
 }  // namespace
 
-pb::Model DrawModel(const Catalog& catalog, int64_t number, Rng& rng) {
+pb::Model DrawModel(const Catalog& catalog, uint64_t seed, int64_t number,
+                    Rng& rng) {
   pb::Model model;
   if (Chance(rng, 0.3)) {
     model = MadeUpModel(rng);
   } else {
-    const std::vector<std::string> names = catalog.Names("models");
-    model.set_preset(names[static_cast<size_t>(
-        number % static_cast<int64_t>(names.size()))]);
+    model.set_preset(DrawName(seed, "model", number, catalog.Names("models")));
     const auto preset = catalog.Model(model.preset());
     CHECK(preset.ok());
     if (preset->moe().first_dense_layers() > 1) {

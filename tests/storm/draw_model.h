@@ -8,8 +8,10 @@
 
 namespace orrery {
 
-// A model that names its preset, the `number`-th, around and around, or has
-// none; without its number of layers, which is up to the plan.
-pb::Model DrawModel(const Catalog& catalog, int64_t number, Rng& rng);
+// A model that names its preset, drawn for the case `number` of the seed (see
+// DrawName), or has none; without its number of layers, which is up to the
+// plan.
+pb::Model DrawModel(const Catalog& catalog, uint64_t seed, int64_t number,
+                    Rng& rng);
 
 }  // namespace orrery

@@ -205,8 +205,9 @@ pb::Scenario DrawTraining(uint64_t seed, int64_t number) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     pb::Scenario scenario;
     scenario.set_name(fmt::format("storm_{}_{}", seed, number));
-    *scenario.mutable_system() = DrawSystem(catalog, number, kMostChips, rng);
-    *scenario.mutable_model() = DrawModel(catalog, number, rng);
+    *scenario.mutable_system() =
+        DrawSystem(catalog, seed, number, kMostChips, rng);
+    *scenario.mutable_model() = DrawModel(catalog, seed, number, rng);
     pb::Model model = scenario.model();
     if (model.has_preset()) model = *catalog.Model(model.preset());
     const auto system = catalog.System(scenario.system().preset());

@@ -107,19 +107,17 @@ class PhaseLaws {
     sheet_.Hold("a legal case runs", step.ok(), step.status().ToString());
     if (!step.ok()) return;
     const double formula =
-        estimator->Step(plan_, pass, {.waited = serial.waited}).step_s();
+        estimator
+            ->Step(plan_, pass, {.waited = serial.waited, .each_rank = true})
+            .step_s();
     const double off = formula / ToSeconds(*step) - 1;
     constexpr double kExact = 0.001;
     const bool piped = plan_.layout(pass.purpose).degrees.pipeline > 1;
     const bool rewired = !IsAsInCatalogue(scenario_.proto.system());
-    // One hop stands for those of all ranks of a stage, which slow links set
-    // apart.
-    constexpr double kRewiredHops = 0.01;
     std::string law = "closed form";
     if (rewired) law += ", rewired";
     if (piped) law += ", pipeline";
-    sheet_.Hold(law,
-                std::abs(off) <= (rewired && piped ? kRewiredHops : kExact),
+    sheet_.Hold(law, std::abs(off) <= kExact,
                 fmt::format("{}: {} closed form, {} simulated: {:+.3f} %",
                             name_, SecondsText(formula),
                             SecondsText(ToSeconds(*step)), 100 * off));

@@ -8,15 +8,8 @@ namespace {
 
 constexpr KnownFailure kKnown[] = {
     // Gradients go when their reduction ends, which others may slow down.
-    {"training", "memory by formula", "sharding ZERO_2",
+    {"training", "memory by formula", "gradients sharded",
      "a reduction shares its links"},
-    {"training", "memory by formula", "sharding ZERO_3", "the same"},
-    // Every call has its price; a step asks for that of one group of many.
-    {"training", "closed form", "not folded",
-     "groups that straddle nodes in different ways count as the slowest"},
-    {"training", "closed form, rewired", "",
-     "groups that lie in different ways on a fabric, or of which one has a "
-     "slow link, count as the first of them or the slowest"},
     // One activity per phase against every message: FLUID adds latencies that
     // pass, message by message, while other hops are busy.
     {"training", "stepped alone, ring", "",
@@ -25,15 +18,16 @@ constexpr KnownFailure kKnown[] = {
      "the slowest latency of every level, of different branches"},
     {"training", "stepped alone, hierarchical", "",
      "latencies of phases that stream into one another"},
+    {"training", "stepped alone, grid", "routing ADAPTIVE",
+     "rounds whose detours load different links count as one phase"},
     {"training", "stepped alone, direct", "",
      "the longest path's latency, before the busiest link's bytes"},
-    // Of inference: the network's, as above; of kernels and hosts nothing.
-    {"inference", "closed form", "not folded",
-     "groups that straddle nodes in different ways count as the slowest"},
-    {"inference", "closed form, rewired", "",
-     "groups that lie in different ways on a fabric, slow links"},
-    {"inference", "closed form, pipeline", "not folded",
-     "groups that straddle nodes, stage by stage"},
+    // Halves share the chip: which exchange meets which kernel changes with
+    // the length of the cache, and a step is not quite smooth in it.
+    {"inference", "few steps = every token", "halves",
+     "0.10 % off where 0.07 % were said"},
+    {"inference", "a longer context is not faster", "halves",
+     "shorter by less than a part in a thousand"},
 };
 
 }  // namespace

@@ -206,6 +206,9 @@ void LabelCase(const pb::Scenario& proto, StormSheet& sheet) {
   sheet.Label("schedule " + pb::Training::Schedule_Name(plan.schedule()));
   sheet.Label("sharding " + pb::Training::Sharding_Name(plan.sharding()));
   sheet.Label("recompute " + pb::Training::Recompute_Name(plan.recompute()));
+  if (plan.sharding() >= pb::Training::ZERO_2) {
+    sheet.Label("gradients sharded");
+  }
   if (!plan.parallel().rank_map().empty()) sheet.Label("rank map");
   if (plan.parallel().expert() > 1) sheet.Label("experts");
   if (proto.model().moe().first_dense_layers() > 0) {

@@ -135,6 +135,7 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
 std::vector<LayerStep> RecomputedSteps(const LayerOps& ops,
                                        const TrainingPlan& plan) {
   std::vector<LayerStep> steps;
+  if (!ops.checkpointed) return steps;
   for (const LayerStep& step : ops.forward) {
     if (plan.recompute() == Recompute::kFull ||
         step.modules.Meets(plan.recomputed_modules())) {

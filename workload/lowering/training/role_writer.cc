@@ -51,6 +51,9 @@ void RoleWriter::Write() {
   for (size_t i = 0; i < order.size(); ++i) {
     Run run = Begin(i);
     if (order[i].with_next) {
+      // Where exchanges are waited for there is nothing to hide behind: one
+      // after the other.
+      while (WaitsForExchanges() && !run.finished()) WriteNext(run);
       Run next = Begin(++i);
       WriteTogether(run, next);
     } else {
@@ -370,10 +373,7 @@ void RoleWriter::WriteAll(Run& run) {
 
 void RoleWriter::WriteTogether(Run& a, Run& b) {
   if (WaitsForExchanges()) {
-    // There is nothing to hide behind: one after the other.
-    while (!a.finished()) WriteNext(a);
     b.inputs.insert(b.inputs.end(), a.inputs.begin(), a.inputs.end());
-    while (!b.finished()) WriteNext(b);
   }
   while (!a.finished() || !b.finished()) {
     // The one that is further behind goes next.

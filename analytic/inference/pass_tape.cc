@@ -1,0 +1,88 @@
+#include "analytic/inference/pass_tape.h"
+
+#include <utility>
+#include <variant>
+
+#include "analytic/step/step_tape.h"
+
+namespace orrery {
+namespace {
+
+using What = TapeItem::What;
+
+class PassTapeWriter {
+ public:
+  PassTapeWriter(const PassTapeQuestion& q, RankTapes& tapes)
+      : q_(q), writer_(q.placement, q.prices, tapes) {}
+
+  void Write(int stage) {
+    writer_.Begin();
+    const int last = static_cast<int>(q_.stages.size()) - 1;
+    ran_ = false;
+    if (q_.launch == EngineLaunch::kGraph) {
+      writer_.Add(
+          {.what = What::kHost, .seconds = ToSeconds(q_.engine.graph_start)});
+    }
+    for (int part = 0; part < q_.parts; ++part) {
+      receives_ = stage > 0;
+      for (const TapeUnit& unit : q_.stages[static_cast<size_t>(stage)]) {
+        for (int i = 0; i < unit.times; ++i) Run(*unit.ops, part);
+      }
+      if (stage == last) continue;
+      writer_.Add({.what = What::kSend, .index = part, .peer = stage + 1});
+    }
+    const double between = ToSeconds(q_.between);
+    writer_.Add({.what = q_.engine.overlap_steps ? What::kHost : What::kWork,
+                 .seconds = between});
+  }
+
+ private:
+  void Run(const LayerOps& ops, int part) {
+    for (const LayerStep& step : ops.forward) {
+      // The blocks of a ring are started one by one.
+      LayerStep block = step;
+      int blocks = 1;
+      if (auto* exchange = std::get_if<Exchange>(&block.what)) {
+        blocks = std::exchange(exchange->steps, 1);
+      }
+      for (int i = 0; i < blocks; ++i) {
+        Start(step.op() == nullptr);
+        if (std::exchange(receives_, false)) {
+          writer_.Add({.what = What::kReceive, .index = part});
+        }
+        writer_.AddStep(block);
+      }
+    }
+  }
+
+  void Start(bool call) {
+    if (q_.launch == EngineLaunch::kGraph) return;
+    const bool waits = q_.launch == EngineLaunch::kWaiting ||
+                       (call && q_.engine.wait_for_collectives);
+    writer_.Add(
+        {.what = What::kHost,
+         .flag = waits && ran_,
+         .seconds = ToSeconds(call ? q_.collective : q_.engine.host_launch)});
+    ran_ = true;
+  }
+
+  const PassTapeQuestion& q_;
+  StepTape writer_;
+  bool ran_ = false;
+  bool receives_ = false;
+};
+
+}  // namespace
+
+RankTapes WritePassTapes(const PassTapeQuestion& question) {
+  RankTapes tapes;
+  tapes.transfer = question.transfer;
+  PassTapeWriter writer(question, tapes);
+  for (size_t stage = 0; stage < question.stages.size(); ++stage) {
+    writer.Write(static_cast<int>(stage));
+    tapes.receives.push_back(stage > 0 ? question.parts : 0);
+  }
+  return tapes;
+}
+
+}  // namespace orrery
