@@ -124,6 +124,7 @@ absl::Status WritePerfetto(const TraceRequest& request,
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
                       EndOf(pools).time_since_epoch().count());
+  if (pools.size() > 1) writer.Enclose("pools");
   RETURN_IF_ERROR(WritePools(request, scenario, pools, requests, writer));
   return FinishTrace(request, writer);
 }
@@ -227,6 +228,7 @@ absl::StatusOr<SharedTrace> SharedTrace::Create(const TraceRequest& request) {
   }
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
   writer.AddAttribute("orrery.version", std::string(kVersion));
+  writer.Enclose("comparison");
   return SharedTrace(request, std::move(writer));
 }
 
