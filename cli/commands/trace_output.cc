@@ -1,5 +1,6 @@
 #include "cli/commands/trace_output.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_replace.h>
 
@@ -15,6 +16,7 @@
 #include "cli/commands/recorded_timeline.h"
 #include "cli/print/output.h"
 #include "cli/print/version.h"
+#include "run/call_elements.h"
 #include "sim/analysis/critical_path.h"
 #include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
@@ -130,7 +132,17 @@ absl::Status WritePerfetto(const TraceRequest& request,
 }
 
 absl::Status WriteKinetoFiles(const TraceRequest& request,
+                              const ResolvedScenario& scenario,
                               absl::Span<const TracedPool> pools) {
+  CallElements elements;
+  if (const TrainingPlan* plan = scenario.training()) {
+    using Known = absl::flat_hash_map<std::string, std::optional<DType>>;
+    elements = [plan, known = Known()](std::string_view call) mutable {
+      const auto [found, is_new] = known.try_emplace(std::string(call));
+      if (is_new) found->second = ElementOf(*plan, call);
+      return found->second;
+    };
+  }
   std::error_code error;
   std::filesystem::create_directories(request.path, error);
   if (error) {
@@ -158,7 +170,7 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
                .world_size = pool.system.chips(),
                .device_name = pool.system.chip().name()}));
       WriteKineto(program, pool.run.spans, sizes, &pool.run.placed.groups, rank,
-                  *options, writer);
+                  *options, writer, elements);
       RETURN_IF_ERROR(writer.Finish());
       ++files;
     }
@@ -216,7 +228,7 @@ absl::Status WriteTrace(const TraceRequest& request,
     case TraceFormat::kPerfetto:
       return WritePerfetto(request, scenario, pools, requests);
     case TraceFormat::kKineto:
-      return WriteKinetoFiles(request, pools);
+      return WriteKinetoFiles(request, scenario, pools);
   }
   return absl::OkStatus();
 }

@@ -289,6 +289,26 @@ TEST(TraceFlags, KinetoWritesAFilePerRank) {
   }
   std::sort(names.begin(), names.end());
   EXPECT_THAT(names, ElementsAre("rank_0.json", "rank_16.json"));
+  // Activations in BF16, gradients and what is summed of losses in FP32.
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const TraceAnswers answers =
+      Ask(folder + "/rank_0.json",
+          {"select distinct extract_arg(arg_set_id, 'args.Collective name'), "
+           "extract_arg(arg_set_id, 'args.Process Group Description'), "
+           "extract_arg(arg_set_id, 'args.dtype') from slice where name glob "
+           "'nccl*' order by 1, 2, 3"});
+  EXPECT_THAT(answers.problems, IsEmpty());
+  const SqlTable expected = {
+      {"_allgather_base", "shard gather", "BFloat16"},
+      {"_allgather_base", "tensor", "BFloat16"},
+      {"_reduce_scatter_base", "shard", "Float"},
+      {"_reduce_scatter_base", "tensor", "BFloat16"},
+      {"allreduce", "model", "Float"},
+      {"allreduce", "tensor", "Float"},
+      {"recv", "pipeline backward", "BFloat16"},
+      {"send", "pipeline forward", "BFloat16"},
+  };
+  EXPECT_EQ(answers.tables[0], expected);
   std::filesystem::remove_all(folder);
 }
 
