@@ -16,11 +16,11 @@
 #include "cli/commands/recorded_timeline.h"
 #include "cli/print/output.h"
 #include "cli/print/version.h"
-#include "run/call_elements.h"
 #include "sim/analysis/critical_path.h"
 #include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
 #include "traces/timeline/timeline_kineto.h"
+#include "workload/lowering/training/call_elements.h"
 
 namespace orrery {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/call_elements.h"
+#include "workload/lowering/training/call_elements.h"
 
 #include "workload/plan/memory.h"
 #include "workload/plan/stage.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "topology/machine/dtype.h"
+#include "workload/model/op.h"
 #include "workload/plan/training_plan.h"
 
 namespace orrery {
