@@ -48,10 +48,14 @@ GroupSpan GroupSpans::Slowest(GroupFamily family,
   constexpr Bytes kProbe(16'000'000);
   GroupSpan slowest;
   double most = -1;
+  // Each group once, however many of its ranks come by.
+  std::vector<bool> seen(static_cast<size_t>(placement_.ranks()));
   for (int rank = 0; rank < placement_.ranks(); ++rank) {
+    if (seen[static_cast<size_t>(rank)]) continue;
     if (stage && placement_.CoordinatesOf(rank).pipeline != *stage) continue;
-    if (!stage && placement_.Leader(family, rank) != rank) continue;
-    const GroupSpan span = SpanOf(placement_.Members(family, rank));
+    std::vector<int> members = placement_.Members(family, rank);
+    for (const int member : members) seen[static_cast<size_t>(member)] = true;
+    const GroupSpan span = SpanOf(std::move(members));
     const double time =
         prices_.Call(CommunicationKind::kAllGather, kProbe, span);
     if (time <= most) continue;

@@ -1,5 +1,6 @@
 #include "cli/commands/trace_output.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_replace.h>
 
@@ -19,6 +20,7 @@
 #include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
 #include "traces/timeline/timeline_kineto.h"
+#include "workload/lowering/training/call_elements.h"
 
 namespace orrery {
 namespace {
@@ -124,12 +126,23 @@ absl::Status WritePerfetto(const TraceRequest& request,
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
                       EndOf(pools).time_since_epoch().count());
+  if (pools.size() > 1) writer.Enclose("pools");
   RETURN_IF_ERROR(WritePools(request, scenario, pools, requests, writer));
   return FinishTrace(request, writer);
 }
 
 absl::Status WriteKinetoFiles(const TraceRequest& request,
+                              const ResolvedScenario& scenario,
                               absl::Span<const TracedPool> pools) {
+  CallElements elements;
+  if (const TrainingPlan* plan = scenario.training()) {
+    using Known = absl::flat_hash_map<std::string, std::optional<DType>>;
+    elements = [plan, known = Known()](std::string_view call) mutable {
+      const auto [found, is_new] = known.try_emplace(std::string(call));
+      if (is_new) found->second = ElementOf(*plan, call);
+      return found->second;
+    };
+  }
   std::error_code error;
   std::filesystem::create_directories(request.path, error);
   if (error) {
@@ -157,7 +170,7 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
                .world_size = pool.system.chips(),
                .device_name = pool.system.chip().name()}));
       WriteKineto(program, pool.run.spans, sizes, &pool.run.placed.groups, rank,
-                  *options, writer);
+                  *options, writer, elements);
       RETURN_IF_ERROR(writer.Finish());
       ++files;
     }
@@ -215,7 +228,7 @@ absl::Status WriteTrace(const TraceRequest& request,
     case TraceFormat::kPerfetto:
       return WritePerfetto(request, scenario, pools, requests);
     case TraceFormat::kKineto:
-      return WriteKinetoFiles(request, pools);
+      return WriteKinetoFiles(request, scenario, pools);
   }
   return absl::OkStatus();
 }
@@ -227,6 +240,7 @@ absl::StatusOr<SharedTrace> SharedTrace::Create(const TraceRequest& request) {
   }
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
   writer.AddAttribute("orrery.version", std::string(kVersion));
+  writer.Enclose("comparison");
   return SharedTrace(request, std::move(writer));
 }
 

@@ -46,8 +46,9 @@ absl::StatusOr<pb::Tuning> TuneTraining(const Question& question) {
   options.simulate = question.simulate;
   options.objective = question.objective;
   for (const std::string& keep : arguments.All("keep")) {
-    ASSIGN_OR_RETURN(const PlanAxis axis, ParsePlanAxis(keep));
-    options.search.kept.push_back(axis);
+    const absl::StatusOr<PlanAxis> axis = ParsePlanAxis(keep);
+    if (!axis.ok()) return Annotate(axis.status(), "--keep");
+    options.search.kept.push_back(*axis);
   }
   options.search.prune = !arguments.Has("exhaustive");
   options.search.progress = question.progress;

@@ -15,10 +15,14 @@ namespace {
 constexpr absl::string_view kPublicUi = "https://ui.perfetto.dev";
 
 // What the UI does once the trace is open: the pipeline and rank 0 open down to
-// their rows, the critical path in view at all times.
+// their rows, of every pool and of every side of a comparison, the critical
+// path in view at all times.
 constexpr absl::string_view kStartupCommands =
     R"([{"id":"dev.perfetto.ExpandTracksByRegex",)"
-    R"("args":["^(cluster|pipeline|node 0|rank 0+( .*)?)$"]},)"
+    R"("args":["^(cluster|collectives|calls|pools|.* pool|pipeline|node 0|)"
+    R"(rank 0+( .*)?)$"]},)"
+    R"({"id":"dev.perfetto.ExpandTracksByRegex",)"
+    R"("args":["^comparison( > [^>]+)?$","path"]},)"
     R"({"id":"dev.perfetto.PinTracksByRegex","args":["^critical path$"]}])";
 
 std::string PercentEncode(absl::string_view text) {

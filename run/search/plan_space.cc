@@ -68,8 +68,8 @@ absl::StatusOr<PlanAxis> ParsePlanAxis(const std::string& name) {
     if (kAxisNames[i] == field) return static_cast<PlanAxis>(i);
   }
   return absl::InvalidArgumentError(
-      fmt::format("--keep: '{}' is nothing that is searched ({})",
-                  name.substr(0, 80), absl::StrJoin(kAxisNames, ", ")));
+      fmt::format("'{}' is nothing that is searched ({})", name.substr(0, 80),
+                  absl::StrJoin(kAxisNames, ", ")));
 }
 
 PlanSpace::PlanSpace(const pb::Training& said, const Model& model,

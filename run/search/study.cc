@@ -61,6 +61,7 @@ class StudyReader {
     for (int i = 0; i < proto_.axis_size(); ++i) ReadAxis(i);
     ReadExpressions();
     ReadMethod();
+    ReadKept();
     RETURN_IF_ERROR(violations_.ToStatus());
     std::stable_partition(
         study_.axes_.begin(), study_.axes_.end(),
@@ -233,6 +234,20 @@ class StudyReader {
       Refuse("simulate", "must be at least 1");
     }
     study_.simulate_ = proto_.simulate();
+  }
+
+  void ReadKept() {
+    if (!proto_.keep().empty() && study_.method_ != pb::Study::TUNE) {
+      Refuse("keep", "goes with method: TUNE");
+    }
+    for (const std::string& name : proto_.keep()) {
+      const absl::StatusOr<PlanAxis> axis = ParsePlanAxis(name);
+      if (axis.ok()) {
+        study_.kept_.push_back(*axis);
+      } else {
+        Refuse("keep", std::string(axis.status().message()));
+      }
+    }
   }
 
   // An expression may only use axes that vary more slowly, and those of the

@@ -16,6 +16,7 @@
 
 #include "proto/study.pb.h"
 #include "run/search/expression.h"
+#include "run/search/plan_space.h"
 
 namespace orrery {
 
@@ -67,6 +68,8 @@ class Study {
   const std::vector<StudyColumn>& columns() const { return columns_; }
   pb::Study::Method method() const { return method_; }
   int simulate() const { return simulate_; }
+  // Choices that TUNE leaves as they were said.
+  const std::vector<PlanAxis>& kept() const { return kept_; }
 
   // Whether an expression asks for money.
   bool needs_cost() const { return needs_cost_; }
@@ -89,6 +92,7 @@ class Study {
   std::vector<StudyColumn> columns_;
   pb::Study::Method method_ = pb::Study::ESTIMATE;
   int simulate_ = 0;
+  std::vector<PlanAxis> kept_;
   bool needs_cost_ = false;
   int64_t points_ = 1;
 };

@@ -232,12 +232,13 @@ class SweepWorker::Bench {
       }
       case pb::Study::TUNE: {
         ASSIGN_OR_RETURN(const pb::Scenario said, Said());
-        ASSIGN_OR_RETURN(const pb::Tuning tuning,
-                         said.has_training()
-                             ? Tune(said, {.simulate = 1})
-                             : TuneServing(said, {.objective = Objective::kCost,
-                                                  .space = {.batches = true},
-                                                  .simulate = 1}));
+        ASSIGN_OR_RETURN(
+            const pb::Tuning tuning,
+            said.has_training()
+                ? Tune(said, {.search = {.kept = study_.kept()}, .simulate = 1})
+                : TuneServing(said, {.objective = Objective::kCost,
+                                     .space = {.batches = true},
+                                     .simulate = 1}));
         if (tuning.plans().empty()) return NoFit();
         return tuning.plans(0).report();
       }

@@ -24,7 +24,8 @@ const {values: flags, positionals} = parseArgs({
     height: {type: 'string', default: '700'},
   },
 });
-const [modules, orrery, trace, out] = positionals;
+const [modules, orrery, trace, out] =
+    positionals.map((file) => path.resolve(file));
 // What a track's uuid is called, now and in the viewer.
 const UUID = 'extract_arg(source_arg_set_id, \'trace_id\')';
 const OLD_UUID = 'extract_arg(source_arg_set_id, \'source_id\')';

@@ -326,6 +326,52 @@ TEST_F(SearchCommands, AWrongStudyIsExplained) {
   }
 }
 
+// A point of a study that tunes is what tune finds, with as much kept.
+TEST_F(SearchCommands, AStudyKeepsWhatTuneKeeps) {
+  const std::vector<std::string> kept = {
+      "tensor",   "context",         "expert",        "sequence_parallel",
+      "schedule", "sharding",        "recompute",     "pipeline",
+      "order",    "dispatch_method", "context_method"};
+  std::string study = R"~(
+    scenario: "quickstart"
+    axis { path: "system.nodes" value: "4" }
+    column { expression: "mfu" }
+    method: TUNE
+  )~";
+  std::vector<std::string> tune = {"tune", "quickstart", "--simulate",
+                                   "1",    "--json",     "-"};
+  for (const std::string& field : kept) {
+    study += "keep: \"" + field + "\"\n";
+    tune.insert(tune.end(), {"--keep", field});
+  }
+  const std::string file = folder_ + "/keep.textproto";
+  std::ofstream(file) << study;
+  const auto swept = RunOrrery({"sweep", file, "--csv", "-"});
+  ASSERT_EQ(swept.exit_code, 0) << swept.err;
+  const auto tuned = RunOrrery(tune);
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  const auto table = CsvTable::Parse(swept.out);
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_EQ(table->rows().size(), 1u);
+  const auto json = ParseJson(tuned.out);
+  ASSERT_TRUE(json.ok());
+  const JsonValue& best = json->Find("plans")->array()->front();
+  EXPECT_EQ(*table->rows()[0].Number("step_time_s"),
+            best.Find("report")->Find("step_time_s")->number()->value);
+
+  // Where nothing is searched nothing can be kept, and only what is searched.
+  std::ofstream(file) << R"~(
+    scenario: "quickstart"
+    axis { path: "system.nodes" value: "4" }
+    keep: "tensr"
+  )~";
+  const auto wrong = RunOrrery({"sweep", file});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("keep: goes with method: TUNE"));
+  EXPECT_THAT(wrong.err,
+              HasSubstr("keep: 'tensr' is nothing that is searched"));
+}
+
 TEST_F(SearchCommands, TuneNamesWhatMayBeKept) {
   const auto run = RunOrrery({"tune", "quickstart", "--keep", "tensr"});
   EXPECT_EQ(run.exit_code, 2);

@@ -124,19 +124,20 @@ void KinetoWriter::Add(const KinetoEvent& event) {
                        "\"[{}]\"",
                        absl::StrJoin(std::vector<int64_t>(
                                          static_cast<size_t>(what.group_size),
-                                         bytes.value() / what.group_size),
+                                         bytes.value() / what.group_size /
+                                             what.element.value()),
                                      ", "))
                  : std::string("\"[]\"");
     };
-    // Sizes are known in bytes: elements of one byte each.
     collective = fmt::format(
         ", \"Collective name\": {}, \"In msg nelems\": {}, "
-        "\"Out msg nelems\": {}, \"Group size\": {}, \"dtype\": \"Byte\", "
+        "\"Out msg nelems\": {}, \"Group size\": {}, \"dtype\": {}, "
         "\"In split size\": {}, \"Out split size\": {}, "
         "\"Process Group Name\": {}, \"Process Group Description\": {}, "
         "\"Process Group Ranks\": \"[{}]\", \"Seq\": {}",
-        JsonString(what.name), what.in.value(), what.out.value(),
-        what.group_size, splits(what.in), splits(what.out),
+        JsonString(what.name), what.in.value() / what.element.value(),
+        what.out.value() / what.element.value(), what.group_size,
+        JsonString(what.dtype), splits(what.in), splits(what.out),
         JsonString(what.group), JsonString(what.description),
         absl::StrJoin(what.ranks, ", "), what.sequence);
     if (what.ends) {

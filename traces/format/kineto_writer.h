@@ -42,6 +42,9 @@ struct KinetoCollective {
   std::string group;        // "tensor[4]"
   std::string description;  // what the group is for: "tensor"
   int64_t group_size = 1;
+  // PyTorch's name for the elements, and the size of one.
+  std::string dtype = "Byte";
+  Bytes element{1};
   // What this rank puts in and what it gets out.
   Bytes in;
   Bytes out;

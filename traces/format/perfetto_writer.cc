@@ -89,6 +89,10 @@ void PerfettoWriter::AddAttribute(const std::string& key, int64_t value) {
   stream_.Add(packet.SerializeAsString());
 }
 
+void PerfettoWriter::Enclose(const std::string& name) {
+  whole_ = AddTrack({.name = name});
+}
+
 void PerfettoWriter::BeginSection(const std::string& name) {
   section_.reset();
   section_ = AddTrack({.name = name});
@@ -121,7 +125,7 @@ TrackId PerfettoWriter::AddLane(TrackId track) {
 
 TrackId PerfettoWriter::NewTrack(Track track, const std::string& description,
                                  const CounterSpec* counter) {
-  if (!track.parent) track.parent = section_;
+  if (!track.parent) track.parent = section_ ? section_ : whole_;
   track.order = track.parent ? tracks_[*track.parent].children++ : roots_++;
   const TrackId id = tracks_.Add(std::move(track));
   progress_.Add({});

@@ -49,6 +49,10 @@ class PerfettoWriter {
   void AddAttribute(const std::string& key, const std::string& value);
   void AddAttribute(const std::string& key, int64_t value);
 
+  // From now on everything is below one track of this name. Viewers put tracks
+  // without a parent into the order of their names, those of one into that in
+  // which they were added.
+  void Enclose(const std::string& name);
   // From now on what has no parent is below a track of this name: several runs
   // on one timeline.
   void BeginSection(const std::string& name);
@@ -120,6 +124,7 @@ class PerfettoWriter {
   IdVector<TrackId, Track> tracks_;
   IdVector<TrackId, Progress> progress_;
   int32_t roots_ = 0;
+  std::optional<TrackId> whole_;  // around all sections
   std::optional<TrackId> section_;
   Interned names_, categories_, keys_, texts_;
   Time origin_{};

@@ -10,6 +10,7 @@ namespace {
 
 // Old viewers fail on a counter that starts at time 0 exactly.
 constexpr Time kFirstInstant{Duration(1000)};
+constexpr double kGibibyte = 1 << 30;
 
 bool TakesPromptOf(const RequestStep& step, int64_t sequence) {
   return step.kind == RequestStep::Kind::kPrefill && sequence >= step.first &&
@@ -111,7 +112,7 @@ class RequestWriter {
   void WriteCache() {
     CHECK(requests_.cached_after.size() == requests_.steps.size());
     const TrackId bytes = writer_.AddCounter(
-        {.name = "KV cache", .parent = root_, .unit = CounterUnit::kBytes});
+        {.name = "KV cache", .parent = root_, .unit = CounterUnit::kGibibytes});
     const TrackId used =
         writer_.AddCounter({.name = "KV cache used",
                             .parent = root_,
@@ -121,7 +122,7 @@ class RequestWriter {
       // Taken when the step begins.
       const Time at = std::max(requests_.steps[i].from, kFirstInstant);
       const auto held = static_cast<double>(requests_.cached_after[i].value());
-      writer_.Count(bytes, at, held);
+      writer_.Count(bytes, at, held / kGibibyte);
       if (requests_.room > Bytes(0)) {
         writer_.Count(used, at,
                       100 * held / static_cast<double>(requests_.room.value()));

@@ -1,7 +1,10 @@
 #include "traces/timeline/timeline_counters.h"
 
+#include <absl/strings/str_replace.h>
+
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "base/format.h"
@@ -29,8 +32,10 @@ class MemoryStack {
     if (libraries_ > Bytes(0)) base_ = add("memory: libraries");
     for (size_t k = 0; k < kMemoryKinds; ++k) {
       if (!used[k]) continue;
-      kinds_[k] =
-          add(fmt::format("memory: + {}", NameOf(static_cast<MemoryKind>(k))));
+      kinds_[k] = add(
+          "memory: + " +
+          absl::StrReplaceAll(std::string(NameOf(static_cast<MemoryKind>(k))),
+                              {{"_", " "}}));
     }
   }
 

@@ -36,6 +36,35 @@ Spelling SpellingOf(CommunicationKind kind) {
   return {"Unknown", "unknown"};
 }
 
+// PyTorch's spelling; nothing for formats that its calls do not have.
+std::optional<std::string_view> TorchName(DType dtype) {
+  switch (dtype) {
+    case DType::kFp64:
+      return "Double";
+    case DType::kFp32:
+      return "Float";
+    case DType::kBf16:
+      return "BFloat16";
+    case DType::kFp16:
+      return "Half";
+    default:
+      return std::nullopt;
+  }
+}
+
+// Sizes stay in bytes if they are no whole number of elements, scales and all.
+void SetElements(DType dtype, KinetoCollective& call) {
+  const std::optional<std::string_view> name = TorchName(dtype);
+  const int64_t size = Bits(dtype) / 8;
+  const int64_t parts = call.splits ? call.group_size : 1;
+  if (!name || call.in.value() % (size * parts) != 0 ||
+      call.out.value() % (size * parts) != 0) {
+    return;
+  }
+  call.dtype = *name;
+  call.element = Bytes(size);
+}
+
 }  // namespace
 
 std::string NcclKernelName(CommunicationKind kind) {
@@ -45,7 +74,8 @@ std::string NcclKernelName(CommunicationKind kind) {
 void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
                  const GroupSizes& group_sizes,
                  const IdVector<GroupId, PlacedGroup>* groups, RankId rank,
-                 const TimelineOptions& options, KinetoWriter& writer) {
+                 const TimelineOptions& options, KinetoWriter& writer,
+                 const CallElements& elements) {
   TimelineOptions one = options;
   one.ranks = {rank};
   Time end{};
@@ -97,6 +127,11 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
           .out = scatters ? part : what.bytes,
           .splits = what.kind == CommunicationKind::kAllToAll,
           .sequence = sequence[Index(group)]++};
+      if (elements) {
+        if (const auto dtype = elements(program.name(span.name))) {
+          SetElements(*dtype, *event.collective);
+        }
+      }
       if (groups != nullptr) {
         event.collective->ranks = (*groups)[group].members;
       } else {

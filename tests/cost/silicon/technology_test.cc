@@ -63,7 +63,7 @@ constexpr double kBar = 0.15;
 TEST(Technology, GivesBackAChipFromItsOwnBudget) {
   const SiliconLibrary library = TechnologyLibrary();
   for (const char* name :
-       {"a100_sxm_80", "h100_sxm", "b200_sxm", "mi300x", "tpu_v4"}) {
+       {"a100_sxm_80", "h100_sxm", "b200_sxm", "gb200", "mi300x", "tpu_v4"}) {
     const Known known = Load(name);
     ASSERT_OK_AND_ASSIGN(
         const pb::Chip derived,

@@ -166,6 +166,37 @@ TEST_F(KinetoTest, StepsLaunchesAndGroupsAreThere) {
               ElementsAre(ElementsAre("12", "12", "11", "tensor")));
 }
 
+// What calls carry is counted in its own elements where it is known, and in
+// bytes where that is no whole number of them.
+TEST_F(KinetoTest, CallsAreCountedInTheirElements) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const auto sizes = [&](std::optional<DType> dtype) {
+    KinetoWriter writer = KinetoWriter::Create(file_, {.rank = 3}).value();
+    WriteKineto(program_, sink_.spans(), SimulatedGroupSizes(program_),
+                /*groups=*/nullptr, RankId(3), {}, writer,
+                [&](std::string_view) { return dtype; });
+    EXPECT_OK(writer.Finish());
+    return Ask(file_, {"select distinct extract_arg(arg_set_id, 'args.dtype'), "
+                       "extract_arg(arg_set_id, 'args.In msg nelems'), "
+                       "extract_arg(arg_set_id, 'args.Out msg nelems') from "
+                       "slice where name = 'ncclDevKernel_AllReduce_Sum'"})
+        .tables[0];
+  };
+  const auto bytes = sizes(std::nullopt);
+  ASSERT_EQ(bytes.size(), 1u);
+  EXPECT_EQ(bytes[0][0], "Byte");
+  const int64_t whole = std::stoll(bytes[0][1]);
+  const auto of = [&](const char* name, int64_t size) {
+    const std::string count = fmt::to_string(whole / size);
+    return std::vector<std::string>{name, count, count};
+  };
+  ASSERT_EQ(whole % 4, 0);
+  EXPECT_THAT(sizes(DType::kBf16), ElementsAre(of("BFloat16", 2)));
+  EXPECT_THAT(sizes(DType::kFp32), ElementsAre(of("Float", 4)));
+  // Formats that PyTorch's calls do not have.
+  EXPECT_EQ(sizes(DType::kFp12), bytes);
+}
+
 // Holistic Trace Analysis, re-stated: of the time from a rank's first device
 // event to its last, computation is the union of what is not named nccl, idle
 // what no device event covers, and the rest communication that nothing hides.

@@ -137,6 +137,52 @@ TEST(TraceFlags, ThePathsRanksAreShown) {
   std::filesystem::remove(file);
 }
 
+// Several runs in one file stand as they follow each other, not by name. A
+// viewer sorts what has no parent by name, so that one track is around them.
+TEST(TraceFlags, PoolsAndSidesStandInTheirOrder) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const std::string file = TestFile("order.pftrace");
+  const auto order = [&](std::vector<std::string> command) {
+    command.insert(command.end(), {"--trace", file});
+    EXPECT_EQ(RunOrrery(command).exit_code, 0);
+    // What the viewer itself asks.
+    TraceAnswers answers =
+        Ask(file, {"include perfetto module viz.summary.track_event; select "
+                   "child.name from _track_event_tracks_ordered_groups child "
+                   "left join track parent on parent.id = child.parent_id "
+                   "where parent.id is null or parent.parent_id is null "
+                   "order by parent.id is not null, child.order_id"});
+    EXPECT_THAT(answers.problems, IsEmpty());
+    std::vector<std::string> names;
+    for (const auto& row : answers.tables[0]) names.push_back(row[0]);
+    return names;
+  };
+  EXPECT_THAT(order({"simulate", "llama3_70b_pools"}),
+              ElementsAre("pools", "prefill pool", "decode pool", "requests"));
+  EXPECT_THAT(
+      order({"compare", "megatron_22b_selective", "megatron_22b_full",
+             "--no-causes"}),
+      ElementsAre("comparison", "megatron_22b_selective", "megatron_22b_full"));
+  std::filesystem::remove(file);
+}
+
+// Of requests as well names are words, and sizes are in GiB.
+TEST(TraceFlags, PoolsAreNamedForPeople) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const std::string file = TestFile("words.pftrace");
+  EXPECT_EQ(
+      RunOrrery({"simulate", "llama3_70b_pools", "--trace", file}).exit_code,
+      0);
+  const TraceAnswers answers =
+      Ask(file, {"select count(*) from track where name glob '*_*'",
+                 "select distinct unit from counter_track where name glob "
+                 "'memory*' or name = 'KV cache'"});
+  EXPECT_THAT(answers.problems, IsEmpty());
+  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("0")));
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("GiB")));
+  std::filesystem::remove(file);
+}
+
 // What calls took longer than alone: as much as the path of the explanation has
 // of it is on the ranks of the path.
 TEST(TraceFlags, CongestionStandsOnTheCallsThatHadIt) {
@@ -243,6 +289,26 @@ TEST(TraceFlags, KinetoWritesAFilePerRank) {
   }
   std::sort(names.begin(), names.end());
   EXPECT_THAT(names, ElementsAre("rank_0.json", "rank_16.json"));
+  // Activations in BF16, gradients and what is summed of losses in FP32.
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  const TraceAnswers answers =
+      Ask(folder + "/rank_0.json",
+          {"select distinct extract_arg(arg_set_id, 'args.Collective name'), "
+           "extract_arg(arg_set_id, 'args.Process Group Description'), "
+           "extract_arg(arg_set_id, 'args.dtype') from slice where name glob "
+           "'nccl*' order by 1, 2, 3"});
+  EXPECT_THAT(answers.problems, IsEmpty());
+  const SqlTable expected = {
+      {"_allgather_base", "shard gather", "BFloat16"},
+      {"_allgather_base", "tensor", "BFloat16"},
+      {"_reduce_scatter_base", "shard", "Float"},
+      {"_reduce_scatter_base", "tensor", "BFloat16"},
+      {"allreduce", "model", "Float"},
+      {"allreduce", "tensor", "Float"},
+      {"recv", "pipeline backward", "BFloat16"},
+      {"send", "pipeline forward", "BFloat16"},
+  };
+  EXPECT_EQ(answers.tables[0], expected);
   std::filesystem::remove_all(folder);
 }
 
