@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "cli/commands/trace_output.h"
+#include "cli/flags/shell_word.h"
 #include "cli/print/output.h"
 #include "cli/print/version.h"
 

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/units_text.h"
 #include "cli/commands/recorded_timeline.h"
+#include "cli/flags/shell_word.h"
 #include "cli/print/output.h"
 #include "cli/print/version.h"
 #include "sim/analysis/critical_path.h"
@@ -180,17 +181,6 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
 }
 
 }  // namespace
-
-std::string ShellWord(const std::string& text) {
-  constexpr absl::string_view kPlain = "/._-+=:,@%";
-  const bool plain =
-      !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-        return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-               kPlain.find(c) != absl::string_view::npos;
-      });
-  if (plain) return text;
-  return fmt::format("'{}'", absl::StrReplaceAll(text, {{"'", "'\\''"}}));
-}
 
 void RecordForTrace(RunOptions& options) {
   options.record = true;

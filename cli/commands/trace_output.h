@@ -16,9 +16,6 @@
 
 namespace orrery {
 
-// A path as a shell takes it.
-std::string ShellWord(const std::string& path);
-
 // How a run must be made so that its timeline can be written.
 void RecordForTrace(RunOptions& options);
 // The same, where nothing but that timeline is made of it: of a window no more
