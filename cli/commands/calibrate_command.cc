@@ -63,8 +63,9 @@ std::string FitJson(const std::string& kernels,
     constants.push_back(fmt::format(
         "    {{\"name\": {}, \"value\": {}, \"was\": {}, \"low\": {}, "
         "\"high\": {}, \"unit\": {}}}",
-        JsonString(c.name), JsonNumber(c.value), JsonNumber(before[i].value),
-        JsonNumber(c.low), JsonNumber(c.high),
+        JsonString(c.name), JsonNumberText(c.value),
+        JsonNumberText(before[i].value), JsonNumberText(c.low),
+        JsonNumberText(c.high),
         JsonString(absl::StripAsciiWhitespace(UnitOfConstant(c.name)))));
   }
   std::vector<std::string> lines;
@@ -82,8 +83,9 @@ std::string FitJson(const std::string& kernels,
       "\"evaluations\": {},\n  \"rows\": [{}]\n}}\n",
       JsonString(kernels), absl::StrJoin(constants, ",\n"),
       lines.empty() ? "" : "\n", absl::StrJoin(lines, ",\n"),
-      lines.empty() ? "" : "\n  ", JsonNumber(fit.loss_before),
-      JsonNumber(fit.loss_after), fit.evaluations, absl::StrJoin(ids, ", "));
+      lines.empty() ? "" : "\n  ", JsonNumberText(fit.loss_before),
+      JsonNumberText(fit.loss_after), fit.evaluations,
+      absl::StrJoin(ids, ", "));
 }
 
 absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {

@@ -157,9 +157,10 @@ std::string Json(absl::Span<const Line> lines, const std::string& op,
         "{}    {{\"size_bytes\": {}, \"time_s\": {}, \"algbw_gbps\": {}, "
         "\"busbw_gbps\": {}, \"lower_bound_s\": {}, \"algorithm\": {}, "
         "\"protocol\": {}}}",
-        separator, line.bytes.value(), JsonNumber(line.seconds),
-        JsonNumber(bandwidth), JsonNumber(bandwidth * BusFactor(kind, ranks)),
-        JsonNumber(line.bound), JsonString(line.algorithm),
+        separator, line.bytes.value(), JsonNumberText(line.seconds),
+        JsonNumberText(bandwidth),
+        JsonNumberText(bandwidth * BusFactor(kind, ranks)),
+        JsonNumberText(line.bound), JsonString(line.algorithm),
         JsonString(line.protocol));
     separator = ",\n";
   }

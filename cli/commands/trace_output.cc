@@ -1,7 +1,6 @@
 #include "cli/commands/trace_output.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/strings/ascii.h>
 #include <absl/strings/str_replace.h>
 
 #include <algorithm>

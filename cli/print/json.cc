@@ -40,11 +40,11 @@ void AppendValue(const gp::Message& message, const gp::FieldDescriptor* field,
                                 : r.GetRepeatedUInt64(message, field, index));
       return;
     case Type::CPPTYPE_DOUBLE:
-      *out += JsonNumber(one ? r.GetDouble(message, field)
-                             : r.GetRepeatedDouble(message, field, index));
+      *out += JsonNumberText(one ? r.GetDouble(message, field)
+                                 : r.GetRepeatedDouble(message, field, index));
       return;
     case Type::CPPTYPE_FLOAT:
-      *out += JsonNumber(
+      *out += JsonNumberText(
           static_cast<double>(one ? r.GetFloat(message, field)
                                   : r.GetRepeatedFloat(message, field, index)));
       return;
@@ -109,7 +109,7 @@ void Append(const gp::Message& message, int depth, std::string* out) {
 
 }  // namespace
 
-std::string JsonNumber(double value) {
+std::string JsonNumberText(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
 }
 

@@ -16,6 +16,6 @@ namespace orrery {
 std::string ToJson(const google::protobuf::Message& message);
 
 // A number; JSON has no infinities, so these become null.
-std::string JsonNumber(double value);
+std::string JsonNumberText(double value);
 
 }  // namespace orrery

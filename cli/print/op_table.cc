@@ -106,11 +106,12 @@ std::string OpJson(absl::Span<const OpRow> rows) {
         "\"memory_bytes\": {}, \"cache_bytes\": {}, \"limit\": {}, "
         "\"provenance\": {}}}",
         separator, Quoted(Name(row.op.name)), Quoted(Name(row.op.pass)),
-        JsonString(ShapeText(row.op)), JsonNumber(ToSeconds(row.time.time)),
-        JsonNumber(ToSeconds(row.time.launch)),
-        JsonNumber(ToSeconds(row.bound)), JsonNumber(row.time.flops.value()),
-        row.time.memory_bytes.value(), row.time.cache_bytes.value(),
-        Quoted(Name(row.time.limit)), Quoted(Name(row.time.provenance)));
+        JsonString(ShapeText(row.op)), JsonNumberText(ToSeconds(row.time.time)),
+        JsonNumberText(ToSeconds(row.time.launch)),
+        JsonNumberText(ToSeconds(row.bound)),
+        JsonNumberText(row.time.flops.value()), row.time.memory_bytes.value(),
+        row.time.cache_bytes.value(), Quoted(Name(row.time.limit)),
+        Quoted(Name(row.time.provenance)));
     separator = ",\n";
   }
   return text + "\n]\n";

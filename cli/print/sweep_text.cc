@@ -64,7 +64,7 @@ std::string SweepJson(const SweepRow& row) {
   }
   text += "], \"columns\": [";
   for (size_t i = 0; i < row.columns.size(); ++i) {
-    absl::StrAppend(&text, i > 0 ? ", " : "", JsonNumber(row.columns[i]));
+    absl::StrAppend(&text, i > 0 ? ", " : "", JsonNumberText(row.columns[i]));
   }
   return text + "]}";
 }

@@ -185,7 +185,8 @@ std::string TopologyJson(const Graph& graph) {
         "  {{\"kind\": \"links\", \"name\": {}, \"count\": {}, \"cables\": {}, "
         "\"cable_bytes_per_s\": {}, \"bytes_per_s\": {}}}",
         JsonString(key.second), sum.links / 2, sum.cables / 2,
-        JsonNumber(sum.each.value()), JsonNumber(sum.together.value() / 2)));
+        JsonNumberText(sum.each.value()),
+        JsonNumberText(sum.together.value() / 2)));
   }
   return fmt::format("[\n{}\n]\n", absl::StrJoin(rows, ",\n"));
 }

@@ -44,7 +44,7 @@ Part Assemble(const Carrier& carrier, absl::Span<const Part> parts,
   return {.cost = cost, .quality = yield / pass, .count = 1};
 }
 
-Dollars MachineCost(const Machine& machine, int parts) {
+Dollars CostOfUse(const Machine& machine, int parts) {
   constexpr double kSecondsPerYear = 365.0 * 24 * 3600;
   const Dollars per_year =
       machine.price / machine.life_years + machine.labour_per_year;

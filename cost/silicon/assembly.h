@@ -74,6 +74,6 @@ struct Machine {
   // CATCH multiplies by the uptime where it should divide.
   bool uptime_multiplies = false;
 };
-Dollars MachineCost(const Machine& machine, int parts);
+Dollars CostOfUse(const Machine& machine, int parts);
 
 }  // namespace orrery

@@ -119,10 +119,10 @@ double CatchModel::LayerYield(const pb::CatchParameters::Layer& layer,
 
 Dollars CatchModel::AssemblyCost(const pb::CatchParameters::Process& p,
                                  int chips, SquareMillimetres area) {
-  return MachineCost(MachineOf(p, p.place_machine(), p.place_seconds(),
-                               p.place_group()),
-                     chips) +
-         MachineCost(
+  return CostOfUse(MachineOf(p, p.place_machine(), p.place_seconds(),
+                             p.place_group()),
+                   chips) +
+         CostOfUse(
              MachineOf(p, p.bond_machine(), p.bond_seconds(), p.bond_group()),
              chips) +
          Dollars(p.material() * area.value());

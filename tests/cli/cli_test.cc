@@ -182,8 +182,8 @@ TEST(Cli, AnUnknownArchitectureOrFormatIsRefused) {
 }
 
 TEST(Json, NumbersAndStringsAreExact) {
-  EXPECT_EQ(JsonNumber(0.1), "0.1");
-  EXPECT_EQ(JsonNumber(1e300 * 1e300), "null");
+  EXPECT_EQ(JsonNumberText(0.1), "0.1");
+  EXPECT_EQ(JsonNumberText(1e300 * 1e300), "null");
   pb::Scenario scenario;
   scenario.set_seed(UINT64_MAX);
   EXPECT_EQ(ToJson(scenario), "{\n  \"seed\": 18446744073709551615\n}\n");

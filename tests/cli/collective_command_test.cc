@@ -21,7 +21,7 @@ ProgramResult Collective(std::vector<std::string> flags) {
   return RunOrrery(flags);
 }
 
-std::string Refusal(std::vector<std::string> flags) {
+std::string CollectiveRefusal(std::vector<std::string> flags) {
   const ProgramResult result = Collective(std::move(flags));
   EXPECT_EQ(result.exit_code, 2) << result.out;
   EXPECT_THAT(result.out, IsEmpty());
@@ -50,30 +50,36 @@ TEST(CollectiveCommand, DoublesFromTheFirstSizeToTheLast) {
 }
 
 TEST(CollectiveCommand, WrongWordsAreRefusedWithTheRightOnes) {
-  EXPECT_THAT(Refusal({"--nodes", "0"}), HasSubstr("from 1 to"));
-  EXPECT_THAT(Refusal({"--size", "16GB..1KB"}), HasSubstr("1KB..16GB"));
-  EXPECT_THAT(Refusal({"--op", "allreduce"}), HasSubstr("'all_reduce'?"));
-  EXPECT_THAT(Refusal({"--op", "nonsense"}),
+  EXPECT_THAT(CollectiveRefusal({"--nodes", "0"}), HasSubstr("from 1 to"));
+  EXPECT_THAT(CollectiveRefusal({"--size", "16GB..1KB"}),
+              HasSubstr("1KB..16GB"));
+  EXPECT_THAT(CollectiveRefusal({"--op", "allreduce"}),
+              HasSubstr("'all_reduce'?"));
+  EXPECT_THAT(CollectiveRefusal({"--op", "nonsense"}),
               AllOf(HasSubstr("all_reduce, "), HasSubstr("moe_dispatch"),
                     HasSubstr("moe_combine")));
-  EXPECT_THAT(Refusal({"--op", "moe_combin"}), HasSubstr("'moe_combine'?"));
-  EXPECT_THAT(Refusal({"--chips", "9"}), HasSubstr("from 1 to 8"));
-  EXPECT_THAT(Refusal({"--algorithm", "rang"}), HasSubstr("'ring'?"));
-  EXPECT_THAT(Refusal({"--algorithm", "pxn", "--op", "all_to_all"}),
+  EXPECT_THAT(CollectiveRefusal({"--op", "moe_combin"}),
+              HasSubstr("'moe_combine'?"));
+  EXPECT_THAT(CollectiveRefusal({"--chips", "9"}), HasSubstr("from 1 to 8"));
+  EXPECT_THAT(CollectiveRefusal({"--algorithm", "rang"}), HasSubstr("'ring'?"));
+  EXPECT_THAT(CollectiveRefusal({"--algorithm", "pxn", "--op", "all_to_all"}),
               HasSubstr("needs several islands"));
-  EXPECT_THAT(Refusal({"--fidelity", "fluffy"}), HasSubstr("STEPPED"));
-  EXPECT_THAT(Refusal({"--arbitration", "fair"}), HasSubstr("PORT_FAIR"));
-  EXPECT_THAT(Refusal({"--algorithm", "sharp", "--nodes", "4"}),
+  EXPECT_THAT(CollectiveRefusal({"--fidelity", "fluffy"}),
+              HasSubstr("STEPPED"));
+  EXPECT_THAT(CollectiveRefusal({"--arbitration", "fair"}),
+              HasSubstr("PORT_FAIR"));
+  EXPECT_THAT(CollectiveRefusal({"--algorithm", "sharp", "--nodes", "4"}),
               HasSubstr("`reduces` of the fabric"));
-  EXPECT_THAT(Refusal({"--experts", "8"}), HasSubstr("moe_dispatch"));
-  EXPECT_THAT(Refusal({"--op", "moe_combine", "--experts", "12"}),
+  EXPECT_THAT(CollectiveRefusal({"--experts", "8"}), HasSubstr("moe_dispatch"));
+  EXPECT_THAT(CollectiveRefusal({"--op", "moe_combine", "--experts", "12"}),
               HasSubstr("a multiple of the 8 chips"));
-  EXPECT_THAT(Refusal({"--op", "moe_combine", "--algorithm", "ring"}),
+  EXPECT_THAT(CollectiveRefusal({"--op", "moe_combine", "--algorithm", "ring"}),
               HasSubstr("every copy by itself"));
-  EXPECT_THAT(Refusal({"--set", "training.parallel.tensor=4"}),
+  EXPECT_THAT(CollectiveRefusal({"--set", "training.parallel.tensor=4"}),
               HasSubstr("fields of the system alone"));
-  EXPECT_THAT(Refusal({"--set", "system.fault={from: 3 remaining: 0}"}),
-              HasSubstr("cut off from each other"));
+  EXPECT_THAT(
+      CollectiveRefusal({"--set", "system.fault={from: 3 remaining: 0}"}),
+      HasSubstr("cut off from each other"));
 }
 
 // Nothing is faster than its bound, and a token that crosses once per node is

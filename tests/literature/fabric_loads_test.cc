@@ -19,7 +19,7 @@
 namespace orrery {
 namespace {
 
-constexpr double kRounding = 1e-9;
+constexpr double kLoadRounding = 1e-9;
 
 VertexId V(int64_t i) { return static_cast<VertexId>(i); }
 
@@ -47,7 +47,7 @@ TEST(FabricLoads, UniformTrafficOnATorusIsAnEighthOfItsSide) {
       const Graph graph = UnitGraph(TorusFabric{shape, false}, points);
       EXPECT_NEAR(
           LargestLoad(graph, Routing::kDimensionOrdered, Uniform(points)),
-          expected, kRounding);
+          expected, kLoadRounding);
     }
   }
 }
@@ -61,7 +61,7 @@ TEST(FabricLoads, UniformTrafficOnAMeshIsAQuarterOfItsSide) {
         k % 2 == 0 ? side / 4 : side / 4 * (1 - 1 / (side * side));
     const Graph graph = UnitGraph(MeshFabric{{k, k}}, k * k);
     EXPECT_NEAR(LargestLoad(graph, Routing::kDimensionOrdered, Uniform(k * k)),
-                expected, kRounding);
+                expected, kLoadRounding);
   }
 }
 
@@ -75,7 +75,7 @@ TEST(FabricLoads, ATornadoLoadsOneWayAround) {
       demands.push_back({V(i), V((i + shift) % k), 1});
     const Graph graph = UnitGraph(TorusFabric{{k}, false}, k);
     EXPECT_NEAR(LargestLoad(graph, Routing::kDimensionOrdered, demands), shift,
-                kRounding);
+                kLoadRounding);
   }
 }
 
@@ -89,11 +89,11 @@ TEST(FabricLoads, UniformTrafficOnAHyperXIsHostsOverItsSide) {
         UnitGraph(HyperXFabric{{4}, kHosts, {links}}, 4 * kHosts);
     EXPECT_NEAR(LargestLoad(line, Routing::kSpray, Uniform(4 * kHosts)),
                 std::max(kHosts / 4.0 / links, 1 - 1 / (4.0 * kHosts)),
-                kRounding);
+                kLoadRounding);
     const Graph plane =
         UnitGraph(HyperXFabric{{3, 3}, kHosts, {links, links}}, 9 * kHosts);
     EXPECT_NEAR(LargestLoad(plane, Routing::kSpray, Uniform(9 * kHosts)),
-                kHosts / 3.0 / links, kRounding);
+                kHosts / 3.0 / links, kLoadRounding);
   }
 }
 

@@ -15,14 +15,14 @@
 namespace orrery {
 namespace {
 
-struct Case {
+struct LoopCase {
   const char* name;
   const char* scenario;
   std::vector<std::string> sets;
   bool loops = true;
 };
 
-class Loops : public testing::TestWithParam<Case> {};
+class Loops : public testing::TestWithParam<LoopCase> {};
 
 TEST_P(Loops, ChangeNoResult) {
   ASSERT_OK_AND_ASSIGN(
@@ -47,48 +47,49 @@ TEST_P(Loops, ChangeNoResult) {
 INSTANTIATE_TEST_SUITE_P(
     Steps, Loops,
     testing::Values(
-        Case{"OneForwardOneBackward",
-             "quickstart",
-             {"training.global_batch=256"}},
-        Case{"NoPipeline",
-             "quickstart",
-             {"training.global_batch=256", "training.parallel.pipeline=1",
-              "training.parallel.data=8"}},
-        Case{"ShardedParameters",
-             "quickstart",
-             {"training.global_batch=256", "training.parallel.pipeline=1",
-              "training.parallel.data=8", "training.sharding=ZERO_3"}},
-        Case{"ShardedGradients",
-             "quickstart",
-             {"training.global_batch=256", "training.sharding=ZERO_2"}},
-        Case{"Interleaved",
-             "quickstart",
-             {"training.global_batch=256", "training.schedule=INTERLEAVED_1F1B",
-              "training.virtual_stages=4"}},
-        Case{"ZeroBubble",
-             "quickstart",
-             {"training.global_batch=256", "training.schedule=ZB_H1"}},
-        Case{"ZeroBubbleV",
-             "quickstart",
-             {"training.global_batch=256", "training.schedule=ZB_V",
-              "training.virtual_stages=2"}},
-        Case{"DualPipe",
-             "quickstart",
-             {"training.global_batch=256", "training.schedule=DUAL_PIPE"}},
-        Case{
+        LoopCase{"OneForwardOneBackward",
+                 "quickstart",
+                 {"training.global_batch=256"}},
+        LoopCase{"NoPipeline",
+                 "quickstart",
+                 {"training.global_batch=256", "training.parallel.pipeline=1",
+                  "training.parallel.data=8"}},
+        LoopCase{"ShardedParameters",
+                 "quickstart",
+                 {"training.global_batch=256", "training.parallel.pipeline=1",
+                  "training.parallel.data=8", "training.sharding=ZERO_3"}},
+        LoopCase{"ShardedGradients",
+                 "quickstart",
+                 {"training.global_batch=256", "training.sharding=ZERO_2"}},
+        LoopCase{
+            "Interleaved",
+            "quickstart",
+            {"training.global_batch=256", "training.schedule=INTERLEAVED_1F1B",
+             "training.virtual_stages=4"}},
+        LoopCase{"ZeroBubble",
+                 "quickstart",
+                 {"training.global_batch=256", "training.schedule=ZB_H1"}},
+        LoopCase{"ZeroBubbleV",
+                 "quickstart",
+                 {"training.global_batch=256", "training.schedule=ZB_V",
+                  "training.virtual_stages=2"}},
+        LoopCase{"DualPipe",
+                 "quickstart",
+                 {"training.global_batch=256", "training.schedule=DUAL_PIPE"}},
+        LoopCase{
             "Recomputation",
             "quickstart",
             {"training.global_batch=256", "training.recompute=RECOMPUTE_FULL"}},
-        Case{"Host",
-             "quickstart",
-             {"training.global_batch=256",
-              "framework.preset=megatron_core_2024"}},
-        Case{"Experts", "mixtral_8x7b_128", {"training.global_batch=2048"}},
-        Case{"GPipe",
-             "quickstart",
-             {"training.global_batch=256", "training.schedule=GPIPE"},
-             false},
-        Case{"TooFew", "quickstart", {}, false}),
+        LoopCase{"Host",
+                 "quickstart",
+                 {"training.global_batch=256",
+                  "framework.preset=megatron_core_2024"}},
+        LoopCase{"Experts", "mixtral_8x7b_128", {"training.global_batch=2048"}},
+        LoopCase{"GPipe",
+                 "quickstart",
+                 {"training.global_batch=256", "training.schedule=GPIPE"},
+                 false},
+        LoopCase{"TooFew", "quickstart", {}, false}),
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(Loops, AreWrittenOutWhereSpansAreKept) {

@@ -14,7 +14,7 @@
 namespace orrery {
 namespace {
 
-struct Case {
+struct ShapeCase {
   const char* name;
   bool folds;
   std::vector<std::string> fields;
@@ -34,7 +34,7 @@ std::vector<std::string> With(std::vector<std::string> fields,
 }
 
 TEST(ShapeFolding, FoldedIsWholeToThePicosecond) {
-  const Case cases[] = {
+  const ShapeCase cases[] = {
       {"slices", true, With(kSlices, {"training.sharding=ZERO_3"})},
       {"slices on several leaves", true,
        With(kSlices, {"system.scale_out.fabric.fat_tree.radix=8"})},
@@ -57,7 +57,7 @@ TEST(ShapeFolding, FoldedIsWholeToThePicosecond) {
         "system.scale_up.fabric.torus.dimensions=3",
         "system.scale_up.fabric.routing=ECMP"}},
   };
-  for (const Case& c : cases) {
+  for (const ShapeCase& c : cases) {
     SCOPED_TRACE(c.name);
     ASSERT_OK_AND_ASSIGN(auto proto,
                          ResolveScenario(Catalog(), "quickstart", c.fields));

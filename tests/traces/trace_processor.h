@@ -10,7 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
+
 namespace orrery {
+
+// A time as traces have it: whole nanoseconds.
+inline int64_t Floor(Time at) { return at.time_since_epoch().count() / 1000; }
 
 inline constexpr char kNoTraceProcessor[] =
     "Node or Perfetto's trace processor is missing; scripts/test fetches both";

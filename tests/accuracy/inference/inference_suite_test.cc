@@ -20,7 +20,7 @@ constexpr char kHeader[] =
     "id,source_id,hardware,num_gpus,model,weight_precision,framework,tp,"
     "scenario,batch_size,request_rate,input_len,output_len,e2e_latency_ms\n";
 
-absl::StatusOr<InferenceRow> Read(const std::string& row) {
+absl::StatusOr<InferenceRow> ReadRequest(const std::string& row) {
   const MeasurementTable table = Table(kHeader + row + "\n");
   auto rules = OpenInferenceRules();
   CHECK(rules.ok()) << rules.status().ToString();
@@ -30,8 +30,9 @@ absl::StatusOr<InferenceRow> Read(const std::string& row) {
 TEST(InferenceRows, ARowBecomesAScenario) {
   ASSERT_OK_AND_ASSIGN(
       const InferenceRow row,
-      Read("A,mine,A100-80GB-SXM,4,Llama2-70B,int4,vLLM,4,static batch,8,,100,"
-           "50,9000"));
+      ReadRequest(
+          "A,mine,A100-80GB-SXM,4,Llama2-70B,int4,vLLM,4,static batch,8,,100,"
+          "50,9000"));
   const InferencePlan& plan = *row.scenario.inference();
   EXPECT_EQ(plan.batch(), 8);
   EXPECT_EQ(plan.decode().degrees.tensor, 4);
@@ -53,9 +54,10 @@ TEST(InferenceRows, ModelsAreKnownInAnySpelling) {
       {"DeepSeek-R1", "deepseek_v3"},
       {"gpt_20b", "gpt_20b"}};
   for (const auto& [name, preset] : names) {
-    ASSERT_OK_AND_ASSIGN(const InferenceRow row,
-                         Read(std::string("A,mine,A100-80GB-SXM,8,") + name +
-                              ",fp16,vLLM,8,static batch,8,,100,50,9000"));
+    ASSERT_OK_AND_ASSIGN(
+        const InferenceRow row,
+        ReadRequest(std::string("A,mine,A100-80GB-SXM,8,") + name +
+                    ",fp16,vLLM,8,static batch,8,,100,50,9000"));
     EXPECT_EQ(row.scenario.model.name(), preset) << name;
   }
 }
@@ -64,8 +66,8 @@ TEST(InferenceRows, ModelsAreKnownInAnySpelling) {
 TEST(InferenceRows, AnEngineMayAttendToAllTokens) {
   const auto window = [](const std::string& framework) {
     const absl::StatusOr<InferenceRow> row =
-        Read("A,mine,A100-80GB-SXM,1,Mistral-7B,fp16," + framework +
-             ",1,static batch,8,,100,50,9000");
+        ReadRequest("A,mine,A100-80GB-SXM,1,Mistral-7B,fp16," + framework +
+                    ",1,static batch,8,,100,50,9000");
     CHECK(row.ok()) << row.status().ToString();
     return row->scenario.model.Window(0);
   };
@@ -117,7 +119,7 @@ TEST(InferenceRows, WhatCannotBePredictedIsRefusedWithItsColumn) {
       {"A,m,A100-80GB-SXM,4,Llama2-70B,fp16,vLLM,4,dreamt,8,,100,50,9",
        "scenario"}};
   for (const auto& [row, column] : rows) {
-    EXPECT_THAT(Read(row).status().message(), HasSubstr(column)) << row;
+    EXPECT_THAT(ReadRequest(row).status().message(), HasSubstr(column)) << row;
   }
 }
 

@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-KernelMeasurements Read(
+KernelMeasurements ReadKernels(
     const std::string& text,
     const std::string& harnesses = "source_id,kernel,overhead_us\n,,\n") {
   return ReadKernelMeasurements(Table(text), Table(harnesses));
@@ -29,7 +29,7 @@ std::vector<std::string> Reasons(const KernelMeasurements& read) {
 }
 
 TEST(KernelMeasurements, ColumnsComeInAnyOrderAndOthersAreIgnored) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "k,colour,n,m,time_us,kernel,dtype,chip\n"
       "7,red,5,3,12,gemm,bf16,h100_sxm\n");
   ASSERT_EQ(read.rows.size(), 1u);
@@ -40,7 +40,7 @@ TEST(KernelMeasurements, ColumnsComeInAnyOrderAndOthersAreIgnored) {
 }
 
 TEST(KernelMeasurements, PublishedNamesOfHardwareAreKnown) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "hardware,kernel,dtype,m,n,k,time_us\n"
       "4x A100-SXM4-80GB (TP4),gemm,fp16,1,1,1,1\n"
       "H100-SXM5-80GB (ND H100 v5),gemm,fp16,1,1,1,1\n");
@@ -50,7 +50,7 @@ TEST(KernelMeasurements, PublishedNamesOfHardwareAreKnown) {
 }
 
 TEST(KernelMeasurements, WhatCannotBeReadIsRefusedWithTheReason) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "id,hardware,kernel,dtype,m,n,k,time_us\n"
       "a,Abacus,gemm,bf16,1,1,1,1\n"
       "b,H100-SXM5-80GB,gemm,bf16,1,1,,1\n"
@@ -75,16 +75,17 @@ TEST(KernelMeasurements, WhatCannotBeReadIsRefusedWithTheReason) {
 
 TEST(KernelMeasurements, AWrongFormatIsToldByItsOwnColumn) {
   EXPECT_THAT(
-      Reasons(Read("chip,kernel,dtype,kv_dtype,batch,q_heads,kv_heads,seq_q,"
-                   "seq_kv,head_dim,causal,direction,time_us\n"
-                   "h100_sxm,attention,bf16,fp7,1,8,8,1,64,64,no,decode,9\n"
-                   "h100_sxm,attention,bf16,,1,8,8,1,64,64,so,decode,9\n")),
+      Reasons(
+          ReadKernels("chip,kernel,dtype,kv_dtype,batch,q_heads,kv_heads,seq_q,"
+                      "seq_kv,head_dim,causal,direction,time_us\n"
+                      "h100_sxm,attention,bf16,fp7,1,8,8,1,64,64,no,decode,9\n"
+                      "h100_sxm,attention,bf16,,1,8,8,1,64,64,so,decode,9\n")),
       ElementsAre(HasSubstr("line 2: column 'kv_dtype' must be bf16"),
                   HasSubstr("line 3: column 'causal' must be one of yes, no")));
 }
 
 TEST(KernelMeasurements, AHostClockReplacesTheLaunches) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "source_id,chip,kernel,dtype,m,n,time_us\n"
       "host,h100_sxm,gelu,fp16,1000,1000,60\n"
       "device,h100_sxm,gelu,fp16,1000,1000,9\n",
@@ -98,7 +99,7 @@ TEST(KernelMeasurements, AHostClockReplacesTheLaunches) {
 }
 
 TEST(KernelMeasurements, ABackwardPassMayStandAlone) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "chip,kernel,implementation,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,"
       "head_dim,causal,direction,time_us\n"
       "h100_sxm,attention,FlashAttention-2,bf16,2,16,16,512,512,64,yes,bwd,10\n"
@@ -111,7 +112,7 @@ TEST(KernelMeasurements, ABackwardPassMayStandAlone) {
 }
 
 TEST(KernelMeasurements, UnfusedAttentionIsProductsAndASoftmax) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "id,chip,kernel,implementation,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,"
       "head_dim,causal,direction,time_us\n"
       "a,h100_sxm,attention,Standard attention,bf16,2,16,16,512,512,64,no,fwd,"
@@ -128,7 +129,7 @@ TEST(KernelMeasurements, UnfusedAttentionIsProductsAndASoftmax) {
 // A prompt of latent attention: every head has keys of 128 + 64 and values of
 // 128; in decode all heads read one latent of 512 + 64.
 TEST(KernelMeasurements, PromptsOfLatentAttentionAreNotAbsorbed) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "chip,kernel,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,head_dim,"
       "direction,"
       "time_us\n"
@@ -150,7 +151,7 @@ TEST(KernelMeasurements, PromptsOfLatentAttentionAreNotAbsorbed) {
 // 16384^3 takes some 12 ms on an H100: of ten calls the first few run before
 // the power limit bites, of one call all of it does.
 TEST(KernelMeasurements, AShortRunIsFasterThanALongOne) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "source_id,chip,kernel,dtype,m,n,k,time_us\n"
       "long,h100_sxm,gemm,bf16,16384,16384,16384,12000\n"
       "ten,h100_sxm,gemm,bf16,16384,16384,16384,12000\n"
@@ -163,7 +164,7 @@ TEST(KernelMeasurements, AShortRunIsFasterThanALongOne) {
 }
 
 TEST(KernelMeasurements, ForwardAndBackwardAreTwoOps) {
-  const KernelMeasurements read = Read(
+  const KernelMeasurements read = ReadKernels(
       "chip,kernel,dtype,batch,q_heads,kv_heads,seq_q,seq_kv,head_dim,causal,"
       "direction,time_us\n"
       "a100_sxm_80,attention,fp16/bf16,2,16,16,512,512,64,yes,fwd+bwd,10\n");

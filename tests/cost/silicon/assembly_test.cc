@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-Part Die(double dollars, double quality = 1, int count = 1) {
+Part PartAt(double dollars, double quality = 1, int count = 1) {
   return {.cost = {.raw_dies = Dollars(dollars)},
           .quality = quality,
           .count = count};
@@ -23,12 +23,12 @@ Part Die(double dollars, double quality = 1, int count = 1) {
 TEST(Assembly, LosesDiesOnlyWhereTheyAreBoundToTheCarrier) {
   const Joining joining{.part_yield = 0.9};
   const Part last = Assemble({.cost = Dollars(10), .yield = 0.8},
-                             {{Die(100, 1, 2)}}, joining);
+                             {{PartAt(100, 1, 2)}}, joining);
   EXPECT_NEAR(last.cost.package_scrap.value(), 10 / (0.8 * 0.81) - 10, 1e-12);
   EXPECT_NEAR(last.cost.wasted_dies.value(), 200 / 0.81 - 200, 1e-12);
   const Part first = Assemble(
       {.cost = Dollars(10), .yield = 0.8, .flow = Carrier::Flow::kChipFirst},
-      {{Die(100, 1, 2)}}, joining);
+      {{PartAt(100, 1, 2)}}, joining);
   EXPECT_NEAR(first.cost.recurring().value(), 210 / (0.8 * 0.81), 1e-12);
 }
 
@@ -36,7 +36,7 @@ TEST(Assembly, LosesDiesOnlyWhereTheyAreBoundToTheCarrier) {
 // comes after it.
 TEST(Assembly, OfAnAssemblyCarriesItsLossesAlong) {
   const Part on_interposer = Assemble({.cost = Dollars(20), .yield = 0.7},
-                                      {{Die(100)}}, {.part_yield = 0.95});
+                                      {{PartAt(100)}}, {.part_yield = 0.95});
   const Part package =
       Assemble({.cost = Dollars(5)}, {{on_interposer}}, {.part_yield = 0.99});
   EXPECT_NEAR(package.cost.recurring().value(),
@@ -46,7 +46,8 @@ TEST(Assembly, OfAnAssemblyCarriesItsLossesAlong) {
 
 // Without losses nothing is added to what the parts cost.
 TEST(Assembly, OfPerfectPartsCostsTheirSum) {
-  const Part part = Assemble({.cost = Dollars(7)}, {{Die(3), Die(4)}}, {});
+  const Part part =
+      Assemble({.cost = Dollars(7)}, {{PartAt(3), PartAt(4)}}, {});
   EXPECT_DOUBLE_EQ(part.cost.total().value(), 14);
   EXPECT_DOUBLE_EQ(part.quality, 1);
 }
@@ -57,7 +58,7 @@ TEST(Assembly, HasAnInteriorOptimumOfTestCoverage) {
   const auto cost = [](double coverage) {
     const double yield = 0.7;
     const double pass = 1 - (1 - yield) * coverage;
-    Part die = Die(50 / pass, yield / pass, 8);
+    Part die = PartAt(50 / pass, yield / pass, 8);
     die.cost.test = Dollars(0.4 / (1 - coverage) / pass);
     return Assemble({.cost = Dollars(60)}, {{die}}, {.part_yield = 0.99})
         .cost.total()
@@ -78,8 +79,8 @@ TEST(Assembly, NeverFallsWithAWorseBond) {
   for (int i = 0; i < 200; ++i) {
     const Carrier carrier{.cost = Dollars(100 * rng.Uniform()),
                           .yield = 0.5 + 0.5 * rng.Uniform()};
-    const Part die = Die(500 * rng.Uniform(), 0.8 + 0.2 * rng.Uniform(),
-                         static_cast<int>(rng.Between(1, 12)));
+    const Part die = PartAt(500 * rng.Uniform(), 0.8 + 0.2 * rng.Uniform(),
+                            static_cast<int>(rng.Between(1, 12)));
     const double bond = 0.9 + 0.1 * rng.Uniform();
     const double worse = bond * (0.9 + 0.1 * rng.Uniform());
     EXPECT_GE(Assemble(carrier, {{die}}, {.part_yield = worse}).cost.total(),
@@ -100,14 +101,14 @@ TEST(DesignCost, IsSpreadOverAllProductsThatShareIt) {
 
 // 500 000 dollars over five years and 100 000 of labour: 200 000 a year; ten
 // seconds for two groups at an uptime of 0.5.
-TEST(MachineCost, IsPaidPerSecondOfUse) {
+TEST(CostOfUse, IsPaidPerSecondOfUse) {
   const Machine machine{.price = Dollars(500000),
                         .life_years = 5,
                         .labour_per_year = Dollars(100000),
                         .uptime = 0.5,
                         .seconds = 10,
                         .group = 4};
-  EXPECT_NEAR(MachineCost(machine, 5).value(),
+  EXPECT_NEAR(CostOfUse(machine, 5).value(),
               200000 / (365.0 * 24 * 3600) / 0.5 * 10 * 2, 1e-12);
 }
 

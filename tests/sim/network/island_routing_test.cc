@@ -34,8 +34,8 @@ pb::System Machine(int islands, const char* island, const char* fabric,
   return system;
 }
 
-double Seconds(const pb::System& system, Kind kind,
-               const std::vector<VertexId>& chips) {
+double SecondsOf(const pb::System& system, Kind kind,
+                 const std::vector<VertexId>& chips) {
   PlannedNetwork network(system);
   return TimeAlone(network, {kind, Bytes(1 << 26), chips});
 }
@@ -45,11 +45,11 @@ TEST(IslandRouting, IsNoMatterOfTheFabricBetweenIslands) {
     for (const char* fabric : kFabrics) {
       for (Kind kind : {Kind::kAllReduce, Kind::kAllGather, Kind::kAllToAll}) {
         const double expected =
-            Seconds(Machine(3, island, fabric, "SPRAY", "SPRAY"), kind,
-                    ChipRange(4, 4));
+            SecondsOf(Machine(3, island, fabric, "SPRAY", "SPRAY"), kind,
+                      ChipRange(4, 4));
         for (const char* between : kRoutings) {
-          EXPECT_EQ(Seconds(Machine(3, island, fabric, "SPRAY", between), kind,
-                            ChipRange(4, 4)),
+          EXPECT_EQ(SecondsOf(Machine(3, island, fabric, "SPRAY", between),
+                              kind, ChipRange(4, 4)),
                     expected)
               << island << " " << fabric << " " << between;
         }
@@ -62,11 +62,11 @@ TEST(IslandRouting, IsNoMatterOfTheFabricBetweenIslands) {
 TEST(IslandRouting, FabricRoutingIsNoMatterOfTheIslands) {
   for (const char* between : kRoutings) {
     const double expected =
-        Seconds(Machine(4, kIslands[0], kFabrics[0], "SPRAY", between),
-                Kind::kAllToAll, ChipRange(0, 4, 4));
+        SecondsOf(Machine(4, kIslands[0], kFabrics[0], "SPRAY", between),
+                  Kind::kAllToAll, ChipRange(0, 4, 4));
     for (const char* inside : kRoutings) {
-      EXPECT_EQ(Seconds(Machine(4, kIslands[0], kFabrics[0], inside, between),
-                        Kind::kAllToAll, ChipRange(0, 4, 4)),
+      EXPECT_EQ(SecondsOf(Machine(4, kIslands[0], kFabrics[0], inside, between),
+                          Kind::kAllToAll, ChipRange(0, 4, 4)),
                 expected)
           << inside << " " << between;
     }
@@ -79,8 +79,8 @@ TEST(IslandRouting, TwoIslandsHaveNoDetour) {
   for (const char* island : kIslands) {
     for (const char* fabric : {kFabrics[0], kFabrics[2]}) {
       const auto time = [&](const char* between) {
-        return Seconds(Machine(2, island, fabric, "SPRAY", between),
-                       Kind::kAllToAll, ChipRange(0, 8));
+        return SecondsOf(Machine(2, island, fabric, "SPRAY", between),
+                         Kind::kAllToAll, ChipRange(0, 8));
       };
       EXPECT_EQ(time("VALIANT"), time("SPRAY")) << island << fabric;
       EXPECT_EQ(time("ADAPTIVE"), time("SPRAY")) << island << fabric;
@@ -93,8 +93,8 @@ TEST(IslandRouting, TwoIslandsHaveNoDetour) {
 TEST(IslandRouting, DetoursLoadLinksAndNoLess) {
   for (const char* fabric : kFabrics) {
     const auto time = [&](const char* between) {
-      return Seconds(Machine(4, kIslands[0], fabric, "SPRAY", between),
-                     Kind::kAllToAll, ChipRange(0, 16));
+      return SecondsOf(Machine(4, kIslands[0], fabric, "SPRAY", between),
+                       Kind::kAllToAll, ChipRange(0, 16));
     };
     const double bytes = 0.75 * (1 << 26);
     EXPECT_GE(time("VALIANT"), bytes / 48.5e9) << fabric;

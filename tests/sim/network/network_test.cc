@@ -57,7 +57,7 @@ TEST(Network, LinksAreNamedByKindAndEnds) {
   GraphBuilder builder;
   const auto chips = builder.AddVertices(VertexKind::kChip, 1);
   const auto nics = builder.AddVertices(VertexKind::kNic, 1);
-  const auto switches = builder.AddVertices(VertexKind::kReducingSwitch, 1);
+  const auto switches = builder.AddVertices(VertexKind::kSwitch, 1);
   const BytesPerSecond rate(1e9);
   builder.AddDuplex(chips[0], nics[0],
                     {rate, {}, builder.AddLinkClass({"NIC", ""})});

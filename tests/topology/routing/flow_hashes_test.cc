@@ -94,7 +94,9 @@ TEST(Intermediates, AllAtOnceAreThoseOfEachFlow) {
           for (size_t i = 0; i < to.size(); ++i) {
             const auto one = intermediates.Of(from, to[i], 0);
             ASSERT_EQ(one.has_value(), found);
-            if (found) EXPECT_EQ(*one, by[i]);
+            if (found) {
+              EXPECT_EQ(*one, by[i]);
+            }
           }
         }
       }

@@ -26,8 +26,6 @@
 
 namespace orrery {
 
-inline int64_t Floor(Time at) { return at.time_since_epoch().count() / 1000; }
-
 class ScenarioSql : public testing::TestWithParam<std::string> {
  protected:
   // One trace for all tests of a scenario.

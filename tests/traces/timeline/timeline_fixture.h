@@ -18,7 +18,6 @@
 
 namespace orrery {
 
-inline int64_t Floor(Time at) { return at.time_since_epoch().count() / 1000; }
 inline int64_t Floored(const TaskSpan& span) {
   return Floor(span.ended) - Floor(span.started);
 }

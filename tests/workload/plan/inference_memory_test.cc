@@ -12,7 +12,7 @@ namespace {
 
 using Sets = std::vector<std::string>;
 
-ResolvedScenario ScenarioWith(const Sets& sets) {
+ResolvedScenario Served(const Sets& sets) {
   absl::StatusOr<ResolvedScenario> scenario =
       ScenarioWith("llama3_70b_fp8_serving", sets);
   EXPECT_THAT(scenario, IsOk());
@@ -29,25 +29,24 @@ Bytes CacheOfOne(const ResolvedScenario& s, int64_t tokens) {
 // elements per layer. Over 8 ranks a head each: 256 x 80 = 20 480 B in FP8.
 TEST(InferenceMemory, TensorRanksSplitKeyValueHeads) {
   const ResolvedScenario s =
-      ScenarioWith({"inference.engine.kv_block=1", "inference.kv_block=1"});
+      Served({"inference.engine.kv_block=1", "inference.kv_block=1"});
   EXPECT_EQ(CacheOfOne(s, 1), Bytes(20480));
   const ResolvedScenario wide =
-      ScenarioWith({"inference.kv_block=1", "inference.kv_precision=BF16"});
+      Served({"inference.kv_block=1", "inference.kv_precision=BF16"});
   EXPECT_EQ(CacheOfOne(wide, 1), Bytes(40960));
 }
 
 // Two nodes make 16 tensor ranks: there is no half of a head, so that every
 // rank holds one and each head is held twice.
 TEST(InferenceMemory, AHeadIsNotSplit) {
-  const ResolvedScenario s =
-      ScenarioWith({"inference.kv_block=1", "system.nodes=2",
-                    "inference.parallel.tensor=16"});
+  const ResolvedScenario s = Served({"inference.kv_block=1", "system.nodes=2",
+                                     "inference.parallel.tensor=16"});
   EXPECT_EQ(CacheOfOne(s, 1), Bytes(20480));
 }
 
 // 100 tokens are two blocks of 64.
 TEST(InferenceMemory, SequencesTakeWholeBlocks) {
-  const ResolvedScenario s = ScenarioWith({"inference.kv_block=64"});
+  const ResolvedScenario s = Served({"inference.kv_block=64"});
   EXPECT_EQ(CacheOfOne(s, 100), Bytes(20480 * 128));
   EXPECT_EQ(CacheOfOne(s, 128), Bytes(20480 * 128));
 }
@@ -75,7 +74,7 @@ TEST(InferenceMemory, WeightsAreInTheirStoredFormatWithScales) {
     Sets all = {"system.chips_per_node=1", "inference.parallel.tensor=1",
                 "inference.batch=1"};
     all.insert(all.end(), sets.begin(), sets.end());
-    const ResolvedScenario s = ScenarioWith(all);
+    const ResolvedScenario s = Served(all);
     return MemoryOf(s.model, *s.inference(), Bytes(0)).weights;
   };
   const int64_t wide = 2 * (2 * int64_t{128256} * 8192 + 161 * 8192);
@@ -108,8 +107,7 @@ TEST(InferenceMemory, PoliciesShareOutMemoryDifferently) {
 
 // What is said to be the largest fits, and one more does not.
 TEST(InferenceMemory, TheLargestBatchIsTheLargest) {
-  const ResolvedScenario s =
-      ScenarioWith({"inference.engine.max_batch=100000"});
+  const ResolvedScenario s = Served({"inference.engine.max_batch=100000"});
   const Bytes device = MemoryCapacity(s.system);
   const Bytes reserved = s.kernels.reserved_memory();
   const CacheCapacity capacity =
@@ -117,7 +115,7 @@ TEST(InferenceMemory, TheLargestBatchIsTheLargest) {
   EXPECT_TRUE(capacity.fits);
   ASSERT_GT(capacity.largest_batch, 64);
   for (const auto& [more, fits] : {std::pair{0, true}, std::pair{1, false}}) {
-    const ResolvedScenario at = ScenarioWith(
+    const ResolvedScenario at = Served(
         {"inference.engine.max_batch=100000",
          "inference.batch=" + std::to_string(capacity.largest_batch + more)});
     EXPECT_EQ(CapacityOf(at.model, *at.inference(), device, reserved).fits,

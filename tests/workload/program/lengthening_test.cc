@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr StreamId kCompute{0};
+constexpr StreamId kWork{0};
 constexpr StreamId kNetwork{1};
 
 // `steps` times a kernel and a sum that waits for it; the next kernel but one
@@ -27,7 +27,7 @@ class Steps {
     std::vector<TaskRef> sums;
     for (int i = 0; i < steps; ++i) {
       const TaskRef work =
-          role_.AddKernel(kCompute, "work", {.duration = Duration(10)});
+          role_.AddKernel(kWork, "work", {.duration = Duration(10)});
       role_.Allocate(work, MemoryEffect::When::kStart, MemoryKind::kActivations,
                      Bytes(5));
       role_.Release(work, MemoryEffect::When::kEnd, MemoryKind::kActivations,
@@ -39,7 +39,7 @@ class Steps {
       role_.AddDependency(work, sum);
       sums.push_back(sum);
     }
-    update_ = role_.AddKernel(kCompute, "update", {.duration = Duration(7)});
+    update_ = role_.AddKernel(kWork, "update", {.duration = Duration(7)});
     role_.AddDependency(sum, update_);
   }
 
@@ -142,7 +142,7 @@ TEST(Lengthen, RefusesWhatDoesNotGrowByTheSame) {
   const Program shorter = Steps(6).Build();
   const auto kernel = [](Duration duration) {
     return [duration](Steps& s) {
-      s.role().AddKernel(kCompute, "last", {.duration = duration});
+      s.role().AddKernel(kWork, "last", {.duration = duration});
     };
   };
   // As it should be, with one more task in the end.
@@ -166,7 +166,7 @@ TEST(Lengthen, RefusesWhatDoesNotGrowByTheSame) {
     return [place](Steps& s) {
       const TaskRef end = s.role().AddMarker(StreamId(1), "end");
       (void)end;
-      const TaskRef first{kCompute, place};
+      const TaskRef first{kWork, place};
       s.role().AddDependency(first, end);
     };
   };
