@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class KernelSuite : public testing::Test {
+class MeasuredKernels : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     auto table = RunKernelSuite(std::nullopt);
@@ -50,9 +50,9 @@ class KernelSuite : public testing::Test {
 
   static AccuracyTable* table_;
 };
-AccuracyTable* KernelSuite::table_ = nullptr;
+AccuracyTable* MeasuredKernels::table_ = nullptr;
 
-TEST_F(KernelSuite, EveryRowIsPredictedOrRefusedWithAReason) {
+TEST_F(MeasuredKernels, EveryRowIsPredictedOrRefusedWithAReason) {
   EXPECT_EQ(table_->rows().size(), 1040u);
   // Four rows of the layer are all-reduces, two are unfused attention with a
   // backward pass.
@@ -60,7 +60,7 @@ TEST_F(KernelSuite, EveryRowIsPredictedOrRefusedWithAReason) {
   EXPECT_TRUE(table_->met());
 }
 
-TEST_F(KernelSuite, MediansMeetTheirBarsOnEveryChip) {
+TEST_F(MeasuredKernels, MediansMeetTheirBarsOnEveryChip) {
   for (const AccuracyGroup& group : table_->groups()) {
     ASSERT_TRUE(group.bars.median.has_value()) << Describe(group);
     if (IsBlackwell(group.key)) continue;
@@ -70,7 +70,7 @@ TEST_F(KernelSuite, MediansMeetTheirBarsOnEveryChip) {
   }
 }
 
-TEST_F(KernelSuite, NoMoreThanHalfOfAnythingWasFitted) {
+TEST_F(MeasuredKernels, NoMoreThanHalfOfAnythingWasFitted) {
   for (const AccuracyGroup& group : table_->groups()) {
     if (group.errors.rows < 10) continue;
     EXPECT_LE(2 * group.errors.fitted, group.errors.rows + 3)
@@ -80,7 +80,7 @@ TEST_F(KernelSuite, NoMoreThanHalfOfAnythingWasFitted) {
 
 // Products above 1 TFLOP lie within the 9 % by which three published sets of
 // the same product differ.
-TEST_F(KernelSuite, LargeProductsAreWithinTheScatterOfMeasurements) {
+TEST_F(MeasuredKernels, LargeProductsAreWithinTheScatterOfMeasurements) {
   for (const AccuracyRow& row : table_->rows()) {
     if (!IsIn(row, "gemm above 1 TFLOP") || IsBlackwell(row.groups[0])) {
       continue;
@@ -91,7 +91,7 @@ TEST_F(KernelSuite, LargeProductsAreWithinTheScatterOfMeasurements) {
 
 // FlashAttention-2 on the A100: forward and backward, both widths of head, from
 // 2 K tokens on; and what a causal mask saves.
-TEST_F(KernelSuite, FlashAttentionOnTheA100) {
+TEST_F(MeasuredKernels, FlashAttentionOnTheA100) {
   ASSERT_OK_AND_ASSIGN(const MeasurementTable table,
                        OpenKernelTable(std::nullopt));
   for (const MeasurementRow& row : table.rows()) {
@@ -114,7 +114,7 @@ TEST_F(KernelSuite, FlashAttentionOnTheA100) {
 
 // DeepGEMM on the H800, 64 experts of 4096 x 7168: as long as the weights'
 // stream lasts, rows cost nothing.
-TEST_F(KernelSuite, GroupedProductsAreFlatWhileWeightsStream) {
+TEST_F(MeasuredKernels, GroupedProductsAreFlatWhileWeightsStream) {
   for (const char* id : {"K00618", "K00620", "K00622", "K00624"}) {
     EXPECT_LT(std::abs(ErrorOf(id)), 0.03) << id;
   }
