@@ -48,7 +48,8 @@ absl::StatusOr<pb::Study> ReadStudy(const Catalog& catalog,
   return study;
 }
 
-// Tells studies apart: whatever changes a row changes it.
+// Tells studies apart: whatever changes a row changes it. An error if the
+// study and its scenario do not go together.
 absl::StatusOr<std::string> Title(const Catalog& catalog,
                                   const pb::Study& proto, const Study& study) {
   std::vector<std::string> sets;
@@ -57,6 +58,8 @@ absl::StatusOr<std::string> Title(const Catalog& catalog,
                [](const std::string& set) { return !IsOfTechnology(set); });
   ASSIGN_OR_RETURN(const pb::Scenario base,
                    MergeScenario(catalog, study.scenario(), sets));
+  RETURN_IF_ERROR(base.has_training() ? study.KeptOfTraining().status()
+                                      : study.KeptOfServing().status());
   uint64_t hash = 0;
   for (const char c :
        absl::StrCat(PrintTextproto(proto), PrintTextproto(base), kVersion)) {

@@ -71,6 +71,12 @@ absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
         "--kernels merged: the host of an inference engine starts kernels one "
         "by one; leave it at each");
   }
+  if (!options.detail && (arguments.Has("trace") || arguments.Has("html"))) {
+    return absl::InvalidArgumentError(
+        "--kernels merged: a timeline and a page show every kernel; leave it "
+        "at "
+        "each, or leave out --trace and --html");
+  }
   if (const auto phase = arguments.Get("phase")) {
     if (scenario.inference() == nullptr) {
       return absl::InvalidArgumentError(

@@ -1,6 +1,7 @@
 #include "run/search/study.h"
 
 #include <absl/strings/match.h>
+#include <absl/types/span.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,22 @@
 
 namespace orrery {
 namespace {
+
+template <class Axis>
+absl::StatusOr<std::vector<Axis>> ParseKept(
+    absl::Span<const std::string> names,
+    absl::StatusOr<Axis> (*parse)(const std::string&)) {
+  std::vector<Axis> kept;
+  for (const std::string& name : names) {
+    const absl::StatusOr<Axis> axis = parse(name);
+    if (!axis.ok()) {
+      return absl::InvalidArgumentError(
+          fmt::format("keep: {}", std::string(axis.status().message())));
+    }
+    kept.push_back(*axis);
+  }
+  return kept;
+}
 
 constexpr int64_t kMostPoints = int64_t{1} << 40;
 constexpr int kMostValues = 1 << 20;
@@ -241,12 +258,10 @@ class StudyReader {
       Refuse("keep", "goes with method: TUNE");
     }
     for (const std::string& name : proto_.keep()) {
+      study_.kept_.push_back(name);
       const absl::StatusOr<PlanAxis> axis = ParsePlanAxis(name);
-      if (axis.ok()) {
-        study_.kept_.push_back(*axis);
-      } else {
-        Refuse("keep", std::string(axis.status().message()));
-      }
+      if (axis.ok() || ParseServingAxis(name).ok()) continue;
+      Refuse("keep", std::string(axis.status().message()));
     }
   }
 
@@ -305,6 +320,14 @@ std::vector<int> Study::PointAt(int64_t index) const {
     index /= count;
   }
   return digits;
+}
+
+absl::StatusOr<std::vector<PlanAxis>> Study::KeptOfTraining() const {
+  return ParseKept<PlanAxis>(kept_, ParsePlanAxis);
+}
+
+absl::StatusOr<std::vector<ServingAxis>> Study::KeptOfServing() const {
+  return ParseKept<ServingAxis>(kept_, ParseServingAxis);
 }
 
 }  // namespace orrery

@@ -16,6 +16,7 @@
 
 #include "proto/study.pb.h"
 #include "run/search/expression.h"
+#include "run/search/inference_space.h"
 #include "run/search/plan_space.h"
 
 namespace orrery {
@@ -68,8 +69,10 @@ class Study {
   const std::vector<StudyColumn>& columns() const { return columns_; }
   pb::Study::Method method() const { return method_; }
   int simulate() const { return simulate_; }
-  // Choices that TUNE leaves as they were said.
-  const std::vector<PlanAxis>& kept() const { return kept_; }
+  // Choices that TUNE leaves as they were said, of a training plan or of one
+  // that serves; the error names one that such a plan has not.
+  absl::StatusOr<std::vector<PlanAxis>> KeptOfTraining() const;
+  absl::StatusOr<std::vector<ServingAxis>> KeptOfServing() const;
 
   // Whether an expression asks for money.
   bool needs_cost() const { return needs_cost_; }
@@ -92,7 +95,7 @@ class Study {
   std::vector<StudyColumn> columns_;
   pb::Study::Method method_ = pb::Study::ESTIMATE;
   int simulate_ = 0;
-  std::vector<PlanAxis> kept_;
+  std::vector<std::string> kept_;
   bool needs_cost_ = false;
   int64_t points_ = 1;
 };

@@ -232,18 +232,26 @@ class SweepWorker::Bench {
       }
       case pb::Study::TUNE: {
         ASSIGN_OR_RETURN(const pb::Scenario said, Said());
-        ASSIGN_OR_RETURN(
-            const pb::Tuning tuning,
-            said.has_training()
-                ? Tune(said, {.search = {.kept = study_.kept()}, .simulate = 1})
-                : TuneServing(said, {.objective = Objective::kCost,
-                                     .space = {.batches = true},
-                                     .simulate = 1}));
+        ASSIGN_OR_RETURN(const pb::Tuning tuning, said.has_training()
+                                                      ? TunedTraining(said)
+                                                      : TunedServing(said));
         if (tuning.plans().empty()) return NoFit();
         return tuning.plans(0).report();
       }
     }
     return absl::InternalError("no such method");
+  }
+
+  absl::StatusOr<pb::Tuning> TunedTraining(const pb::Scenario& said) const {
+    ASSIGN_OR_RETURN(std::vector<PlanAxis> kept, study_.KeptOfTraining());
+    return Tune(said, {.search = {.kept = std::move(kept)}, .simulate = 1});
+  }
+  absl::StatusOr<pb::Tuning> TunedServing(const pb::Scenario& said) const {
+    ASSIGN_OR_RETURN(std::vector<ServingAxis> kept, study_.KeptOfServing());
+    return TuneServing(said,
+                       {.objective = Objective::kCost,
+                        .space = {.kept = std::move(kept), .batches = true},
+                        .simulate = 1});
   }
 
   // The scenario of the point, without defaults.

@@ -113,6 +113,15 @@ TEST(Nonsense, ATraceHasAFileOfItsOwn) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
+// A timeline has every kernel; merged ones take another time.
+TEST(Nonsense, MergedKernelsAreNotDrawn) {
+  for (const char* file : {"--trace", "--html"}) {
+    EXPECT_THAT(Refusal({"simulate", "quickstart", "--kernels", "merged", file,
+                         TestFile("merged")}),
+                HasSubstr("--kernels merged: a timeline and a page show"));
+  }
+}
+
 TEST(Nonsense, AFitDoesNotGoIntoAnotherLibrarysFile) {
   const std::string chip = TestFile("chip.textproto");
   const std::string kernels = TestFile("kernels.textproto");
