@@ -2,9 +2,10 @@
 // RankTape: what a rank does in a step in which nothing hides, one thing after
 // the other, as far as time cares: work, calls with its groups, transfers.
 //
-// Ranks of a pipeline rank do the same, each in groups of its own. Reductions
-// of gradients stand beside the rest: they follow one another, and it says
-// where the rank waits for them.
+// Ranks of a pipeline rank do the same, each in groups of its own: where
+// experts are not balanced all of them have the kernels of the fullest.
+// Reductions of gradients stand beside the rest: they follow one another, and
+// it says where the rank waits for them.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
