@@ -3,26 +3,12 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "workload/plan/exchange_family.h"
 
 namespace orrery {
 namespace {
 
 using What = TapeItem::What;
-
-GroupFamily FamilyOf(ExchangeGroup group) {
-  switch (group) {
-    case ExchangeGroup::kTensor:
-      return GroupFamily::kTensor;
-    case ExchangeGroup::kContext:
-      return GroupFamily::kContext;
-    case ExchangeGroup::kExpert:
-      return GroupFamily::kExpert;
-    case ExchangeGroup::kExpertTensor:
-      return GroupFamily::kExpertTensor;
-  }
-  CHECK(false) << "no such group";
-  return {};
-}
 
 }  // namespace
 

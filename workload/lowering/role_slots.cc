@@ -7,21 +7,6 @@
 
 namespace orrery {
 
-GroupFamily FamilyOf(ExchangeGroup group) {
-  switch (group) {
-    case ExchangeGroup::kTensor:
-      return GroupFamily::kTensor;
-    case ExchangeGroup::kContext:
-      return GroupFamily::kContext;
-    case ExchangeGroup::kExpert:
-      return GroupFamily::kExpert;
-    case ExchangeGroup::kExpertTensor:
-      return GroupFamily::kExpertTensor;
-  }
-  CHECK(false) << "no such group";
-  return {};
-}
-
 SlotRef RoleSlots::Group(GroupFamily family, bool gathers) {
   for (const GroupSlot& slot : groups_) {
     if (slot.family == family && slot.gathers == gathers) return slot.slot;

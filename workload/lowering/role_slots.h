@@ -12,13 +12,11 @@
 
 #include "workload/lowering/rank_streams.h"
 #include "workload/model/layer.h"
+#include "workload/plan/exchange_family.h"
 #include "workload/plan/placement.h"
 #include "workload/program/program_builder.h"
 
 namespace orrery {
-
-// The family in whose groups a layer's exchange runs.
-GroupFamily FamilyOf(ExchangeGroup group);
 
 class RoleSlots {
  public:
