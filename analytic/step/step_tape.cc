@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "workload/plan/exchange_family.h"
 
 namespace orrery {

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "base/check.h"
 #include "base/format.h"
 
 namespace orrery {
