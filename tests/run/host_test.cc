@@ -82,6 +82,21 @@ TEST(Host, TheClosedFormKnowsBlockingLaunches) {
   EXPECT_NEAR(estimate.step_s() / ToSeconds(run.result.end), 1, kNear);
 }
 
+// On one stage nothing is received, whatever the loss exchanges between tensor
+// ranks: a host that waits for what it receives waits for nothing.
+TEST(Host, WaitsForOtherStagesOnly) {
+  const auto step = [](const char* waits) {
+    const auto run = RunScenario(
+        Quickstart({"framework.dispatch=100 us", "training.parallel.pipeline=1",
+                    "training.parallel.tensor=8", "training.parallel.data=4",
+                    std::string("framework.host_waits_for_receive=") + waits}),
+        {.waited = DimensionSet::All()});
+    CHECK(run.ok()) << run.status().ToString();
+    return run->result.end;
+  };
+  EXPECT_EQ(step("true"), step("false"));
+}
+
 TEST(Host, FoldsToThePicosecond) {
   const ResolvedScenario scenario = Quickstart({"framework.dispatch=100 us"});
   ASSERT_OK_AND_ASSIGN(const SimulatedRun folded,

@@ -97,8 +97,9 @@ Mark RoleWriter::MarkOf(const PipelineAction& action, int pass,
   return mark;
 }
 
-std::vector<TaskRef> RoleWriter::Receive(const PipelineAction& action, int pass,
-                                         int stage, bool forward) {
+std::vector<TaskRef> RoleWriter::Receive(Run& run, bool forward) {
+  const PipelineAction& action = run.action;
+  const int stage = run.stage;
   const int last = context_.orders.layout.stages() - 1;
   if (forward && stage == 0) return {};
   // The gradient of the loss starts where the forward pass ended.
@@ -116,8 +117,9 @@ std::vector<TaskRef> RoleWriter::Receive(const PipelineAction& action, int pass,
       role_.AddReceive(slot, "receive",
                        {.bytes = context_.templates.boundary,
                         .share = context_.options.exchange_share});
+  run.received = task;
   const Mark mark = MarkOf(
-      action, pass, forward ? WorkPhase::kForward : WorkPhase::kBackward);
+      action, run.pass, forward ? WorkPhase::kForward : WorkPhase::kBackward);
   role_.SetMark(task, mark);
   const Bytes gathered = context_.templates.gathered_boundary;
   if (gathered == Bytes(0)) return {task};
@@ -213,10 +215,7 @@ RoleWriter::Run RoleWriter::Begin(size_t place) {
     work_ += pass.work;
   }
   if (action.pass != PipelinePass::kWeightGradient) {
-    run.inputs = Receive(action, run.pass, run.stage, IsForward(action.pass));
-    for (const TaskRef& input : run.inputs) {
-      if (input.stream != kComputeStream) run.received = input;
-    }
+    run.inputs = Receive(run, IsForward(action.pass));
   }
   run.inputs.insert(run.inputs.end(), sent_.begin(), sent_.end());
   sent_.clear();

@@ -71,8 +71,8 @@ class RoleWriter {
   // The pipeline rank that runs `stage` of the micro-batch.
   int RankOfStage(int stage, int micro_batch) const;
   int ArmOf(const PipelineAction& action) const;
-  std::vector<TaskRef> Receive(const PipelineAction& action, int pass,
-                               int stage, bool forward);
+  // What the pass starts with.
+  std::vector<TaskRef> Receive(Run& run, bool forward);
   void Send(const Run& run, bool forward);
   RankParameters Held() const;
   // The host starts the pass of the unit that was just written.
