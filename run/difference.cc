@@ -43,9 +43,18 @@ std::vector<Setup> Setups(const System& system, const TrainingPlan& plan,
       {Dimension::kContext, degrees.context > 1},
       {Dimension::kExpert, degrees.expert > 1},
       {Dimension::kData, degrees.data * degrees.context > 1}};
+  std::vector<Dimension> overlapping;
   for (const auto& [dimension, exists] : dimensions) {
-    if (!exists || options.waited.Has(dimension)) continue;
-    options.waited = options.waited.With(dimension);
+    if (exists && !options.waited.Has(dimension)) {
+      overlapping.push_back(dimension);
+    }
+  }
+  for (const Dimension dimension : overlapping) {
+    // With the last of them nothing overlaps any more, which the closed form
+    // may know.
+    options.waited = dimension == overlapping.back()
+                         ? DimensionSet::All()
+                         : options.waited.With(dimension);
     add(fmt::format("overlap of {} communication", NameOf(dimension)));
   }
   if (system.scale_out() && system.nodes() > 1) {

@@ -1,29 +1,22 @@
 #include "analytic/inference/inference_estimate.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "analytic/inference/host_clock.h"
+#include "analytic/inference/pass_ops.h"
 #include "analytic/inference/pass_tape.h"
 #include "analytic/step/rank_step.h"
 #include "analytic/step/unit_estimate.h"
 #include "base/status.h"
 #include "workload/plan/inference_memory.h"
 #include "workload/plan/placement.h"
+#include "workload/plan/rank_classes.h"
 #include "workload/plan/stage.h"
 
 namespace orrery {
 namespace {
-
-// So many units alike, one after the other.
-struct UnitRow {
-  const ForwardEstimate* unit;
-  int times = 1;
-};
 
 class PassEstimator {
  public:
@@ -38,8 +31,7 @@ class PassEstimator {
         each_rank_(options.each_rank && waited_ == DimensionSet::All()),
         prices_(prices),
         placement_(layout_),
-        shape_(ShapeOf(plan, pass,
-                       layout_.routing.FullestPlace(layout_.degrees.expert))) {
+        ops_(OpsAt(layout_.routing.FullestPlace(layout_.degrees.expert))) {
     spans_ = {.tensor = Span(GroupFamily::kTensor),
               .context = Span(GroupFamily::kContext),
               .expert = Span(GroupFamily::kExpert),
@@ -59,22 +51,23 @@ class PassEstimator {
   }
 
   StepEstimate Estimate() {
-    const std::vector<Stage> stages = CutStages(model_, layout_);
     PassEstimate busiest;
     double most = -1;
     size_t fullest = 0;
-    for (const Stage& stage : stages) {
-      units_.push_back(UnitsOf(stage));
+    for (const LayerOps& ops : ops_.ops) {
+      units_.push_back(EstimateForward(ops, waited_, prices_, spans_));
+    }
+    for (size_t stage = 0; stage < stages(); ++stage) {
       PassEstimate sums;
-      for (const UnitRow& row : units_.back()) {
-        for (int i = 0; i < row.times; ++i) sums += row.unit->sums;
+      for (const UnitRow& row : ops_.stages[stage]) {
+        for (int i = 0; i < row.times; ++i) sums += units_[row.unit].sums;
       }
       if (sums.total() <= most) continue;
       most = sums.total();
       busiest = sums;
-      fullest = units_.size() - 1;
+      fullest = stage;
     }
-    for (size_t i = 0; i + 1 < stages.size(); ++i) {
+    for (size_t i = 0; i + 1 < stages(); ++i) {
       hops_.push_back(Hop(static_cast<int>(i)));
     }
     return Together(busiest, fullest);
@@ -87,31 +80,45 @@ class PassEstimator {
                : plan_.engine().prefill_launch();
   }
 
+  size_t stages() const { return ops_.stages.size(); }
+  PassOps OpsAt(int expert_place) const {
+    return MakePassOps(model_, plan_, pass_, layout_, expert_place);
+  }
+
+  // What goes from stage to stage.
+  Bytes Boundary() const {
+    return BoundaryBytes(model_, ShapeOf(plan_, pass_));
+  }
+
   // Of so many parts through all stages.
   double Through(int parts, int64_t sequences) const {
-    if (each_rank_) {
-      PassTapeQuestion question{
-          .engine = plan_.engine(),
-          .launch = launch(),
-          .collective = plan_.CollectiveLaunch(pass_.purpose),
-          .placement = placement_,
-          .stages = {},
-          .prices = prices_,
-          .transfer = BoundaryBytes(model_, shape_),
-          .parts = parts,
-          .between = plan_.engine().Between(sequences)};
-      for (const std::vector<UnitRow>& rows : units_) {
-        auto& stage = question.stages.emplace_back();
-        for (const UnitRow& row : rows) {
-          stage.push_back({ops_.at(row.unit).get(), row.times});
-        }
-      }
-      const std::optional<double> time =
-          RunRankByRank(WritePassTapes(question), placement_, /*meet=*/false,
-                        spans_.traffic, prices_);
-      if (time) return *time;
+    return RankByRank(parts, sequences)
+        .value_or(Through(0, stages(), parts, sequences));
+  }
+
+  std::optional<double> RankByRank(int parts, int64_t sequences) const {
+    if (!each_rank_) return std::nullopt;
+    const RankClasses classes(layout_, placement_);
+    PassTapeQuestion question{
+        .engine = plan_.engine(),
+        .launch = launch(),
+        .collective = plan_.CollectiveLaunch(pass_.purpose),
+        .placement = placement_,
+        .classes = {},
+        .prices = prices_,
+        .transfer = Boundary(),
+        .parts = parts,
+        .between = plan_.engine().Between(sequences)};
+    for (int of = 0; of < classes.count(); ++of) {
+      question.classes.push_back(OpsAt(classes.ExpertPlaceOf(of)));
     }
-    return Through(0, units_.size(), parts, sequences);
+    const RankTapes tapes = WritePassTapes(question);
+    return RunRankByRank({.tapes = tapes,
+                          .placement = placement_,
+                          .classes = classes,
+                          .traffic = spans_.traffic,
+                          .passes_tell = classes.count() == 1},
+                         prices_);
   }
 
   // Of so many parts through the stages from `first` on, and the host's work
@@ -126,8 +133,8 @@ class PassEstimator {
     for (int part = 0; part < parts; ++part) {
       for (size_t i = 0; i < clocks.size(); ++i) {
         if (i > 0) clocks[i].Arrive(sent[i - 1]);
-        for (const UnitRow& row : units_[first + i]) {
-          clocks[i].Run(*row.unit, row.times);
+        for (const UnitRow& row : ops_.stages[first + i]) {
+          clocks[i].Run(units_[row.unit], row.times);
         }
         if (i + 1 < clocks.size()) {
           sent[i] = std::max(sent[i], clocks[i].chip()) + hops_[first + i];
@@ -165,11 +172,9 @@ class PassEstimator {
     const double alone =
         Through(fullest, fullest + 1, pass_.parts, pass_.sequences);
     out.host_s = std::max(0.0, alone - serial);
-    if (units_.size() == 1) {
-      // Where groups lie unlike, others are waited for.
-      if (each_rank_) {
-        out.bubble_s =
-            std::max(0.0, Through(pass_.parts, pass_.sequences) - out.step_s());
+    if (stages() == 1) {
+      if (const auto step = RankByRank(pass_.parts, pass_.sequences)) {
+        AddRest(*step - out.step_s(), out);
       }
       return out;
     }
@@ -198,6 +203,20 @@ class PassEstimator {
     return out;
   }
 
+  // What ranks tell of the step beyond one of them: where groups lie unlike
+  // others are waited for, or the fullest rank has faster groups than most.
+  static void AddRest(double rest, StepEstimate& out) {
+    const double waits = out.tensor_s + out.context_s + out.expert_s;
+    if (rest >= 0 || waits <= 0) {
+      out.bubble_s += rest;
+      return;
+    }
+    const double scale = 1 + rest / waits;
+    out.tensor_s *= scale;
+    out.context_s *= scale;
+    out.expert_s *= scale;
+  }
+
   GroupSpan Span(GroupFamily family) {
     return prices_.Span(placement_.Members(family, 0));
   }
@@ -205,64 +224,9 @@ class PassEstimator {
   double Hop(int stage) {
     const int chips[] = {placement_.PeerOf(0, stage),
                          placement_.PeerOf(0, stage + 1)};
-    return prices_.Call(CommunicationKind::kPointToPoint,
-                        BoundaryBytes(model_, shape_), prices_.Span(chips));
+    return prices_.Call(CommunicationKind::kPointToPoint, Boundary(),
+                        prices_.Span(chips));
   }
-
-  const ForwardEstimate* Add(const LayerOps& ops) {
-    made_.push_back(std::make_unique<ForwardEstimate>(
-        EstimateForward(ops, waited_, prices_, spans_)));
-    if (each_rank_) {
-      ops_[made_.back().get()] = std::make_unique<LayerOps>(ops);
-    }
-    return made_.back().get();
-  }
-
-  const ForwardEstimate* Layer(int layer) {
-    const bool moe = model_.IsMoe(layer);
-    const std::optional<int> window = model_.Window(layer);
-    for (const Kind& kind : kinds_) {
-      if (kind.moe == moe && kind.window == window) return kind.unit;
-    }
-    kinds_.push_back({moe, window, Add(BuildLayer(model_, layer, shape_))});
-    return kinds_.back().unit;
-  }
-
-  std::vector<UnitRow> UnitsOf(const Stage& stage) {
-    std::vector<UnitRow> units;
-    if (stage.embedding) units.push_back({Add(BuildEmbedding(model_, shape_))});
-    for (int i = 0; i < stage.layers; ++i) {
-      const ForwardEstimate* layer = Layer(stage.first_layer + i);
-      if (!units.empty() && units.back().unit == layer) {
-        ++units.back().times;
-      } else {
-        units.push_back({layer});
-      }
-    }
-    if (!stage.head) return units;
-    units.push_back({Add(BuildHead(model_, shape_))});
-    const auto& guess = plan_.speculation();
-    if (!guess || !guess->prediction_module ||
-        pass_.purpose != PassPurpose::kDecode) {
-      return units;
-    }
-    const LayerShape draft = DraftShapeOf(
-        plan_, pass_, layout_.routing.FullestPlace(layout_.degrees.expert));
-    const ForwardEstimate* input = Add(BuildPredictionInput(model_, draft));
-    const ForwardEstimate* block =
-        Add(BuildLayer(model_, model_.layers(), draft));
-    const ForwardEstimate* head = Add(BuildHead(model_, draft));
-    for (int i = 0; i < guess->drafts; ++i) {
-      units.insert(units.end(), {{input}, {block}, {head}});
-    }
-    return units;
-  }
-
-  struct Kind {
-    bool moe;
-    std::optional<int> window;
-    const ForwardEstimate* unit;
-  };
 
   const Model& model_;
   const InferencePlan& plan_;
@@ -272,14 +236,10 @@ class PassEstimator {
   bool each_rank_;
   PriceList& prices_;
   Placement placement_;
-  LayerShape shape_;
+  PassOps ops_;
   ExchangeSpans spans_;
-  std::vector<std::unique_ptr<ForwardEstimate>> made_;
-  // Of what was made, where they are asked for.
-  absl::flat_hash_map<const ForwardEstimate*, std::unique_ptr<LayerOps>> ops_;
-  std::vector<Kind> kinds_;
-  std::vector<std::vector<UnitRow>> units_;  // by stage
-  std::vector<double> hops_;                 // after each
+  std::vector<ForwardEstimate> units_;
+  std::vector<double> hops_;  // after each stage
 };
 
 }  // namespace

@@ -15,9 +15,9 @@ class PassTapeWriter {
   PassTapeWriter(const PassTapeQuestion& q, RankTapes& tapes)
       : q_(q), writer_(q.placement, q.prices, tapes) {}
 
-  void Write(int stage) {
+  void Write(const PassOps& pass, int stage) {
     writer_.Begin();
-    const int last = static_cast<int>(q_.stages.size()) - 1;
+    const int last = static_cast<int>(pass.stages.size()) - 1;
     ran_ = false;
     if (q_.launch == EngineLaunch::kGraph) {
       writer_.Add(
@@ -25,8 +25,8 @@ class PassTapeWriter {
     }
     for (int part = 0; part < q_.parts; ++part) {
       receives_ = stage > 0;
-      for (const TapeUnit& unit : q_.stages[static_cast<size_t>(stage)]) {
-        for (int i = 0; i < unit.times; ++i) Run(*unit.ops, part);
+      for (const UnitRow& row : pass.stages[static_cast<size_t>(stage)]) {
+        for (int i = 0; i < row.times; ++i) Run(pass.ops[row.unit], part);
       }
       if (stage == last) continue;
       writer_.Add({.what = What::kSend, .index = part, .peer = stage + 1});
@@ -78,9 +78,12 @@ RankTapes WritePassTapes(const PassTapeQuestion& question) {
   RankTapes tapes;
   tapes.transfer = question.transfer;
   PassTapeWriter writer(question, tapes);
-  for (size_t stage = 0; stage < question.stages.size(); ++stage) {
-    writer.Write(static_cast<int>(stage));
+  const auto stages = static_cast<int>(question.classes[0].stages.size());
+  for (int stage = 0; stage < stages; ++stage) {
     tapes.receives.push_back(stage > 0 ? question.parts : 0);
+  }
+  for (const PassOps& pass : question.classes) {
+    for (int stage = 0; stage < stages; ++stage) writer.Write(pass, stage);
   }
   return tapes;
 }

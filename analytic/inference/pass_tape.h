@@ -3,28 +3,21 @@
 // (see analytic/step/rank_tape.h).
 #include <vector>
 
+#include "analytic/inference/pass_ops.h"
 #include "analytic/step/price_list.h"
 #include "analytic/step/rank_tape.h"
 #include "base/units.h"
-#include "workload/model/layer.h"
 #include "workload/plan/engine_profile.h"
 #include "workload/plan/placement.h"
 
 namespace orrery {
-
-// So many units alike, one after the other.
-struct TapeUnit {
-  const LayerOps* ops;
-  int times = 1;
-};
 
 struct PassTapeQuestion {
   const EngineProfile& engine;
   EngineLaunch launch;
   Duration collective;  // what it takes to start a call
   const Placement& placement;
-  // By stage.
-  std::vector<std::vector<TapeUnit>> stages;
+  std::vector<PassOps> classes;  // of ranks
   PriceList& prices;
   Bytes transfer;  // from stage to stage
   // Parts follow one another; then comes the host's work.

@@ -17,7 +17,7 @@ int CountTasks(const std::vector<LayerStep>& steps) {
 }  // namespace
 
 PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
-                     DimensionSet waited, PriceList& prices,
+                     int expert_place, DimensionSet waited, PriceList& prices,
                      const ExchangeSpans& spans, bool keeps_ops)
     : model_(model),
       plan_(plan),
@@ -25,9 +25,7 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
       waited_(waited),
       prices_(prices),
       spans_(spans),
-      // The rank with the fullest experts: the others wait for it.
-      shape_(ShapeOf(
-          plan, plan.layout().routing.FullestPlace(plan.degrees().expert))),
+      shape_(ShapeOf(plan, expert_place)),
       keeps_ops_(keeps_ops) {
   const Degrees& degrees = plan.degrees();
   const std::vector<Stage> stages = CutStages(model, plan.layout());

@@ -2,7 +2,7 @@
 // PlanUnits: the units of a plan's stages (embedding, layers, head), each with
 // its time, memory and parameters on paper.
 //
-//   const PlanUnits units(model, plan, waited, prices, spans);
+//   const PlanUnits units(model, plan, place, waited, prices, spans);
 //   for (const int id : units.of_stage(0)) units[id].time;
 //
 // Layers of the same kind share an estimate.
@@ -33,9 +33,10 @@ class PlanUnits {
     int backward_tasks = 0;
   };
 
-  // `keeps_ops`: ops() is asked for.
-  PlanUnits(const Model& model, const TrainingPlan& plan, DimensionSet waited,
-            PriceList& prices, const ExchangeSpans& spans,
+  // Of the ranks at a place of their expert groups. `keeps_ops`: ops() is asked
+  // for.
+  PlanUnits(const Model& model, const TrainingPlan& plan, int expert_place,
+            DimensionSet waited, PriceList& prices, const ExchangeSpans& spans,
             bool keeps_ops = false);
 
   const Unit& operator[](int id) const {

@@ -18,19 +18,45 @@ bool IsSame(double a, double b) {
 
 }  // namespace
 
-RankClock::RankClock(const Placement& placement, const RankTapes& tapes,
-                     CallPrice price)
+RankClock::RankClock(const Placement& placement, const RankClasses& classes,
+                     const RankTapes& tapes, CallPrice price, Ranks ranks)
     : placement_(placement), tapes_(tapes) {
-  for (int rank = 0; rank < placement.ranks(); ++rank) {
-    pipeline_of_.push_back(placement.CoordinatesOf(rank).pipeline);
+  const auto pipelines = static_cast<int>(tapes.receives.size());
+  const auto add = [&](int rank, int rank_class, int pipeline) {
+    rank_at_.push_back(rank);
+    pipeline_of_.push_back(pipeline);
+    tape_of_.push_back(&tapes.Of(rank_class, pipeline));
+  };
+  if (ranks == kEvery) {
+    for (int rank = 0; rank < placement.ranks(); ++rank) {
+      place_of_.push_back(rank);
+      add(rank, classes.ClassOf(rank), placement.CoordinatesOf(rank).pipeline);
+    }
+  } else {
+    for (int pipeline = 0; pipeline < pipelines; ++pipeline) {
+      for (int of = 0; of < classes.count(); ++of) {
+        add(classes.Representative(of, pipeline), of, pipeline);
+      }
+    }
+    for (int rank = 0; rank < placement.ranks(); ++rank) {
+      place_of_.push_back(placement.CoordinatesOf(rank).pipeline *
+                              classes.count() +
+                          classes.ClassOf(rank));
+    }
   }
   PriceCalls(price);
   PriceTransfers(price);
 }
 
-const std::vector<TapeItem>& RankClock::TapeOf(int rank) const {
-  return tapes_
-      .of_rank[static_cast<size_t>(pipeline_of_[static_cast<size_t>(rank)])];
+int64_t RankClock::CountItems() const {
+  size_t items = 0;
+  for (const auto* tape : tape_of_) items += tape->size();
+  return static_cast<int64_t>(items);
+}
+
+int RankClock::PeerOf(int place, int pipeline) const {
+  const int rank = rank_at_[static_cast<size_t>(place)];
+  return place_of_[static_cast<size_t>(placement_.PeerOf(rank, pipeline))];
 }
 
 size_t RankClock::LineOf(GroupFamily family, bool gathers) {
@@ -39,16 +65,29 @@ size_t RankClock::LineOf(GroupFamily family, bool gathers) {
   }
   Line line{.family = family,
             .gathers = gathers,
-            .group_of = std::vector<int>(pipeline_of_.size(), -1),
+            .group_of = std::vector<int>(rank_at_.size(), -1),
             .members = {},
+            .chips = {},
             .present = {},
             .latest = {}};
-  for (size_t rank = 0; rank < pipeline_of_.size(); ++rank) {
-    if (line.group_of[rank] >= 0) continue;
-    line.members.push_back(placement_.Members(family, static_cast<int>(rank)));
-    for (const int member : line.members.back()) {
-      line.group_of[static_cast<size_t>(member)] =
-          static_cast<int>(line.members.size()) - 1;
+  for (size_t place = 0; place < rank_at_.size(); ++place) {
+    if (line.group_of[place] >= 0) continue;
+    const std::vector<int> ranks = placement_.Members(family, rank_at_[place]);
+    // Between the stages that share an embedding there are others.
+    if (std::find(ranks.begin(), ranks.end(), rank_at_[place]) == ranks.end()) {
+      continue;
+    }
+    std::vector<int>& members = line.members.emplace_back();
+    std::vector<int>& chips = line.chips.emplace_back();
+    for (const int rank : ranks) {
+      chips.push_back(placement_.ChipOf(rank));
+      const int member = place_of_[static_cast<size_t>(rank)];
+      int& group = line.group_of[static_cast<size_t>(member)];
+      const auto own = static_cast<int>(line.members.size()) - 1;
+      if (group == own) continue;  // it stands for several members
+      CHECK(group < 0) << "classes of ranks do not tell of their groups";
+      group = own;
+      members.push_back(member);
     }
   }
   line.present.resize(line.members.size());
@@ -61,8 +100,7 @@ void RankClock::PriceCalls(CallPrice price) {
   for (const TapeCall& call : tapes_.calls) {
     line_of_.push_back(LineOf(call.family, call.gathers));
     std::vector<double>& prices = price_.emplace_back();
-    for (std::vector<int> chips : lines_[line_of_.back()].members) {
-      for (int& chip : chips) chip = placement_.ChipOf(chip);
+    for (const std::vector<int>& chips : lines_[line_of_.back()].chips) {
       prices.push_back(price(call, chips));
       alike_ &= IsSame(prices.back(), prices.front());
     }
@@ -74,35 +112,34 @@ void RankClock::PriceTransfers(CallPrice price) {
                           .bytes = tapes_.transfer};
   // By the two pipeline ranks, whichever way.
   absl::flat_hash_map<std::pair<int, int>, double> first;
-  for (size_t of = 0; of < tapes_.of_rank.size(); ++of) {
-    std::vector<int> peers;
-    for (const TapeItem& item : tapes_.of_rank[of]) {
+  std::vector<std::vector<int>> peers(tapes_.receives.size());
+  for (size_t of = 0; of < peers.size(); ++of) {
+    for (const TapeItem& item : tapes_.Of(0, static_cast<int>(of))) {
       if (item.what == What::kSend &&
-          std::find(peers.begin(), peers.end(), item.peer) == peers.end()) {
-        peers.push_back(item.peer);
+          std::find(peers[of].begin(), peers[of].end(), item.peer) ==
+              peers[of].end()) {
+        peers[of].push_back(item.peer);
       }
     }
-    for (int rank = 0; rank < placement_.ranks(); ++rank) {
-      if (pipeline_of_[static_cast<size_t>(rank)] != static_cast<int>(of)) {
-        continue;
-      }
-      for (const int peer : peers) {
-        const int chips[] = {placement_.ChipOf(rank),
-                             placement_.ChipOf(placement_.PeerOf(rank, peer))};
-        const double seconds = price(transfer, chips);
-        transfers_[{rank, peer}] = seconds;
-        const auto own = static_cast<int>(of);
-        const auto known = first.try_emplace(
-            {std::min(own, peer), std::max(own, peer)}, seconds);
-        alike_ &= IsSame(seconds, known.first->second);
-      }
+  }
+  for (size_t place = 0; place < rank_at_.size(); ++place) {
+    const int rank = rank_at_[place];
+    const int own = pipeline_of_[place];
+    for (const int peer : peers[static_cast<size_t>(own)]) {
+      const int chips[] = {placement_.ChipOf(rank),
+                           placement_.ChipOf(placement_.PeerOf(rank, peer))};
+      const double seconds = price(transfer, chips);
+      transfers_[{static_cast<int>(place), peer}] = seconds;
+      const auto known = first.try_emplace(
+          {std::min(own, peer), std::max(own, peer)}, seconds);
+      alike_ &= IsSame(seconds, known.first->second);
     }
   }
 }
 
 double RankClock::Run() {
   constexpr size_t kWays = 4;
-  ranks_.assign(pipeline_of_.size(), {});
+  ranks_.assign(rank_at_.size(), {});
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     ranks_[rank].transferred.assign(kWays, 0);
     ranks_[rank].arrivals.assign(
@@ -227,7 +264,7 @@ void RankClock::Send(const TapeItem& item, int of) {
   double& before = rank.transferred[item.way];
   before = std::max(before, rank.free) + transfers_.at({of, item.peer});
   rank.sent = std::max(rank.sent, before);
-  const int receiver = placement_.PeerOf(of, item.peer);
+  const int receiver = PeerOf(of, item.peer);
   ranks_[static_cast<size_t>(receiver)]
       .arrivals[static_cast<size_t>(item.index)] = before;
   ready_.push_back(receiver);

@@ -6,10 +6,11 @@
 //
 // and the other items as RankTape says: each rank by itself, since groups of
 // one family may lie on the machine in different ways, and a rank that has a
-// slow group holds up those it meets in other groups. With equal prices it
-// gives what PipelineClock does.
+// slow group holds up those it meets in other groups. With equal prices one
+// rank of each class and pipeline rank tells of all (kOneOfEach), and it gives
+// what PipelineClock does.
 //
-//   RankClock clock(placement, tapes, price);
+//   RankClock clock(placement, classes, tapes, price, RankClock::kEvery);
 //   if (!clock.groups_are_alike()) clock.Run();
 //
 // Cost: every item of every rank once.
@@ -17,12 +18,14 @@
 #include <absl/functional/function_ref.h>
 #include <absl/types/span.h>
 
+#include <cstdint>
 #include <deque>
 #include <utility>
 #include <vector>
 
 #include "analytic/step/rank_tape.h"
 #include "workload/plan/placement.h"
+#include "workload/plan/rank_classes.h"
 
 namespace orrery {
 
@@ -32,13 +35,17 @@ using CallPrice = absl::FunctionRef<double(const TapeCall& call,
 
 class RankClock {
  public:
-  // Both must outlive the clock.
-  RankClock(const Placement& placement, const RankTapes& tapes,
-            CallPrice price);
+  enum Ranks { kEvery, kOneOfEach };
+
+  // All must outlive the clock.
+  RankClock(const Placement& placement, const RankClasses& classes,
+            const RankTapes& tapes, CallPrice price, Ranks ranks);
 
   // Every call costs all groups of its family the same, and a transfer all
-  // pairs of two pipeline ranks, there and back.
+  // pairs of two pipeline ranks, there and back: of those that were looked at.
   bool groups_are_alike() const { return alike_; }
+  // What Run() will look at.
+  int64_t CountItems() const;
   // Seconds.
   double Run();
 
@@ -47,8 +54,9 @@ class RankClock {
   struct Line {
     GroupFamily family;
     bool gathers;
-    std::vector<int> group_of;              // by rank
-    std::vector<std::vector<int>> members;  // by group
+    std::vector<int> group_of;              // by place
+    std::vector<std::vector<int>> members;  // by group, places
+    std::vector<std::vector<int>> chips;    // by group
     // Of the call that members wait for now.
     std::vector<int> present;
     std::vector<double> latest;
@@ -75,21 +83,29 @@ class RankClock {
   size_t LineOf(GroupFamily family, bool gathers);
   void PriceCalls(CallPrice price);
   void PriceTransfers(CallPrice price);
-  const std::vector<TapeItem>& TapeOf(int rank) const;
-  void Advance(int rank);
-  bool Do(const TapeItem& item, int rank);
-  void StartReduction(int rank);
+  const std::vector<TapeItem>& TapeOf(int place) const {
+    return *tape_of_[static_cast<size_t>(place)];
+  }
+  // Of the rank at the same place of another pipeline rank.
+  int PeerOf(int place, int pipeline) const;
+  void Advance(int place);
+  bool Do(const TapeItem& item, int place);
+  void StartReduction(int place);
   // A member has come; ends the call if it was the last.
-  void Join(int call, int rank, double at);
-  void Send(const TapeItem& item, int rank);
+  void Join(int call, int place, double at);
+  void Send(const TapeItem& item, int place);
 
   const Placement& placement_;
   const RankTapes& tapes_;
-  std::vector<int> pipeline_of_;  // by rank
+  // Ranks that are looked at have places, in order.
+  std::vector<int> rank_at_;
+  std::vector<int> place_of_;     // by rank, of the one that stands for it
+  std::vector<int> pipeline_of_;  // by place, as is the next
+  std::vector<const std::vector<TapeItem>*> tape_of_;
   std::vector<Line> lines_;
   std::vector<size_t> line_of_;             // by call
   std::vector<std::vector<double>> price_;  // by call and group
-  // By rank and the pipeline rank it sends to.
+  // By place and the pipeline rank it sends to.
   absl::flat_hash_map<std::pair<int, int>, double> transfers_;
   bool alike_ = true;
   std::vector<Rank> ranks_;

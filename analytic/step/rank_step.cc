@@ -16,10 +16,12 @@ constexpr int kMostRanks = 2048;
 // What tapes will have, nearly: ops and exchanges of all passes.
 int64_t CountItems(const TapeQuestion& question) {
   int64_t items = 0;
-  for (int stage = 0; stage < question.orders.layout.stages(); ++stage) {
-    for (const int id : question.units.of_stage(stage)) {
-      const PlanUnits::Unit& unit = question.units[id];
-      items += unit.forward_tasks + unit.backward_tasks;
+  for (const PlanUnits* units : question.units) {
+    for (int stage = 0; stage < question.orders.layout.stages(); ++stage) {
+      for (const int id : units->of_stage(stage)) {
+        const PlanUnits::Unit& unit = (*units)[id];
+        items += unit.forward_tasks + unit.backward_tasks;
+      }
     }
   }
   return items * question.orders.micro_batches;
@@ -27,20 +29,12 @@ int64_t CountItems(const TapeQuestion& question) {
 
 }  // namespace
 
-std::optional<double> RunRankByRank(const RankTapes& tapes,
-                                    const Placement& placement, bool meet,
-                                    const std::optional<ExpertTraffic>& traffic,
-                                    PriceList& prices) {
-  const int of_stage =
-      placement.ranks() / static_cast<int>(tapes.of_rank.size());
-  if (placement.ranks() > kMostRanks || tapes.Count(of_stage) > kMostItems) {
-    return std::nullopt;
-  }
+std::optional<double> RunRankByRank(const TapeRun& run, PriceList& prices) {
   const auto price = [&](const TapeCall& call, absl::Span<const int> chips) {
     const GroupSpan span = prices.Span(chips);
     if (MovesTokens(call.shape)) {
-      CHECK(traffic.has_value());
-      return prices.ExpertCall(call.bytes, span, *traffic,
+      CHECK(run.traffic.has_value());
+      return prices.ExpertCall(call.bytes, span, *run.traffic,
                                call.shape == CallShape::kTokensFromExperts);
     }
     if (call.shape == CallShape::kAroundTheRing) {
@@ -48,21 +42,42 @@ std::optional<double> RunRankByRank(const RankTapes& tapes,
     }
     return call.steps * prices.Call(call.kind, call.bytes, span);
   };
-  RankClock clock(placement, tapes, price);
-  if (clock.groups_are_alike() && !meet) return std::nullopt;
-  return clock.Run();
+  const auto clock_of = [&](RankClock::Ranks ranks) {
+    return RankClock(run.placement, run.classes, run.tapes, price, ranks);
+  };
+  bool alike = run.placed_alike;
+  if (run.placement.ranks() <= kMostRanks) {
+    RankClock every = clock_of(RankClock::kEvery);
+    alike = every.groups_are_alike();
+    if (!alike && every.CountItems() <= kMostItems) return every.Run();
+  }
+  if (!alike || run.passes_tell) return std::nullopt;
+  RankClock one_of_each = clock_of(RankClock::kOneOfEach);
+  if (one_of_each.CountItems() > kMostItems) return std::nullopt;
+  return one_of_each.Run();
 }
 
 std::optional<double> StepRankByRank(
-    const TapeQuestion& question, const std::optional<ExpertTraffic>& traffic) {
-  if (question.placement.ranks() > kMostRanks ||
-      CountItems(question) > kMostOnTapes) {
-    return std::nullopt;
-  }
+    const TapeQuestion& question, const std::optional<ExpertTraffic>& traffic,
+    bool placed_alike) {
+  const Framework& framework = question.plan.framework();
+  const bool has_host = framework.dispatch && !framework.blocking_launches;
   // Both ends of a DualPipe meet in the middle of their passes.
   const bool meet = question.orders.layout.bidirectional() &&
                     question.plan.sharding() >= Sharding::kGradients;
-  return RunRankByRank(WriteTapes(question), question.placement, meet, traffic,
+  const bool passes_tell = !has_host && !meet && question.classes.count() == 1;
+  const bool many = question.placement.ranks() > kMostRanks;
+  if ((many && (passes_tell || !placed_alike)) ||
+      CountItems(question) > kMostOnTapes) {
+    return std::nullopt;
+  }
+  const RankTapes tapes = WriteTapes(question);
+  return RunRankByRank({.tapes = tapes,
+                        .placement = question.placement,
+                        .classes = question.classes,
+                        .traffic = traffic,
+                        .passes_tell = passes_tell,
+                        .placed_alike = placed_alike},
                        question.prices);
 }
 

@@ -2,8 +2,8 @@
 // RankTape: what a rank does in a step in which nothing hides, one thing after
 // the other, as far as time cares: work, calls with its groups, transfers.
 //
-// Ranks of a pipeline rank do the same, each in groups of its own: where
-// experts are not balanced all of them have the kernels of the fullest.
+// Ranks of one class (workload/plan/rank_classes.h) on a pipeline rank do the
+// same, each in groups of its own; classes differ by the load of their experts.
 // Reductions of gradients stand beside the rest: they follow one another, and
 // it says where the rank waits for them.
 #include <cstddef>
@@ -55,15 +55,14 @@ struct TapeItem {
 
 struct RankTapes {
   std::vector<TapeCall> calls;
-  std::vector<std::vector<TapeItem>> of_rank;  // by pipeline rank
-  std::vector<int> receives;                   // how many, by pipeline rank
-  Bytes transfer;                              // what is sent
+  // By pipeline rank; of one class after the other.
+  std::vector<std::vector<TapeItem>> of_rank;
+  std::vector<int> receives;  // how many, by pipeline rank
+  Bytes transfer;             // what is sent
 
-  // Items of all ranks, if each pipeline rank has so many.
-  int64_t Count(int64_t ranks) const {
-    size_t items = 0;
-    for (const auto& tape : of_rank) items += tape.size();
-    return static_cast<int64_t>(items) * ranks;
+  const std::vector<TapeItem>& Of(int rank_class, int pipeline) const {
+    return of_rank[static_cast<size_t>(rank_class) * receives.size() +
+                   static_cast<size_t>(pipeline)];
   }
 };
 

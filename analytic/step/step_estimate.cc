@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "base/status.h"
 #include "workload/plan/memory.h"
 #include "workload/plan/placement.h"
+#include "workload/plan/rank_classes.h"
 #include "workload/plan/stage.h"
 #include "workload/plan/stage_layout.h"
 #include "workload/plan/waited_exchanges.h"
@@ -46,7 +48,10 @@ class PlanEstimate {
                    .expert = spans_.of(GroupFamily::kExpert),
                    .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
                    .traffic = TrafficOf(model, plan.layout())},
-        units_(model, plan, waited_, prices, exchanges_, each_rank_),
+        // The rank with the fullest experts: the others wait for it.
+        units_(model, plan,
+               plan.layout().routing.FullestPlace(plan.degrees().expert),
+               waited_, prices, exchanges_),
         hops_(
             PipelineHops(model, plan, placement_, exchanges_.tensor, prices)) {}
 
@@ -57,6 +62,8 @@ class PlanEstimate {
     std::vector<UnitEstimate> works;
     std::vector<DataTimes> data;
     std::vector<StageTimes> stages(static_cast<size_t>(layout_.stages()));
+    // Of each rank: what hosts start while weights come.
+    std::vector<double> started(static_cast<size_t>(ranks));
     works.reserve(static_cast<size_t>(ranks));
     data.reserve(static_cast<size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
@@ -69,13 +76,14 @@ class PlanEstimate {
       if (rank == 0) out.first_held = memory.held;
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
         const auto stage = static_cast<size_t>(layout_.StageOf(rank, piece));
-        stages[stage] = TimesOf(rank, piece);
+        const UnitEstimate work = WorkOf(rank, piece);
+        stages[stage] = TimesOf(work);
         AddSharding(question, pipeline_.PlaceOf(rank, piece), stages[stage]);
+        started[static_cast<size_t>(rank)] +=
+            rounds() * StartMeanwhile(work, stages[stage]);
       }
     }
-    const auto work_of = [](const UnitEstimate& work) {
-      return work.forward.total() + work.backward();
-    };
+    const auto work_of = [](const UnitEstimate& work) { return work.total(); };
     const auto busiest = static_cast<size_t>(
         std::max_element(works.begin(), works.end(),
                          [&](const UnitEstimate& a, const UnitEstimate& b) {
@@ -91,11 +99,12 @@ class PlanEstimate {
       out.context_s += m * pass->exposed[1];
       out.expert_s += m * pass->exposed[2];
     }
+    out.host_s -= started[busiest];
     const DataTimes& last = data[busiest];
     out.optimizer_s = last.optimizer_s();
     out.data_s = AmongPasses(static_cast<int>(busiest), stages) -
-                 m * work_of(work) + last.reduction_s + last.tie_s +
-                 last.norm_s + last.gathering_s;
+                 (m * work_of(work) - started[busiest]) + last.reduction_s +
+                 last.tie_s + last.norm_s + last.gathering_s;
     double step = StepTime(stages, data, hops_);
     const double free_hops = ranks == 1 ? step : StepTime(stages, data, {});
     out.pipeline_s = step - free_hops;
@@ -146,13 +155,36 @@ class PlanEstimate {
   }
 
   // One micro-batch in one piece of a rank.
-  StageTimes TimesOf(int rank, int piece) const {
+  UnitEstimate WorkOf(int rank, int piece) const {
     UnitEstimate sum;
     for (const int unit : Units(rank, piece)) sum += units_[unit].time;
     LaunchTogether(sum);
-    return {.forward = sum.forward.total(),
-            .input_gradient = sum.input_gradient.total(),
-            .weight_gradient = sum.weight_gradient.total()};
+    return sum;
+  }
+  static StageTimes TimesOf(const UnitEstimate& work) {
+    return {.forward = work.forward.total(),
+            .input_gradient = work.input_gradient.total(),
+            .weight_gradient = work.weight_gradient.total()};
+  }
+
+  // While weights are gathered and gradients reduced the host goes on: what of
+  // its time is over by then. Takes it from the times.
+  static double StartMeanwhile(const UnitEstimate& work, StageTimes& times) {
+    double sum = 0;
+    const auto take = [&](double& time, const PassEstimate& pass,
+                          double meanwhile) {
+      const double over = std::clamp(meanwhile, 0.0, pass.host());
+      time -= over;
+      sum += over;
+      return over;
+    };
+    take(times.forward, work.forward, times.forward - work.forward.total());
+    const double meanwhile = times.input_gradient -
+                             work.input_gradient.total() + times.reduce_within;
+    const double over =
+        take(times.input_gradient, work.input_gradient, meanwhile);
+    take(times.weight_gradient, work.weight_gradient, meanwhile - over);
+    return sum;
   }
 
   // All that a rank does among its passes, the passes included.
@@ -195,9 +227,23 @@ class PlanEstimate {
   }
 
   std::optional<double> RankByRank(absl::Span<const DataTimes> data) const {
-    return StepRankByRank(
-        {model_, plan_, placement_, pipeline_.orders(), units_, prices_, data},
-        exchanges_.traffic);
+    const RankClasses classes(plan_.layout(), placement_);
+    std::vector<std::unique_ptr<PlanUnits>> units;
+    TapeQuestion question{.model = model_,
+                          .plan = plan_,
+                          .placement = placement_,
+                          .orders = pipeline_.orders(),
+                          .classes = classes,
+                          .units = {},
+                          .prices = prices_,
+                          .data = data};
+    for (int of = 0; of < classes.count(); ++of) {
+      units.push_back(std::make_unique<PlanUnits>(
+          model_, plan_, classes.ExpertPlaceOf(of), waited_, prices_,
+          exchanges_, /*keeps_ops=*/true));
+      question.units.push_back(units.back().get());
+    }
+    return StepRankByRank(question, exchanges_.traffic, !spans_.any_differ());
   }
 
   std::vector<RankEnd> EndsOfPasses(absl::Span<const StageTimes> stages,

@@ -38,7 +38,9 @@ class TapeWriter {
     NumberReceives();
   }
 
-  void Write(int rank) {
+  // The tape of a pipeline rank, for ranks with these units.
+  void Write(const PlanUnits& units, int rank) {
+    units_ = &units;
     rank_ = rank;
     out_.Begin();
     bucket_ = {};
@@ -154,7 +156,7 @@ class TapeWriter {
     }
     if (!q_.plan.overlap_pipeline()) out_.Add({.what = What::kAwaitSends});
     const auto of_stage =
-        q_.units.of_stage(layout_.StageOf(rank_, action.piece));
+        units_->of_stage(layout_.StageOf(rank_, action.piece));
     std::vector<int> units(of_stage.begin(), of_stage.end());
     if (!forward) std::reverse(units.begin(), units.end());
     host_waits_ = receives && q_.plan.framework().host_waits_for_receive;
@@ -166,12 +168,12 @@ class TapeWriter {
   // `first`: of the forward passes of its piece; `last`: of those that complete
   // gradients.
   void Unit(int id, PipelinePass pass, bool first, bool last) {
-    const LayerOps& ops = q_.units.ops(id);
+    const LayerOps& ops = units_->ops(id);
     const std::vector<LayerStep> again =
-        RecomputedSteps(ops, q_.units.PlanOf(id));
+        RecomputedSteps(ops, units_->PlanOf(id));
     const std::vector<const LayerStep*> steps = StepsOf(ops, again, pass);
     if (steps.empty()) return;
-    const RankParameters& parameters = q_.units[id].parameters;
+    const RankParameters& parameters = (*units_)[id].parameters;
     if (pass != PipelinePass::kWeightGradient) {
       if (q_.plan.reduces_every_micro_batch()) {
         out_.Add({.what = What::kAwaitReductions});
@@ -181,7 +183,6 @@ class TapeWriter {
         Gather(parameters);
       }
     }
-    const size_t begin = out_.tape().size();
     const Framework& framework = q_.plan.framework();
     const double launches =
         framework.dispatch
@@ -189,29 +190,24 @@ class TapeWriter {
                   static_cast<double>(CountLaunches(ops, again, pass))
             : 0;
     if (framework.blocking_launches) out_.AddWork(launches);
-    // No work of another unit grows, so that it is known which is the last.
     const bool has_host = framework.dispatch && !framework.blocking_launches;
-    if (has_host) out_.Add({.what = What::kWork});
-    bool works = false;
+    const auto last_work = std::find_if(
+        steps.rbegin(), steps.rend(),
+        [](const LayerStep* step) { return step->op() != nullptr; });
+    const bool works = last_work != steps.rend();
     for (const LayerStep* step : steps) {
-      works |= step->op() != nullptr;
+      if (has_host && works && step == *last_work) StartByHost(launches);
       out_.AddStep(*step);
     }
-    if (!works) return;
-    if (has_host) AddHost(begin, launches);
-    if (Releases(pass)) GradientReady(parameters, last);
+    if (works && Releases(pass)) GradientReady(parameters, last);
   }
 
   // Before the last work of a unit: by then the host has started it all.
-  void AddHost(size_t begin, double seconds) {
-    std::vector<TapeItem>& tape = out_.tape();
-    size_t place = tape.size() - 1;
-    while (place > begin && tape[place].what != What::kWork) --place;
-    const auto at = tape.begin() + static_cast<int64_t>(place);
-    tape.insert(at, {.what = What::kHost, .seconds = seconds});
-    if (!std::exchange(host_waits_, false)) return;
-    tape.insert(tape.begin() + static_cast<int64_t>(place),
-                {.what = What::kHostReceives});
+  void StartByHost(double seconds) {
+    if (std::exchange(host_waits_, false)) {
+      out_.Add({.what = What::kHostReceives});
+    }
+    out_.Add({.what = What::kHost, .seconds = seconds});
   }
 
   void GradientReady(const RankParameters& parameters, bool last) {
@@ -260,10 +256,10 @@ class TapeWriter {
     bool ties = false;
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
       const int stage = layout_.StageOf(rank_, piece);
-      for (const int id : q_.units.of_stage(stage)) {
-        held += q_.units[id].parameters;
+      for (const int id : units_->of_stage(stage)) {
+        held += (*units_)[id].parameters;
       }
-      ties |= q_.units.ties_stages() &&
+      ties |= units_->ties_stages() &&
               (stage == 0 || stage == layout_.stages() - 1);
     }
     if (ties) {
@@ -291,6 +287,7 @@ class TapeWriter {
   const TapeQuestion& q_;
   const StageLayout& layout_;
   RankTapes& tapes_;
+  const PlanUnits* units_ = nullptr;  // of the class that is written
   Bytes whole_;
   std::map<ReceiveKey, int> receives_;
   // Of the rank that is written.
@@ -308,8 +305,10 @@ class TapeWriter {
 RankTapes WriteTapes(const TapeQuestion& question) {
   RankTapes tapes;
   TapeWriter writer(question, tapes);
-  for (int rank = 0; rank < question.orders.layout.ranks(); ++rank) {
-    writer.Write(rank);
+  for (const PlanUnits* units : question.units) {
+    for (int rank = 0; rank < question.orders.layout.ranks(); ++rank) {
+      writer.Write(*units, rank);
+    }
   }
   return tapes;
 }

@@ -2,9 +2,11 @@
 // Tapes of a plan's ranks, for steps in which nothing hides: every dimension is
 // waited for.
 //
-//   const RankTapes tapes = WriteTapes({model, plan, placement, orders, units,
-//                                       prices, data});
+//   const RankTapes tapes = WriteTapes({model, plan, placement, orders,
+//                                       classes, units, prices, data});
 #include <absl/types/span.h>
+
+#include <vector>
 
 #include "analytic/step/data_estimate.h"
 #include "analytic/step/plan_units.h"
@@ -12,6 +14,7 @@
 #include "analytic/step/rank_tape.h"
 #include "workload/model/model.h"
 #include "workload/plan/placement.h"
+#include "workload/plan/rank_classes.h"
 #include "workload/plan/schedule.h"
 #include "workload/plan/training_plan.h"
 
@@ -22,8 +25,9 @@ struct TapeQuestion {
   const TrainingPlan& plan;
   const Placement& placement;
   const PipelineOrders& orders;
-  // With their ops.
-  const PlanUnits& units;
+  const RankClasses& classes;
+  // By class, with their ops.
+  std::vector<const PlanUnits*> units;
   PriceList& prices;
   // By pipeline rank: what optimizers take.
   absl::Span<const DataTimes> data;

@@ -54,6 +54,7 @@ struct UnitEstimate {
   double backward() const {
     return input_gradient.total() + weight_gradient.total();
   }
+  double total() const { return forward.total() + backward(); }
 };
 
 // The forward pass of a unit by itself: its sums, and the seconds of each step

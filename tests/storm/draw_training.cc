@@ -191,6 +191,29 @@ class PlanDraw {
   pb::Training* training_ = nullptr;
 };
 
+// Of experts that are not balanced: one that gets more, or each its own.
+void DrawLoads(const pb::Model& model, Rng& rng, pb::Training& training) {
+  if (training.parallel().expert() <= 1 || !Chance(rng, 0.6)) return;
+  training.clear_expert_imbalance();
+  if (Chance(rng, 0.5)) {
+    training.set_expert_imbalance(OneOf(rng, {1.2, 2.0, 3.5}));
+    return;
+  }
+  for (int i = 0; i < model.moe().experts(); ++i) {
+    training.add_expert_load(static_cast<double>(rng.Between(1, 4)));
+  }
+}
+
+// A host that takes time to start kernels.
+pb::Framework DrawHost(Rng& rng) {
+  pb::Framework host;
+  host.set_dispatch(
+      OneOf(rng, std::vector<std::string>{"3 us", "12 us", "40 us", "90 us"}));
+  if (Chance(rng, 0.5)) host.set_host_waits_for_receive(true);
+  if (Chance(rng, 0.2)) host.set_blocking_launches(true);
+  return host;
+}
+
 }  // namespace
 
 pb::Scenario DrawTraining(uint64_t seed, int64_t number) {
@@ -202,12 +225,23 @@ pb::Scenario DrawTraining(uint64_t seed, int64_t number) {
   // A stream of its own: the cases without it stay what they were.
   Rng gathers(seed, fmt::format("backward gathers {}", number));
   const bool gathers_after = Chance(gathers, 0.3);
+  Rng framework(seed, fmt::format("framework {}", number));
+  const bool has_framework = Chance(framework, 0.5);
+  pb::Framework host;
+  if (Chance(framework, 0.3)) host = DrawHost(framework);
+  Rng experts(seed, fmt::format("uneven experts {}", number));
   for (int attempt = 0; attempt < kTries; ++attempt) {
     pb::Scenario scenario;
     scenario.set_name(fmt::format("storm_{}_{}", seed, number));
     *scenario.mutable_system() =
         DrawSystem(catalog, seed, number, kMostChips, rng);
     *scenario.mutable_model() = DrawModel(catalog, seed, number, rng);
+    *scenario.mutable_framework() = host;
+    if (has_framework) {
+      scenario.mutable_framework()->set_preset(
+          DrawName(seed, fmt::format("framework {}", attempt), number,
+                   catalog.Names("frameworks")));
+    }
     pb::Model model = scenario.model();
     if (model.has_preset()) model = *catalog.Model(model.preset());
     const auto system = catalog.System(scenario.system().preset());
@@ -223,6 +257,7 @@ pb::Scenario DrawTraining(uint64_t seed, int64_t number) {
           !drawn.training().has_reshard_after_forward()) {
         drawn.mutable_training()->set_overlap_backward_gather(false);
       }
+      DrawLoads(model, experts, *drawn.mutable_training());
       const auto resolved =
           ResolveScenarioText(catalog, drawn.DebugString(), "storm", {});
       if (!resolved.ok()) continue;

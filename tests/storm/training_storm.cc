@@ -211,6 +211,12 @@ void LabelCase(const pb::Scenario& proto, StormSheet& sheet) {
   }
   if (!plan.parallel().rank_map().empty()) sheet.Label("rank map");
   if (plan.parallel().expert() > 1) sheet.Label("experts");
+  if (plan.expert_imbalance() > 1 || plan.expert_load_size() > 0) {
+    sheet.Label("uneven experts");
+  }
+  if (proto.framework().has_dispatch()) {
+    sheet.Label(proto.framework().blocking_launches() ? "host waits" : "host");
+  }
   if (proto.model().moe().first_dense_layers() > 0) {
     sheet.Label("first layers dense");
   }
