@@ -68,6 +68,31 @@ class TwoTrees {
   std::vector<int> depths_;
 };
 
+// What trees of switches put on a line, one for each of g places: a leaf sends
+// on once for every tree that has members elsewhere, whatever it adds up.
+WaveTerm ReductionTreeLoads(const GroupNetwork& group, int g) {
+  const double nic = static_cast<double>(group.most_on_nic()) / g;
+  WaveTerm loads{.network = nic, .crowded = nic};
+  std::vector<int> trees(static_cast<size_t>(group.leaf_count()));
+  if (trees.empty()) return loads;
+  for (int place = 0; place < g; ++place) {
+    std::vector<int> leaves;
+    for (int r = place; r < group.ranks(); r += g) {
+      leaves.push_back(group.leaf(r, 0));
+    }
+    std::sort(leaves.begin(), leaves.end());
+    leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+    if (leaves.size() == 1) continue;
+    for (const int leaf : leaves) ++trees[static_cast<size_t>(leaf)];
+  }
+  for (int leaf = 0; leaf < group.leaf_count(); ++leaf) {
+    const double up = trees[static_cast<size_t>(leaf)] / group.leaf_up() / g;
+    loads.network = std::max(loads.network, up);
+    loads.crowded = std::max(loads.crowded, up * group.leaf_crowd(leaf));
+  }
+  return loads;
+}
+
 }  // namespace
 
 CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group) {
@@ -159,19 +184,18 @@ CollectiveForm ReductionTreeForm(const GroupNetwork& group) {
   }
   const int p = group.ranks();
   const int g = group.hierarchical() ? group.per_island() : 1;
-  // Up to the switch that joins the farthest two of a rail.
+  // Up to the switch that joins the farthest two of a tree.
   int depth = 1;
-  for (int r = g; r < p; r += g) {
+  for (int r = g; r < p; ++r) {
     depth = std::max(
-        depth, group.ports().NetworkHops(group.chip(0), group.chip(r)) / 2);
+        depth, group.ports().NetworkHops(group.chip(r % g), group.chip(r)) / 2);
   }
   if (g > 1) AddRingsInside(form, p, g);
   const MachinePorts& ports = group.ports();
   form.AddWave(
       {{{Tier::kScaleOut, ports.nic_latency / 2 + ports.network_link, 2},
         {Tier::kScaleOut, ports.network_link, 2.0 * (depth - 1)}}},
-      {.network = static_cast<double>(group.most_on_nic()) / g,
-       .crowded = static_cast<double>(group.most_on_nic()) / g});
+      ReductionTreeLoads(group, g));
   if (g > 1) AddRingsInside(form, p, g);
   CollectiveForm made =
       g > 1 ? std::move(form).BuildStreaming() : std::move(form).Build();

@@ -105,6 +105,41 @@ TEST(TaperForms, AgreeInTheMeanWhereLeavesAreUneven) {
   }
 }
 
+// Switches that add up send on once for each tree: eight trees of two to five
+// nodes, one for every place, on leaves that hold parts of nodes.
+TEST(TaperForms, TreesOfSwitchesShareTheCablesOfLeaves) {
+  constexpr double kAlone = 0.001;
+  for (const int radix : {8, 12, 20, 36}) {
+    for (const double taper : {1.0, 2.0, 4.0}) {
+      for (const int nodes : {2, 3, 5}) {
+        const System system = TaperedMachine(
+            nodes, fmt::format("fat_tree {{ tiers: 3 radix: {} taper: {} "
+                               "reduces: true }}",
+                               radix, taper));
+        const Network network = Network::Make(system).value();
+        CallPlanner planner(network, {.fidelity = Fidelity::kClosedForm});
+        GroupCost cost = GroupCost::Create(system).value();
+        for (const int groups : {1, 2, 4, 8}) {
+          const std::vector<int> group = Strided(system.chips(), groups, 0);
+          for (const int64_t bytes : {int64_t{1} << 20, int64_t{1} << 28}) {
+            const auto planned =
+                planner.Plan({Kind::kAllReduce, Bytes(bytes), Chips(group)});
+            ASSERT_TRUE(planned.ok());
+            const double simulated = ToSeconds(planned->solo);
+            EXPECT_NEAR(
+                cost.Time(Kind::kAllReduce, Bytes(bytes), cost.Span(group))
+                    .count(),
+                simulated, kAlone * simulated)
+                << "radix " << radix << " taper " << taper << ", " << nodes
+                << " nodes, " << groups << " groups, " << bytes << " B by "
+                << NameOf(planned->algorithm);
+          }
+        }
+      }
+    }
+  }
+}
+
 // What nobody shares costs the same however many there are.
 TEST(TaperForms, TaperIsNoMatterInsideALeaf) {
   const System narrow =
