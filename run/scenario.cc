@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "base/units_text.h"
 #include "catalog/catalog.h"
 #include "catalog/chip_like.h"
 #include "catalog/defaults.h"
@@ -29,6 +30,25 @@ absl::StatusOr<std::optional<PoolMachine>> PrefillMachine(
   }
   RETURN_IF_ERROR(violations.ToStatus());
   return PoolMachine{*std::move(system), *std::move(kernels)};
+}
+
+// What the engine's own all-reduce takes on top of the machine's protocol.
+absl::Status AddAllReduceOverhead(const pb::Engine& engine,
+                                  pb::CollectiveCalibration* library) {
+  if (!engine.has_all_reduce_overhead()) return absl::OkStatus();
+  const absl::StatusOr<Duration> more =
+      ParseDuration(engine.all_reduce_overhead());
+  // The plan says what is wrong with it.
+  if (!more.ok() || *more <= Duration(0)) return absl::OkStatus();
+  for (auto& protocol : *library->mutable_protocol()) {
+    if (protocol.use() != pb::CollectiveCalibration::ONE_SHOT) continue;
+    ASSIGN_OR_RETURN(
+        const Duration base,
+        ParseDuration(protocol.has_base_latency() ? protocol.base_latency()
+                                                  : library->base_latency()));
+    protocol.set_base_latency(ToText(base + *more));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -67,6 +87,7 @@ absl::StatusOr<System> SystemOf(const pb::System& proto,
       }
     }
     library->add_algorithm("all_reduce/one_shot");
+    RETURN_IF_ERROR(AddAllReduceOverhead(inference.engine(), library));
   }
   return System::FromProto(system);
 }

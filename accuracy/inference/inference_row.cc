@@ -23,7 +23,8 @@ namespace {
 constexpr int64_t kMost = 1'000'000'000;
 
 // Of inference_runs.csv, that say which rows a line holds for.
-constexpr const char* kRunColumns[] = {"framework", "source_id", "model"};
+constexpr const char* kRunColumns[] = {"framework", "source_id", "model",
+                                       "weight_precision"};
 
 // Engines, by how the names of frameworks begin.
 constexpr std::pair<absl::string_view, absl::string_view> kEngines[] = {
@@ -374,10 +375,11 @@ absl::StatusOr<InferenceRules> OpenInferenceRules() {
   ASSIGN_OR_RETURN(MeasurementTable systems,
                    MeasurementTable::Open(std::nullopt, "inference_systems.csv",
                                           {"hardware", "system"}));
-  ASSIGN_OR_RETURN(MeasurementTable runs,
-                   MeasurementTable::Open(
-                       std::nullopt, "inference_runs.csv",
-                       {"framework", "until", "source_id", "model", "set"}));
+  ASSIGN_OR_RETURN(
+      MeasurementTable runs,
+      MeasurementTable::Open(std::nullopt, "inference_runs.csv",
+                             {"framework", "until", "source_id", "model",
+                              "weight_precision", "set"}));
   return InferenceRules{std::move(systems), std::move(runs)};
 }
 

@@ -54,6 +54,15 @@ TrafficBytes Traffic(const FusedAttention& a, double seen_keys) {
           key_value + query_gradient};
 }
 
+// Query heads whose keys and values are loaded together.
+double LoadedTogether(const FusedAttention& a) {
+  return a.ungrouped ? 1 : static_cast<double>(a.query_heads) / a.kv_heads;
+}
+// How often a key or value is loaded for every time it comes from memory.
+double LoadsPerKey(const FusedAttention& a) {
+  return a.ungrouped ? static_cast<double>(a.query_heads) / a.kv_heads : 1;
+}
+
 // Keys that any query sees.
 double KeysSeen(const FusedAttention& a) {
   const auto keys = static_cast<double>(a.keys);
@@ -133,12 +142,11 @@ Parts QueryTiles(const FusedAttention& a, const KernelChip& chip) {
 // Seconds on the units with split keys.
 Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
   const FlashConstants& c = chip.constants.attention;
-  const double group = static_cast<double>(a.query_heads) / a.kv_heads;
   const double rows =
-      CeilTo(group * static_cast<double>(a.queries), c.min_rows);
+      CeilTo(LoadedTogether(a) * static_cast<double>(a.queries), c.min_rows);
   const double blocks = std::ceil(KeysSeen(a) / c.columns);
-  const double scores = static_cast<double>(a.batch) * a.kv_heads * rows *
-                        blocks * c.columns / chip.units;
+  const double scores = static_cast<double>(a.batch) * a.kv_heads *
+                        LoadsPerKey(a) * rows * blocks * c.columns / chip.units;
   const Parts per_score = PerScore(a, chip);
   // A unit has at least one block to do.
   const double least = static_cast<double>(c.min_rows) * c.columns;
@@ -154,10 +162,9 @@ Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
 bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
   const FlashConstants& flash = chip.constants.attention;
   const auto queries = static_cast<double>(a.queries);
-  const double group = static_cast<double>(a.query_heads) / a.kv_heads;
   const double tiles = static_cast<double>(a.batch) * a.query_heads *
                        std::ceil(queries / flash.rows);
-  return group * queries <= flash.rows || tiles < chip.units ||
+  return LoadedTogether(a) * queries <= flash.rows || tiles < chip.units ||
          (a.shared_key_value && queries < flash.min_rows);
 }
 
@@ -166,18 +173,23 @@ KernelEstimate Combine(const FusedAttention& a, const Parts& parts,
                        const KernelChip& chip) {
   const KernelConstants& c = chip.constants;
   const double memory = (bytes.load + bytes.store) / chip.memory_rate;
+  // The heads of a group read the same keys at about the same time.
+  const double cache =
+      a.ungrouped ? bytes.load * LoadsPerKey(a) / chip.cache_rate : 0;
   KernelEstimate estimate;
   estimate.launch = launch;
   estimate.memory_bytes = bytes.load + bytes.store;
   if (chip.attention_form == AttentionForm::kAdditive) {
     estimate.seconds = launch + memory + parts.matrix + parts.vector;
   } else {
-    const double core = Core(a, parts, c.attention) + parts.overhead;
+    const double core =
+        std::max(Core(a, parts, c.attention) + parts.overhead, cache);
     estimate.seconds = launch + Overlapped(core, memory, c.overlap_exponent);
   }
-  const double most = std::max({parts.matrix, parts.vector, memory});
+  const double most = std::max({parts.matrix, parts.vector, memory, cache});
   estimate.limit = launch > most          ? Limit::kLaunch
                    : most == memory       ? Limit::kMemory
+                   : most == cache        ? Limit::kCache
                    : most == parts.matrix ? Limit::kMatrix
                                           : Limit::kVector;
   return estimate;

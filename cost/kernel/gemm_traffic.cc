@@ -17,7 +17,8 @@ OperandBytes BytesOf(const Gemm& g) {
   const auto n = static_cast<double>(g.n);
   const auto k = static_cast<double>(g.k);
   const double element = BytesPerElement(g.operand);
-  return {m * k * element, k * n * WeightBytesPerElement(g.operand, g.weight),
+  return {m * k * element,
+          k * n * WeightBytesPerElement(g.operand, g.weight, g.weight_group),
           m * n * BytesPerElement(g.output)};
 }
 

@@ -48,7 +48,8 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
       g.weight_gradient
           ? rows.total * (n + k) * element + weights * outputs
           : rows.total * k * element +
-                weights * WeightBytesPerElement(g.operand, g.weight) +
+                weights *
+                    WeightBytesPerElement(g.operand, g.weight, g.weight_group) +
                 rows.total * n * outputs;
   // Tiles of one group read its weights once per row of tiles.
   const double shared = c.multicast;

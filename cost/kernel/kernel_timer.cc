@@ -19,16 +19,18 @@ namespace {
 // Every field that tells two shapes apart, for hashing.
 auto Key(const Gemm& g) {
   return std::tuple(g.m, g.n, g.k, g.batch, g.operand, g.output, g.accumulate,
-                    g.weight);
+                    g.weight, g.weight_group);
 }
 auto Key(const GroupedGemm& g) {
   return std::tuple(g.groups, g.rows, g.hot_rows, g.active, g.n, g.k, g.operand,
-                    g.output, g.accumulate, g.weight_gradient, g.weight);
+                    g.output, g.accumulate, g.weight_gradient, g.weight,
+                    g.weight_group);
 }
 auto Key(const FusedAttention& a) {
   return std::tuple(a.batch, a.query_heads, a.kv_heads, a.queries, a.keys,
                     a.head_dimension, a.value_dimension, a.mask, a.window,
-                    a.operand, a.cache, a.shared_key_value, a.backward);
+                    a.operand, a.cache, a.shared_key_value, a.ungrouped,
+                    a.backward);
 }
 auto Key(const Pointwise& p) {
   return std::tuple(p.kind, p.launches, p.read.value(), p.written.value(),

@@ -350,5 +350,19 @@ TEST(RequestTimeline, HasTheStepsOfEveryRequest) {
   EXPECT_GT(timeline.room, timeline.cached_after.back());
 }
 
+// Two all-reduces in each of 80 layers, 2 us more each; embedding and head are
+// whole, so that there are no others.
+TEST(AllReduce, OfTheEngineTakesWhatItsBufferCosts) {
+  const auto step = [](const char* more) {
+    absl::StatusOr<ResolvedScenario> s = ScenarioWith(
+        "llama2_70b_inference",
+        {"inference.engine.preset=gpt_fast",
+         std::string("inference.engine.all_reduce_overhead=") + more});
+    EXPECT_THAT(s, IsOk());
+    return DecodeAt(*s, 200);
+  };
+  EXPECT_EQ(step("2 us") - step("0 us"), 160 * std::chrono::microseconds(2));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -61,9 +61,11 @@ int Bits(DType dtype) {
   return 0;
 }
 
-double StoredWeightBits(DType dtype) {
+double StoredWeightBits(DType dtype, int group) {
   constexpr double kInt4Scales = (16 + 4) / 128.0;
   constexpr double kFp4Scales = 8 / 32.0;
+  constexpr double kScaleAndZero = 16 + 16;
+  if (group > 0) return Bits(dtype) + kScaleAndZero / group;
   switch (dtype) {
     case DType::kInt4:
       return 4 + kInt4Scales;

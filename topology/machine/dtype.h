@@ -43,10 +43,11 @@ inline double BytesPerElement(DType dtype) { return Bits(dtype) / 8.0; }
 Bytes StorageBytes(DType dtype, int64_t elements);
 
 // Bits of one weight stored in `dtype`, with its part of the scales that the
-// format comes with: INT4 in groups of 128 with a 16-bit scale and zero (GPTQ,
-// AWQ), FP4 in blocks of 32 with an 8-bit scale (OCP MX). INT8 and FP8 have one
-// per row or larger block, which is next to nothing.
-double StoredWeightBits(DType dtype);
+// format comes with: INT4 in groups of 128 with a 16-bit scale and a 4-bit zero
+// (GPTQ, AWQ), FP4 in blocks of 32 with an 8-bit scale (OCP MX). INT8 and FP8
+// have one per row or larger block, which is next to nothing. With `group` that
+// many weights share a scale and a zero of 16 bits each (gpt-fast, tinygemm).
+double StoredWeightBits(DType dtype, int group = 0);
 
 // Requires: `dtype` is not DTYPE_UNSPECIFIED.
 DType FromProto(pb::DType dtype);

@@ -38,7 +38,7 @@ FusedAttention CoreShape(const LayerBuilder& b, int layer,
       .cache = from_cache ? shape.cache : shape.activation,
   };
   if (shape.ungrouped_decode && !absorbed && Decodes(shape.purpose, group)) {
-    core.kv_heads = core.query_heads;
+    core.ungrouped = core.kv_heads < core.query_heads;
   }
   if (absorbed) {
     core.kv_heads = 1;

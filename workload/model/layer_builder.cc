@@ -139,12 +139,15 @@ void LayerBuilder::CastInputGradient(int64_t elements) {
 
 void LayerBuilder::LinearForward(const LinearShape& l) {
   if (!l.wide) CastForward(l.rows * l.inputs);
+  const bool narrow =
+      !l.wide || (l.name == OpName::kHead && shape_.narrow_head);
   Forward(l.name, Gemm{.m = l.rows,
                        .n = l.outputs,
                        .k = l.inputs,
                        .operand = Operand(l),
                        .output = shape_.activation,
-                       .weight = l.wide ? std::nullopt : shape_.weight});
+                       .weight = narrow ? shape_.weight : std::nullopt,
+                       .weight_group = narrow ? shape_.weight_group : 0});
   if (l.bias && shape_.fusion == Fusion::kNone) {
     Forward(OpName::kBias, Elementwise(l.rows * l.outputs, 1, 1, 1));
   }

@@ -147,6 +147,10 @@ void AddLatentProjections(LayerBuilder& builder);
 void AddAttentionCore(LayerBuilder& builder, int layer);
 void AddMlp(LayerBuilder& builder);
 void AddBlockNorm(LayerBuilder& builder);
+// The linear layer before the activation: one product for gate and up, or one
+// for each.
+void AddUpForward(LayerBuilder& builder, LayerBuilder::LinearShape up,
+                  bool gated);
 // The activation between two linear layers, over rows of `width`, in a module
 // of its own.
 void AddActivation(LayerBuilder& builder, OpName name, int64_t rows,

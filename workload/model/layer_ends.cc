@@ -43,6 +43,12 @@ void AddEmbeddingProduct(LayerBuilder& b) {
                                             .accumulate = true});
 }
 
+// Of the rank's part of the table and of the head.
+LayerShape EndsShape(LayerShape shape) {
+  if (shape.whole_ends) shape.tensor = 1;
+  return shape;
+}
+
 LayerOps NotCheckpointed(LayerOps ops) {
   ops.checkpointed = false;
   return ops;
@@ -100,7 +106,8 @@ void AddLoss(LayerBuilder& b, int64_t logits, int64_t vocabulary) {
 
 }  // namespace
 
-LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
+LayerOps BuildEmbedding(const Model& model, const LayerShape& split) {
+  const LayerShape shape = EndsShape(split);
   LayerBuilder b(model, shape);
   const int64_t elements = b.tokens() * model.hidden();
   const bool learned = model.position() == PositionEncoding::kLearned;
@@ -136,7 +143,8 @@ LayerOps BuildEmbedding(const Model& model, const LayerShape& shape) {
   return NotCheckpointed(std::move(b).Build());
 }
 
-LayerOps BuildHead(const Model& model, const LayerShape& shape) {
+LayerOps BuildHead(const Model& model, const LayerShape& split) {
+  const LayerShape shape = EndsShape(split);
   LayerBuilder b(model, shape, shape.logits());
   const int64_t vocabulary =
       (model.vocabulary() + shape.tensor - 1) / shape.tensor;

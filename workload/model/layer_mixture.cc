@@ -55,6 +55,7 @@ ExpertLoad LoadOf(const LayerBuilder& b) {
   load.rows.operand = shape.precision;
   load.rows.output = shape.activation;
   load.rows.weight = shape.weight;
+  load.rows.weight_group = shape.weight_group;
   load.received = std::llround(load.rows.total_rows());
   return load;
 }
@@ -109,7 +110,7 @@ void AddSharedExperts(LayerBuilder& b) {
   b.BeginModule(Module::kMoe);
   b.BesideExchange(true);
   b.GatherTokensForward(hidden);
-  b.LinearForward(up);
+  AddUpForward(b, up, moe.gated());
   b.LinearInputGradient(up);
   b.ReduceTokensInputGradient(hidden);
   b.GatherTokensWeightGradient(hidden);

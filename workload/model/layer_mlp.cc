@@ -15,6 +15,14 @@ constexpr ActivationCost kPlainCost{10, 20};
 
 }  // namespace
 
+void AddUpForward(LayerBuilder& b, LayerBuilder::LinearShape up, bool gated) {
+  if (gated && b.shape().gate_apart) {
+    up.outputs /= 2;
+    b.LinearForward(up);
+  }
+  b.LinearForward(up);
+}
+
 void AddActivation(LayerBuilder& b, OpName name, int64_t rows, int64_t width,
                    bool gated, ModuleSet modules) {
   const ActivationCost cost = gated ? kGatedCost : kPlainCost;
@@ -99,7 +107,7 @@ void AddMlp(LayerBuilder& b) {
   if (!parallel) AddBlockNorm(b);
   b.BeginModule(Module::kMlp);
   if (!parallel) b.GatherTokensForward(hidden);
-  b.LinearForward(up);
+  AddUpForward(b, up, mlp.gated());
   b.LinearInputGradient(up);
   if (!parallel) {
     b.ReduceTokensInputGradient(hidden);

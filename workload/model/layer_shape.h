@@ -104,6 +104,14 @@ struct LayerShape {
   DType cache = DType::kBf16;
   // Weights as stored, where that is narrower than `precision` (inference).
   std::optional<DType> weight = std::nullopt;
+  // Of these, so many share a scale and a zero; 0: as the format has it.
+  int weight_group = 0;
+  // Embedding and head stand whole on every tensor rank; the head is stored
+  // like the other weights; gate and up of an MLP are products of their own
+  // (inference).
+  bool whole_ends = false;
+  bool narrow_head = false;
+  bool gate_apart = false;
   // What engines fuse besides: rotation and the way to the cache into the
   // attention kernel; casts to a narrow format into the kernel before.
   bool fuse_rotary = false;

@@ -37,9 +37,9 @@ double AttentionFlops(const FusedAttention& a, bool count_repeated) {
   return (count_repeated ? 3.0 : 2.0) * scores + 2.0 * values;
 }
 
-double WeightBytes(double elements, DType operand,
-                   const std::optional<DType>& weight) {
-  return elements * WeightBytesPerElement(operand, weight);
+template <class Product>
+double WeightBytes(double elements, const Product& g) {
+  return elements * WeightBytesPerElement(g.operand, g.weight, g.weight_group);
 }
 
 double GemmBytes(const Gemm& g) {
@@ -48,8 +48,7 @@ double GemmBytes(const Gemm& g) {
   const auto k = static_cast<double>(g.k);
   const double output = ElementBytes(m * n, g.output);
   return static_cast<double>(g.batch) *
-         (ElementBytes(m * k, g.operand) +
-          WeightBytes(k * n, g.operand, g.weight) +
+         (ElementBytes(m * k, g.operand) + WeightBytes(k * n, g) +
           output * (g.accumulate ? 2 : 1));
 }
 
@@ -61,8 +60,7 @@ double GroupedBytes(const GroupedGemm& g) {
     return ElementBytes(rows * (n + k), g.operand) +
            ElementBytes(g.active * n * k, g.output) * (g.accumulate ? 2 : 1);
   }
-  return ElementBytes(rows * k, g.operand) +
-         WeightBytes(g.active * n * k, g.operand, g.weight) +
+  return ElementBytes(rows * k, g.operand) + WeightBytes(g.active * n * k, g) +
          ElementBytes(rows * n, g.output);
 }
 
@@ -88,8 +86,10 @@ double AttentionBytes(const FusedAttention& a) {
 
 }  // namespace
 
-double WeightBytesPerElement(DType operand, std::optional<DType> weight) {
-  return weight ? StoredWeightBits(*weight) / 8 : BytesPerElement(operand);
+double WeightBytesPerElement(DType operand, std::optional<DType> weight,
+                             int group) {
+  return weight ? StoredWeightBits(*weight, group) / 8
+                : BytesPerElement(operand);
 }
 
 double AttentionPairs(const FusedAttention& a) {

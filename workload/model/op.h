@@ -92,6 +92,8 @@ struct Gemm {
   // B is weights stored in a narrower format than `operand`, with scales, and
   // widened on the way to the matrix units; unset: as `operand`.
   std::optional<DType> weight = std::nullopt;
+  // Of them, so many share a scale and a zero; 0: as the format has it.
+  int32_t weight_group = 0;
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
@@ -112,6 +114,7 @@ struct GroupedGemm {
   bool weight_gradient = false;
   // As of Gemm.
   std::optional<DType> weight = std::nullopt;
+  int32_t weight_group = 0;
   double total_rows() const { return rows * (groups - 1) + hot_rows; }
   friend bool operator==(const GroupedGemm&, const GroupedGemm&) = default;
 };
@@ -143,6 +146,9 @@ struct FusedAttention {
   DType cache = DType::kBf16;
   // Values are part of the keys (latent attention): read once.
   bool shared_key_value = false;
+  // Query heads that share keys and values each read them for themselves, side
+  // by side: once from memory, the others from the cache.
+  bool ungrouped = false;
   bool backward = false;
   friend bool operator==(const FusedAttention&,
                          const FusedAttention&) = default;
@@ -181,7 +187,8 @@ struct Op {
 
 // Bytes per weight as a product reads it: in its stored format with the scales
 // that come along, or in that of the operands.
-double WeightBytesPerElement(DType operand, std::optional<DType> weight);
+double WeightBytesPerElement(DType operand, std::optional<DType> weight,
+                             int group = 0);
 
 // Query-key pairs that are computed, over all query heads and sequences.
 double AttentionPairs(const FusedAttention& attention);

@@ -38,6 +38,16 @@ EngineProfile ReadEngineProfile(const FieldReader& fields) {
   engine.fuse_casts = fields.Flag("fuse_casts");
   engine.unfused_prefill = fields.Flag("unfused_prefill");
   engine.custom_all_reduce = fields.Flag("custom_all_reduce");
+  // Becomes part of the machine's library (run/scenario.cc).
+  fields.NonNegative<Duration>("all_reduce_overhead");
+  engine.whole_ends = fields.Flag("whole_ends");
+  engine.narrow_head = fields.Flag("narrow_head");
+  if (fields.Has("library_weights")) {
+    const auto format = fields.Enum<pb::DType>("library_weights");
+    if (format != pb::DTYPE_UNSPECIFIED) {
+      engine.library_weights = FromProto(format);
+    }
+  }
   engine.memory_policy = Ordinal<MemoryPolicy>(
       fields.Enum<pb::Engine::MemoryPolicy>("memory_policy"));
   if (engine.memory_policy == MemoryPolicy::kAsNeeded) {

@@ -5,9 +5,11 @@
 // how it shares out the memory of a chip; see proto/engine.proto. One profile
 // serves all models and machines.
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/units.h"
+#include "topology/machine/dtype.h"
 #include "topology/machine/field_reader.h"
 
 namespace orrery {
@@ -49,6 +51,9 @@ struct EngineProfile {
   bool fuse_casts = false;
   bool unfused_prefill = false;
   bool custom_all_reduce = false;
+  bool whole_ends = false;
+  bool narrow_head = false;
+  std::optional<DType> library_weights = std::nullopt;
   MemoryPolicy memory_policy = MemoryPolicy::kAsNeeded;
   double memory_fraction = 1;
   Bytes graph_memory{};

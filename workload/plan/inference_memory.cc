@@ -58,7 +58,8 @@ int64_t Largest(int64_t most, Fits fits) {
 Bytes StageWeights(const Model& model, const InferencePlan& plan,
                    const ParallelLayout& layout, const Stage& stage) {
   const Degrees& degrees = layout.degrees;
-  const double stored = StoredWeightBits(plan.stored_weight());
+  const double stored =
+      StoredWeightBits(plan.stored_weight(), plan.weight_group());
   const double wide = Bits(plan.activation());
   const auto layer_bytes = [&](int layer) {
     const ParameterCount count = LayerParameters(model, layer);
@@ -81,18 +82,25 @@ Bytes StageWeights(const Model& model, const InferencePlan& plan,
     if (!bytes) bytes = layer_bytes(layer);
     sum += *bytes;
   }
+  Degrees ends = degrees;
+  if (plan.WholeEnds(degrees)) ends.tensor = 1;
   if (stage.embedding) {
     const ParameterCount count = EmbeddingParameters(model);
-    sum += OfBits(static_cast<double>(EmbeddingParametersOf(model, degrees) +
+    sum += OfBits(static_cast<double>(EmbeddingParametersOf(model, ends) +
                                       count.positions + count.norms),
                   wide);
   }
   if (!stage.head) return sum;
   const ParameterCount count = HeadParameters(model);
-  int64_t head =
-      count.norms + (count.head + degrees.tensor - 1) / degrees.tensor;
-  if (stage.embedding_copy) head += EmbeddingParametersOf(model, degrees);
-  sum += OfBits(static_cast<double>(head), wide);
+  const int64_t head = (count.head + ends.tensor - 1) / ends.tensor;
+  const double head_bits =
+      plan.engine().narrow_head && plan.weight() ? stored : wide;
+  sum += OfBits(static_cast<double>(head), head_bits) +
+         OfBits(static_cast<double>(count.norms), wide);
+  if (stage.embedding_copy) {
+    sum +=
+        OfBits(static_cast<double>(EmbeddingParametersOf(model, ends)), wide);
+  }
   if (plan.speculation() && plan.speculation()->prediction_module) {
     const ParameterCount block = LayerParameters(model, model.layers());
     const int64_t rest = MtpModuleParameters(model, 0) - block.total();

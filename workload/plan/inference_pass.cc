@@ -90,6 +90,11 @@ LayerShape ShapeOf(const InferencePlan& plan, const InferencePass& pass,
   shape.precision = plan.precision();
   shape.activation = plan.activation();
   shape.weight = plan.weight();
+  shape.weight_group = plan.weight_group();
+  shape.whole_ends = plan.WholeEnds(plan.layout(pass.purpose).degrees);
+  shape.narrow_head = engine.narrow_head;
+  shape.gate_apart =
+      plan.weight().has_value() && engine.library_weights == plan.weight();
   shape.dispatch = plan.dispatch_precision();
   shape.cache = plan.kv_precision();
   shape.redundant_experts = plan.redundant_experts();

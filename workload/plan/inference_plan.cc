@@ -96,6 +96,16 @@ class InferencePlanReader {
       }
       if (Bits(weight) < Bits(plan_.precision_)) plan_.weight_ = weight;
     }
+    if (proto_.has_weight_group()) {
+      plan_.weight_group_ =
+          fields_.Count("weight_group", 1, kLargestWeightGroup);
+      if (!plan_.weight_ || Bits(*plan_.weight_) > 8) {
+        fields_.Refuse("weight_group",
+                       "only weights that are stored narrower than they are "
+                       "multiplied have scales of their own "
+                       "(weight_precision); leave it unset");
+      }
+    }
     plan_.dispatch_precision_ = plan_.activation();
     if (proto_.has_dispatch_precision()) {
       plan_.dispatch_precision_ = Format("dispatch_precision");

@@ -67,6 +67,12 @@ class InferencePlan {
   DType precision() const { return precision_; }
   std::optional<DType> weight() const { return weight_; }
   DType stored_weight() const { return weight_.value_or(precision_); }
+  // Weights that share a scale and a zero; 0: as the format has it.
+  int weight_group() const { return weight_group_; }
+  // Embedding and head are whole on the ranks of a tensor group.
+  bool WholeEnds(const Degrees& degrees) const {
+    return engine_.whole_ends && !degrees.sequence_parallel;
+  }
   DType kv_precision() const { return kv_precision_; }
   DType dispatch_precision() const { return dispatch_precision_; }
   // What passes between kernels.
@@ -108,6 +114,7 @@ class InferencePlan {
   int prefill_batch_ = 0;
   DType precision_{};
   std::optional<DType> weight_;
+  int weight_group_ = 0;
   DType kv_precision_{};
   DType dispatch_precision_{};
   int prefill_chunk_ = 0;

@@ -159,5 +159,38 @@ TEST(TimeAttention, AWindowBoundsTheWorkOfLongSequences) {
   EXPECT_LT(TimeAttention(a, chip).seconds, 0.15 * whole);
 }
 
+// 64 query heads on 8 of keys and values, one by one: memory is read as if they
+// went together, the cache eight times; and it takes no less than together and
+// no more than with 64 heads of keys and values of their own.
+TEST(TimeAttention, HeadsOfAGroupThatReadOneByOneShareTheCache) {
+  for (const char* name : {"a100_sxm_80", "h100_sxm"}) {
+    const KernelChip chip = TimerOf(PresetChip(name)).chip();
+    for (const int64_t keys : {200, 2000, 20'000}) {
+      FusedAttention together{.batch = 16,
+                              .query_heads = 64,
+                              .kv_heads = 8,
+                              .queries = 1,
+                              .keys = keys,
+                              .head_dimension = 128,
+                              .value_dimension = 128};
+      FusedAttention apart = together;
+      apart.ungrouped = true;
+      FusedAttention own = together;
+      own.kv_heads = 64;
+      const KernelEstimate one = TimeAttention(together, chip);
+      const KernelEstimate each = TimeAttention(apart, chip);
+      EXPECT_EQ(each.memory_bytes, one.memory_bytes) << name;
+      EXPECT_GE(each.cache_bytes, one.cache_bytes) << name;
+      EXPECT_GE(each.seconds, one.seconds) << name << " " << keys;
+      EXPECT_LE(each.seconds, TimeAttention(own, chip).seconds)
+          << name << " " << keys;
+      // 2 x 128 x 2 B of each of 8 heads, sequence and key, read 8 times.
+      EXPECT_GE(each.seconds, 16.0 * 8 * 8 * static_cast<double>(keys) * 512 /
+                                  chip.cache_rate)
+          << name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orrery

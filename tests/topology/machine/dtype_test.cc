@@ -32,5 +32,14 @@ TEST(DType, StorageIsWholeBytesRoundedUp) {
   EXPECT_DOUBLE_EQ(BytesPerElement(DType::kInt4), 0.5);
 }
 
+TEST(DType, WeightsComeWithTheirScales) {
+  EXPECT_DOUBLE_EQ(StoredWeightBits(DType::kInt4), 4 + (16 + 4) / 128.0);
+  EXPECT_DOUBLE_EQ(StoredWeightBits(DType::kFp4), 4 + 8 / 32.0);
+  EXPECT_DOUBLE_EQ(StoredWeightBits(DType::kInt8), 8);
+  // A scale and a zero of 16 bits each for 32 weights: one bit more.
+  EXPECT_DOUBLE_EQ(StoredWeightBits(DType::kInt4, 32), 5);
+  EXPECT_DOUBLE_EQ(StoredWeightBits(DType::kInt8, 64), 8.5);
+}
+
 }  // namespace
 }  // namespace orrery

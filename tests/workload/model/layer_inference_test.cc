@@ -291,5 +291,42 @@ TEST(Head, OfInferenceGathersTheVocabulary) {
   EXPECT_EQ(ops.forward[2].exchange()->bytes, Bytes(3 * 1000 * 2));
 }
 
+// On each of two ranks the whole vocabulary: nothing to sum or to gather.
+TEST(Head, ThatIsWholeOnEveryRankIsNotExchanged) {
+  const Model model = MakeModel(kSmallDense);
+  LayerShape shape{.purpose = PassPurpose::kDecode,
+                   .groups = {{.count = 3, .queries = 1, .cached = 9}},
+                   .tensor = 2,
+                   .weight = DType::kInt8,
+                   .whole_ends = true};
+  LayerOps ops = BuildHead(model, shape);
+  EXPECT_THAT(Words(ops.forward), ElementsAre("norm", "head", "sample"));
+  EXPECT_EQ(std::get<Gemm>(ops.forward[1].op()->work).n, 1000);
+  EXPECT_EQ(std::get<Gemm>(ops.forward[1].op()->work).weight, std::nullopt);
+  EXPECT_THAT(Words(BuildEmbedding(model, shape).forward),
+              Not(Contains("all_reduce tensor")));
+  shape.narrow_head = true;
+  ops = BuildHead(model, shape);
+  EXPECT_EQ(std::get<Gemm>(ops.forward[1].op()->work).weight, DType::kInt8);
+}
+
+// Gate and up one by one: two products of half the width, the same arithmetic.
+TEST(Decode, GateAndUpMayBeProductsOfTheirOwn) {
+  const Model model = Preset("llama3_8b");
+  LayerShape shape{.purpose = PassPurpose::kDecode,
+                   .groups = {{.count = 4, .cached = 100}}};
+  const auto up = [&] {
+    return OpsNamed(BuildLayer(model, 0, shape).forward, OpName::kMlpUp);
+  };
+  const std::vector<Op> together = up();
+  shape.gate_apart = true;
+  const std::vector<Op> apart = up();
+  ASSERT_EQ(together.size(), 1u);
+  ASSERT_EQ(apart.size(), 2u);
+  EXPECT_EQ(std::get<Gemm>(together[0].work).n, 2 * 14336);
+  EXPECT_EQ(std::get<Gemm>(apart[0].work).n, 14336);
+  EXPECT_EQ(apart[0], apart[1]);
+}
+
 }  // namespace
 }  // namespace orrery

@@ -123,5 +123,45 @@ TEST(InferenceMemory, TheLargestBatchIsTheLargest) {
   }
 }
 
+// gpt-fast prints bandwidth and tokens/s of Llama 2 70B on 8 chips; bandwidth
+// over tokens/s is what a rank holds: 1135.29/62.50 = 18.165 GB in BF16,
+// 752.04/80.44 = 9.349 in INT8, 548.10/90.77 = 6.038 in INT4 by groups of 32.
+//   blocks: 80 x 855 638 016 / 8 = 8 556 380 160 weights
+//   ends  : 32 000 x 8192 = 262 144 000 each, whole; the head as the blocks
+//   norms : 161 x 8192 in BF16
+// INT8 has a scale of 16 bits per row besides, 4 MB of it, which we leave out.
+TEST(InferenceMemory, OfARankIsWhatGptFastPrints) {
+  const auto weights = [](const Sets& sets) {
+    Sets all = {"inference.engine.preset=gpt_fast"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    absl::StatusOr<ResolvedScenario> s =
+        ScenarioWith("llama2_70b_inference", all);
+    EXPECT_THAT(s, IsOk());
+    return MemoryOf(s->model, *s->inference(), Bytes(0)).weights.value();
+  };
+  const int64_t blocks = int64_t{80} * 855638016 / 8;
+  const int64_t end = int64_t{32000} * 8192;
+  const int64_t norms = 2 * 161 * 8192;
+  const int64_t wide = weights({});
+  const int64_t eight = weights({"inference.weight_precision=INT8"});
+  const int64_t four =
+      weights({"inference.weight_precision=INT4", "inference.weight_group=32"});
+  EXPECT_EQ(wide, 2 * blocks + 2 * 2 * end + norms);
+  EXPECT_EQ(eight, blocks + end + 2 * end + norms);
+  EXPECT_EQ(four, (blocks + end) / 8 * 5 + 2 * end + norms);
+  // As printed, to the last digit but one, and INT8 but for its scales.
+  EXPECT_NEAR(static_cast<double>(wide), 1135.29e9 / 62.50, 2e6);
+  EXPECT_NEAR(static_cast<double>(eight), 752.04e9 / 80.44, 5e6);
+  EXPECT_NEAR(static_cast<double>(four), 548.10e9 / 90.77, 2e6);
+}
+
+TEST(InferenceMemory, OnlyNarrowWeightsHaveAGroup) {
+  EXPECT_THAT(
+      ScenarioWith("llama3_70b_fp8_serving", {"inference.weight_group=32"})
+          .status()
+          .message(),
+      testing::HasSubstr("inference.weight_group"));
+}
+
 }  // namespace
 }  // namespace orrery
