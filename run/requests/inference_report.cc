@@ -65,6 +65,19 @@ void FillPools(const InferencePlan& plan, const KvTransfer& transfer,
                            (prompts / chips(plan.prefill())));
 }
 
+// Of a static batch, one after the other; of separate pools, what the slowest
+// lets through.
+double RequestsPerSecond(const InferencePlan& plan,
+                         const pb::Report::InferenceResult& r) {
+  if (!r.has_pools()) return plan.batch() / r.end_to_end_s();
+  const pb::Report::Pools& pools = r.pools();
+  const double fed =
+      std::min(pools.prefill_requests_per_s(), pools.transfer_requests_per_s());
+  return pools.has_decode_requests_per_s()
+             ? std::min(fed, pools.decode_requests_per_s())
+             : fed;
+}
+
 // What the chips do in a decode step among others. That in the middle was
 // simulated by itself: through a pipeline it fills and drains the stages, which
 // are busy with other parts in a row of steps.
@@ -86,7 +99,7 @@ void FillInferenceRates(const InferencePlan& plan, pb::Report& report) {
   const double chips = static_cast<double>(
       plan.decode().degrees.ranks() +
       (plan.disaggregated() ? plan.prefill().degrees.ranks() : 0));
-  r.set_output_tokens_per_s(batch * plan.output() / r.end_to_end_s());
+  r.set_output_tokens_per_s(RequestsPerSecond(plan, r) * plan.output());
   r.set_prefill_tokens_per_s(static_cast<double>(plan.prefill_batch()) *
                              plan.prompt() / r.prefill_s());
   report.set_tokens_per_s(r.output_tokens_per_s());

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "run/phase_ground.h"
@@ -151,6 +152,25 @@ TEST(Pools, TheLowestRateLimits) {
   EXPECT_EQ(limiting({}), "prefill");
   EXPECT_EQ(limiting({"inference.output=2000"}), "decode");
   EXPECT_EQ(limiting({"system.scale_out.nic_bandwidth=1 Gb/s"}), "transfer");
+}
+
+// A request is a prompt in and its output out: in a row of requests no pool
+// makes more than the others let through, whichever limits.
+TEST(Pools, NoMoreTokensComeOutThanPromptsGoIn) {
+  for (const Sets& sets :
+       {Sets{}, Sets{"inference.output=2000"}, Sets{"inference.batch=8"},
+        Sets{"pools.prefill_batch=8", "inference.prompt=256"}}) {
+    ASSERT_OK_AND_ASSIGN(const pb::Report report,
+                         ReportInference(Pools(sets), {}));
+    const auto& result = report.inference();
+    const auto& pools = result.pools();
+    const int output = Pools(sets).inference()->output();
+    EXPECT_DOUBLE_EQ(result.output_tokens_per_s(),
+                     output * std::min({pools.prefill_requests_per_s(),
+                                        pools.transfer_requests_per_s(),
+                                        pools.decode_requests_per_s()}));
+    EXPECT_DOUBLE_EQ(report.tokens_per_s(), result.output_tokens_per_s());
+  }
 }
 
 TEST(Pools, ChipsThatAreNotSaidAreTheOthers) {
