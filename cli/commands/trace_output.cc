@@ -74,10 +74,7 @@ absl::Status WritePool(const TraceRequest& request,
                        const ResolvedScenario& scenario, const TracedPool& pool,
                        TimelineOptions options, PerfettoWriter& writer) {
   const RecordedTimeline recorded(scenario, pool, options.to);
-  // Of a window the others are not recorded as a whole.
-  if (!request.ranks && recorded.spans().is_whole()) {
-    AddPathRanks(recorded.path(), options);
-  }
+  if (!request.ranks) AddPathRanks(recorded.path(), options);
   const Timeline timeline(recorded.source(), options);
   const int64_t slices = timeline.CountSlices();
   if (slices > kManySlices) {
@@ -103,7 +100,9 @@ absl::Status WritePools(const TraceRequest& request,
     if (!options) continue;
     RETURN_IF_ERROR(WritePool(request, scenario, pool, *options, writer));
   }
-  if (requests != nullptr) WriteRequestTracks(*requests, writer);
+  if (requests != nullptr) {
+    WriteRequestTracks(*requests, request.from, request.to, writer);
+  }
   return absl::OkStatus();
 }
 
@@ -189,15 +188,7 @@ void RecordForTrace(RunOptions& options) {
 void RecordForTrace(const TraceRequest& request, RunOptions& options) {
   RecordForTrace(options);
   if (request.from == Time{} && request.to == Time::max()) return;
-  options.part_recorded = {.from = request.from,
-                           .to = request.to,
-                           .whole = [request](const Program& program) {
-                             // Who asked for ranks that are not simulated is
-                             // told when they are drawn.
-                             const auto shown = OptionsFor(request, program);
-                             return shown.ok() ? shown->ranks
-                                               : std::vector<RankId>();
-                           }};
+  options.window = {.from = request.from, .to = request.to};
 }
 
 absl::Status WriteTrace(const TraceRequest& request,
