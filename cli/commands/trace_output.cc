@@ -1,6 +1,5 @@
 #include "cli/commands/trace_output.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/strings/str_replace.h>
 
 #include <algorithm>
@@ -20,7 +19,8 @@
 #include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
 #include "traces/timeline/timeline_kineto.h"
-#include "workload/lowering/training/call_elements.h"
+#include "workload/lowering/call_elements.h"
+#include "workload/plan/inference_pass.h"
 
 namespace orrery {
 namespace {
@@ -130,18 +130,34 @@ absl::Status WritePerfetto(const TraceRequest& request,
   return FinishTrace(request, writer);
 }
 
+// What the calls of a program carry. Both outlive the result.
+CallElements ElementsOf(const ResolvedScenario& scenario,
+                        const Program& program) {
+  const auto call = [&program](const Role& role, TaskId task) {
+    const Task& what = role.task(task);
+    return ProgramCall{
+        .name = program.name(role.name_of(task)),
+        .phase = role.mark(task).phase,
+        .what = role.communication(what),
+        .of_group = role.slots()[static_cast<SlotId>(what.slot)].calls};
+  };
+  if (const TrainingPlan* plan = scenario.training()) {
+    return [call, plan](const Role& role, TaskId task) {
+      return ElementOf(*plan, call(role, task));
+    };
+  }
+  const InferencePlan& plan = *scenario.inference();
+  return [call, prefill = ShapeOf(plan, PrefillPasses(plan).front()),
+          decode = ShapeOf(plan, DecodePass(plan, plan.prompt()))](
+             const Role& role, TaskId task) {
+    const ProgramCall made = call(role, task);
+    return ElementOf(made.phase == WorkPhase::kDecode ? decode : prefill, made);
+  };
+}
+
 absl::Status WriteKinetoFiles(const TraceRequest& request,
                               const ResolvedScenario& scenario,
                               absl::Span<const TracedPool> pools) {
-  CallElements elements;
-  if (const TrainingPlan* plan = scenario.training()) {
-    using Known = absl::flat_hash_map<std::string, std::optional<DType>>;
-    elements = [plan, known = Known()](std::string_view call) mutable {
-      const auto [found, is_new] = known.try_emplace(std::string(call));
-      if (is_new) found->second = ElementOf(*plan, call);
-      return found->second;
-    };
-  }
   std::error_code error;
   std::filesystem::create_directories(request.path, error);
   if (error) {
@@ -155,6 +171,7 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
     if (!options) continue;
     const Program& program = pool.run.placed.program;
     const GroupSizes sizes = GroupSizesOf(pool.run);
+    const CallElements elements = ElementsOf(scenario, program);
     // Ranks of every pool are numbered from 0.
     const std::string prefix =
         pools.size() == 1 ? ""

@@ -47,6 +47,10 @@ std::optional<std::string_view> TorchName(DType dtype) {
       return "BFloat16";
     case DType::kFp16:
       return "Half";
+    case DType::kFp8:
+      return "Float8_e4m3fn";
+    case DType::kInt8:
+      return "Char";
     default:
       return std::nullopt;
   }
@@ -128,7 +132,7 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
           .splits = what.kind == CommunicationKind::kAllToAll,
           .sequence = sequence[Index(group)]++};
       if (elements) {
-        if (const auto dtype = elements(program.name(span.name))) {
+        if (const auto dtype = elements(role, span.task)) {
           SetElements(*dtype, *event.collective);
         }
       }

@@ -174,7 +174,7 @@ TEST_F(KinetoTest, CallsAreCountedInTheirElements) {
     KinetoWriter writer = KinetoWriter::Create(file_, {.rank = 3}).value();
     WriteKineto(program_, sink_.spans(), SimulatedGroupSizes(program_),
                 /*groups=*/nullptr, RankId(3), {}, writer,
-                [&](std::string_view) { return dtype; });
+                [&](const Role&, TaskId) { return dtype; });
     EXPECT_OK(writer.Finish());
     return Ask(file_, {"select distinct extract_arg(arg_set_id, 'args.dtype'), "
                        "extract_arg(arg_set_id, 'args.In msg nelems'), "
@@ -193,6 +193,7 @@ TEST_F(KinetoTest, CallsAreCountedInTheirElements) {
   ASSERT_EQ(whole % 4, 0);
   EXPECT_THAT(sizes(DType::kBf16), ElementsAre(of("BFloat16", 2)));
   EXPECT_THAT(sizes(DType::kFp32), ElementsAre(of("Float", 4)));
+  EXPECT_THAT(sizes(DType::kFp8), ElementsAre(of("Float8_e4m3fn", 1)));
   // Formats that PyTorch's calls do not have.
   EXPECT_EQ(sizes(DType::kFp12), bytes);
 }
