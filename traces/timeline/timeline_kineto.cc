@@ -60,9 +60,7 @@ std::optional<std::string_view> TorchName(DType dtype) {
 void SetElements(DType dtype, KinetoCollective& call) {
   const std::optional<std::string_view> name = TorchName(dtype);
   const int64_t size = Bits(dtype) / 8;
-  const int64_t parts = call.splits ? call.group_size : 1;
-  if (!name || call.in.value() % (size * parts) != 0 ||
-      call.out.value() % (size * parts) != 0) {
+  if (!name || call.in.value() % size != 0 || call.out.value() % size != 0) {
     return;
   }
   call.dtype = *name;

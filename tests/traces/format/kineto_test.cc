@@ -198,6 +198,29 @@ TEST_F(KinetoTest, CallsAreCountedInTheirElements) {
   EXPECT_EQ(sizes(DType::kFp12), bytes);
 }
 
+// Ten elements over three ranks: four, three, three. None is lost.
+TEST_F(KinetoTest, PartsAddUpToTheWhole) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  KinetoWriter writer = KinetoWriter::Create(file_, {}).value();
+  writer.Add({.name = "ncclDevKernel_SendRecv",
+              .end = Time(Duration(1000)),
+              .collective = KinetoCollective{.name = "all_to_allv",
+                                             .group = "expert[0]",
+                                             .description = "expert",
+                                             .group_size = 3,
+                                             .dtype = "BFloat16",
+                                             .element = Bytes(2),
+                                             .in = Bytes(20),
+                                             .out = Bytes(20),
+                                             .splits = true}});
+  EXPECT_OK(writer.Finish());
+  const auto answers =
+      Ask(file_, {"select extract_arg(arg_set_id, 'args.In msg nelems'), "
+                  "extract_arg(arg_set_id, 'args.In split size') from slice "
+                  "where name glob 'nccl*'"});
+  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("10", "[4, 3, 3]")));
+}
+
 // Holistic Trace Analysis, re-stated: of the time from a rank's first device
 // event to its last, computation is the union of what is not named nccl, idle
 // what no device event covers, and the rest communication that nothing hides.
