@@ -33,20 +33,21 @@ void AddShare(const std::string& name, Duration time, int64_t count,
 
 using Shares = google::protobuf::RepeatedPtrField<pb::Explanation::Share>;
 
-// What a rank's bubble is made of, all the way down: communication of other
-// ranks by stream, and the rest, for which their kernels were at work.
-std::vector<std::pair<std::string, Duration>> BubbleParts(
+// What a rank's waits for others are made of, all the way down: communication
+// of theirs by stream, and the rest, for which their kernels were at work.
+std::vector<std::pair<std::string, Duration>> WaitParts(
     const Program& program, const SpanIndex& spans,
     const std::vector<PathStep>& path, const BreakdownSink& sink) {
-  Duration bubble{0};
+  Duration bubble{0}, straggler{0};
   std::map<std::string, Duration> communication;
   for (const WaitedWork& part : FollowToWork(spans, path, sink.waits())) {
-    if (part.wait->kind != RankWait::Kind::kBubble) continue;
+    const bool late = part.wait->kind == RankWait::Kind::kStraggler;
+    if (!late && part.wait->kind != RankWait::Kind::kBubble) continue;
     const bool kernel = part.work == nullptr ||
                         part.work->kind == SpanKind::kKernel ||
                         part.work->kind == SpanKind::kMarker;
     if (kernel) {
-      bubble += part.time();
+      (late ? straggler : bubble) += part.time();
     } else {
       communication[fmt::format("communication of other ranks: {}",
                                 program.streams()[part.work->stream].name)] +=
@@ -56,6 +57,7 @@ std::vector<std::pair<std::string, Duration>> BubbleParts(
   std::vector<std::pair<std::string, Duration>> parts(communication.begin(),
                                                       communication.end());
   parts.emplace_back("bubble", bubble);
+  parts.emplace_back("straggler", straggler);
   return parts;
 }
 
@@ -79,10 +81,9 @@ BreakdownSink AddRankTime(const SimulatedRun& run, const SpanIndex& spans,
       {"optimizer", b.kernels.optimizer},
       {"slow chip", b.kernels.slow_chip},
       {kSlowedByCommunication, b.kernels.shared_chip},
-      {"straggler", b.straggler},
       {"host", b.host},
   };
-  for (auto& [name, time] : BubbleParts(program, spans, path, sink)) {
+  for (auto& [name, time] : WaitParts(program, spans, path, sink)) {
     parts.push_back({name, time});
   }
   for (const StreamId stream : program.streams().ids()) {

@@ -123,7 +123,8 @@ pb::Picture PictureOf(const SimulatedRun& run, Bytes always) {
   std::vector<RankId> ranks;
   for (const auto& [stage, rank] : stages) ranks.push_back(rank);
   const MarkTable marks(program);
-  const PassTable passes(program, marks, run.spans, ranks);
+  const PassTable passes(program, marks, run.spans, ranks, Time{},
+                         run.result.end);
   const auto count = static_cast<int>(stages.size());
   const int lanes = std::min(count, kMostLanes);
   picture.set_lanes_left_out(count - lanes);

@@ -10,7 +10,6 @@
 #include "sim/analysis/busiest_rank.h"
 #include "sim/analysis/path_bound.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/span_sinks.h"
 #include "sim/folding/folding.h"
 #include "sim/network/call_planner.h"
 #include "sim/network/network_transfers.h"
@@ -164,20 +163,12 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   const RankId busiest = BusiestRank(placed);
   BreakdownSink breakdown(placed.program, busiest, /*alone=*/nullptr,
                           /*keeps_waits=*/false);
-  std::optional<RecordingWindow> window;
   TransferLog log;
-  if (options.part_recorded) {
-    window = {
-        .from = options.part_recorded->from,
-        .to = options.part_recorded->to,
-        .whole = IdVector<RankId, bool>(placed.program.ranks().size(), false)};
-    for (const RankId rank : options.part_recorded->whole(placed.program)) {
-      window->whole[rank] = true;
-    }
-    log.from = window->from;
-    log.to = window->to;
+  if (options.window) {
+    log.from = options.window->from;
+    log.to = options.window->to;
   }
-  RecordingSink recording(options.memory, std::move(window));
+  RecordingSink recording(options.memory, options.window);
   absl::StatusOr<RunResult> result;
   EngineOptions engine = {.max_state = options.memory - size.total()};
   if (options.progress) {
@@ -213,6 +204,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
     run.recomputed += work.passes.recomputed * ranks;
   }
   run.spans = recording.Take();
+  run.memory_before = recording.TakeForgotten();
   run.log = std::move(log);
   run.alone = std::move(alone);
   return run;

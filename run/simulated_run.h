@@ -24,6 +24,7 @@
 #include "sim/analysis/step_bounds.h"
 #include "sim/analysis/step_breakdown.h"
 #include "sim/engine/run_result.h"
+#include "sim/engine/span_sinks.h"
 #include "sim/network/collective_plan.h"
 #include "sim/network/network.h"
 #include "sim/sharing/transfer_log.h"
@@ -46,14 +47,6 @@ enum class InferencePart : uint8_t {
   kRequest,
 };
 
-// A part of a run to be recorded: see RecordingWindow.
-struct RecordedPart {
-  Time from{};
-  Time to = Time::max();
-  // Of the program that is run, the ranks that are recorded as a whole.
-  std::function<std::vector<RankId>(const Program&)> whole = {};
-};
-
 struct RunOptions {
   InferencePart part = InferencePart::kDecodeStep;
   Fidelity fidelity = Fidelity::kFluid;
@@ -72,8 +65,8 @@ struct RunOptions {
   // Keep every span, and what was granted to every transfer.
   bool record = false;
   // Of it only this part, if given: what it takes grows with the part.
-  std::optional<RecordedPart> part_recorded = std::nullopt;
-  bool records_all() const { return record && !part_recorded; }
+  std::optional<RecordingWindow> window = std::nullopt;
+  bool records_all() const { return record && !window; }
   // What the run may take of this computer's memory: a larger one is refused
   // with the numbers, before it is built where that can be known.
   Bytes memory = Bytes(std::numeric_limits<int64_t>::max());
@@ -107,6 +100,8 @@ struct SimulatedRun {
   // If asked for.
   std::vector<TaskSpan> spans = {};
   TransferLog log = {};
+  // Of a window: what the tasks before it added to the memory of each rank.
+  IdVector<RankId, MemoryByKind> memory_before = {};
   // How long calls take with the network to themselves.
   CallTimes alone = {};
   // What the facts of kernels refer to.

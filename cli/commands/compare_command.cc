@@ -113,8 +113,11 @@ absl::Status WriteTimelines(const Arguments& arguments,
     ASSIGN_OR_RETURN(const ResolvedScenario scenario,
                      MakeScenario(std::move(filled)));
     ASSIGN_OR_RETURN(RunOptions options, ReadRunOptions(arguments, scenario));
-    RecordForTrace(request, options);
-    if (scenario.inference() != nullptr) {
+    if (scenario.inference() == nullptr) {
+      RecordForTrace(request, options);
+    } else {
+      // Its requests are drawn from all steps.
+      RecordForTrace(options);
       if (scenario.inference()->disaggregated()) {
         return absl::InvalidArgumentError(
             fmt::format("--trace: '{}' has separate pools, each with a "

@@ -41,6 +41,7 @@ RecordedTimeline::RecordedTimeline(const ResolvedScenario& scenario,
                                  scenario.training()->layout().rank_map.empty(),
               .reserved_memory = pool.kernels.reserved_memory(),
               .memory_capacity = MemoryCapacity(pool.system),
+              .memory_before = &pool.run.memory_before,
               .peak =
                   [&chip = pool.system.chip()](DType type) {
                     const auto peak = chip.peak(type);

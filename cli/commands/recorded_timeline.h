@@ -39,7 +39,6 @@ class RecordedTimeline {
   RecordedTimeline& operator=(const RecordedTimeline&) = delete;
 
   const TimelineSource& source() const { return source_; }
-  const SpanIndex& spans() const { return spans_; }
   const std::vector<PathStep>& path() const { return path_; }
 
  private:

@@ -1,6 +1,5 @@
 #include "cli/commands/trace_output.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/strings/str_replace.h>
 
 #include <algorithm>
@@ -20,7 +19,8 @@
 #include "traces/timeline/request_tracks.h"
 #include "traces/timeline/timeline.h"
 #include "traces/timeline/timeline_kineto.h"
-#include "workload/lowering/training/call_elements.h"
+#include "workload/lowering/call_elements.h"
+#include "workload/plan/inference_pass.h"
 
 namespace orrery {
 namespace {
@@ -74,10 +74,7 @@ absl::Status WritePool(const TraceRequest& request,
                        const ResolvedScenario& scenario, const TracedPool& pool,
                        TimelineOptions options, PerfettoWriter& writer) {
   const RecordedTimeline recorded(scenario, pool, options.to);
-  // Of a window the others are not recorded as a whole.
-  if (!request.ranks && recorded.spans().is_whole()) {
-    AddPathRanks(recorded.path(), options);
-  }
+  if (!request.ranks) AddPathRanks(recorded.path(), options);
   const Timeline timeline(recorded.source(), options);
   const int64_t slices = timeline.CountSlices();
   if (slices > kManySlices) {
@@ -103,7 +100,9 @@ absl::Status WritePools(const TraceRequest& request,
     if (!options) continue;
     RETURN_IF_ERROR(WritePool(request, scenario, pool, *options, writer));
   }
-  if (requests != nullptr) WriteRequestTracks(*requests, writer);
+  if (requests != nullptr) {
+    WriteRequestTracks(*requests, request.from, request.to, writer);
+  }
   return absl::OkStatus();
 }
 
@@ -131,18 +130,34 @@ absl::Status WritePerfetto(const TraceRequest& request,
   return FinishTrace(request, writer);
 }
 
+// What the calls of a program carry. Both outlive the result.
+CallElements ElementsOf(const ResolvedScenario& scenario,
+                        const Program& program) {
+  const auto call = [&program](const Role& role, TaskId task) {
+    const Task& what = role.task(task);
+    return ProgramCall{
+        .name = program.name(role.name_of(task)),
+        .phase = role.mark(task).phase,
+        .what = role.communication(what),
+        .of_group = role.slots()[static_cast<SlotId>(what.slot)].calls};
+  };
+  if (const TrainingPlan* plan = scenario.training()) {
+    return [call, plan](const Role& role, TaskId task) {
+      return ElementOf(*plan, call(role, task));
+    };
+  }
+  const InferencePlan& plan = *scenario.inference();
+  return [call, prefill = ShapeOf(plan, PrefillPasses(plan).front()),
+          decode = ShapeOf(plan, DecodePass(plan, plan.prompt()))](
+             const Role& role, TaskId task) {
+    const ProgramCall made = call(role, task);
+    return ElementOf(made.phase == WorkPhase::kDecode ? decode : prefill, made);
+  };
+}
+
 absl::Status WriteKinetoFiles(const TraceRequest& request,
                               const ResolvedScenario& scenario,
                               absl::Span<const TracedPool> pools) {
-  CallElements elements;
-  if (const TrainingPlan* plan = scenario.training()) {
-    using Known = absl::flat_hash_map<std::string, std::optional<DType>>;
-    elements = [plan, known = Known()](std::string_view call) mutable {
-      const auto [found, is_new] = known.try_emplace(std::string(call));
-      if (is_new) found->second = ElementOf(*plan, call);
-      return found->second;
-    };
-  }
   std::error_code error;
   std::filesystem::create_directories(request.path, error);
   if (error) {
@@ -156,6 +171,7 @@ absl::Status WriteKinetoFiles(const TraceRequest& request,
     if (!options) continue;
     const Program& program = pool.run.placed.program;
     const GroupSizes sizes = GroupSizesOf(pool.run);
+    const CallElements elements = ElementsOf(scenario, program);
     // Ranks of every pool are numbered from 0.
     const std::string prefix =
         pools.size() == 1 ? ""
@@ -189,15 +205,7 @@ void RecordForTrace(RunOptions& options) {
 void RecordForTrace(const TraceRequest& request, RunOptions& options) {
   RecordForTrace(options);
   if (request.from == Time{} && request.to == Time::max()) return;
-  options.part_recorded = {.from = request.from,
-                           .to = request.to,
-                           .whole = [request](const Program& program) {
-                             // Who asked for ranks that are not simulated is
-                             // told when they are drawn.
-                             const auto shown = OptionsFor(request, program);
-                             return shown.ok() ? shown->ranks
-                                               : std::vector<RankId>();
-                           }};
+  options.window = {.from = request.from, .to = request.to};
 }
 
 absl::Status WriteTrace(const TraceRequest& request,

@@ -37,13 +37,20 @@ class StepReader {
            Duration origin) {
     const size_t first = timeline_.steps.size();
     for (const InferencePass& pass : passes) AddPass(pass);
-    // A task's mark counts parts over all passes.
+    const auto decodes = [](const InferencePass& pass) {
+      return pass.purpose == PassPurpose::kDecode;
+    };
+    const auto prefills = static_cast<size_t>(
+        std::find_if(passes.begin(), passes.end(), decodes) - passes.begin());
+    // A task's mark counts the passes of its kind.
     for (const TaskSpan& span : run.spans) {
       const Role& role = run.placed.program.role_of(span.rank);
       const Mark& mark = role.mark(span.task);
       if (!mark.micro_batch || span.stream != kComputeStream) continue;
-      const auto at = static_cast<size_t>(*mark.micro_batch / passes[0].parts);
-      RequestStep& step = timeline_.steps[first + at];
+      const size_t before = mark.phase == WorkPhase::kDecode ? prefills : 0;
+      RequestStep& step =
+          timeline_
+              .steps[first + before + static_cast<size_t>(*mark.micro_batch)];
       step.from = std::min(step.from, span.started + origin);
       step.to = std::max(step.to, span.ended + origin);
     }

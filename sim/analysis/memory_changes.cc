@@ -9,16 +9,14 @@ std::vector<MemoryChange> MemoryChanges(const Program& program,
                                         const SpanIndex& spans, RankId rank) {
   const Role& role = program.role_of(rank);
   std::vector<MemoryChange> changes;
-  for (int32_t t = 0; t < role.task_count(); ++t) {
-    const auto task = static_cast<TaskId>(t);
-    if (!role.task(task).has_memory_effects) continue;
-    const TaskSpan& span = spans.of(rank, task);
-    for (const MemoryEffect& effect : role.memory_effects(task)) {
+  spans.ForEach(rank, [&](const TaskSpan& span) {
+    if (!role.task(span.task).has_memory_effects) return;
+    for (const MemoryEffect& effect : role.memory_effects(span.task)) {
       const bool is_start = effect.when == MemoryEffect::When::kStart;
       changes.push_back({is_start ? span.started : span.ended, is_start,
                          static_cast<size_t>(effect.kind), effect.change});
     }
-  }
+  });
   std::stable_sort(changes.begin(), changes.end(),
                    [](const MemoryChange& a, const MemoryChange& b) {
                      return std::tie(a.at, a.is_start) <

@@ -23,7 +23,8 @@ struct MemoryChange {
 
 // In the order of time; within an instant what ends gives back before what
 // starts takes, as in the engine, so that the largest sum is the engine's peak.
-// Requires: every task of `rank` was recorded.
+// Of what was recorded: where that is a window, `held` begins with what the
+// tasks before it left (RecordingSink::TakeForgotten).
 std::vector<MemoryChange> MemoryChanges(const Program& program,
                                         const SpanIndex& spans, RankId rank);
 

@@ -1,8 +1,7 @@
 #include "sim/analysis/span_index.h"
 
 #include <algorithm>
-#include <tuple>
-#include <utility>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/ids.h"
@@ -16,16 +15,10 @@ SpanIndex::SpanIndex(const Program& program, absl::Span<const TaskSpan> spans)
     begin_.push_back(tasks);
     tasks += static_cast<size_t>(program.role_of(rank).task_count());
   }
+  begin_.push_back(tasks);
   if (spans.size() < tasks) {
     whole_ = false;
-    begin_.clear();
-    parts_.reserve(spans.size());
-    for (size_t i = 0; i < spans.size(); ++i) {
-      parts_.push_back({spans[i].rank, spans[i].task, static_cast<int64_t>(i)});
-    }
-    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
-      return std::tie(a.rank, a.task) < std::tie(b.rank, b.task);
-    });
+    IndexPart();
     return;
   }
   CHECK_EQ(spans.size(), tasks);
@@ -36,16 +29,31 @@ SpanIndex::SpanIndex(const Program& program, absl::Span<const TaskSpan> spans)
   }
 }
 
-const TaskSpan* SpanIndex::FindPart(RankId rank, TaskId task) const {
-  const auto at = std::lower_bound(
-      parts_.begin(), parts_.end(), std::pair(rank, task),
-      [](const Part& part, const std::pair<RankId, TaskId>& wanted) {
-        return std::tie(part.rank, part.task) <
-               std::tie(wanted.first, wanted.second);
-      });
-  if (at == parts_.end() || at->rank != rank || at->task != task) {
-    return nullptr;
+// Ranks by counting, then the tasks of each by sorting.
+void SpanIndex::IndexPart() {
+  std::fill(begin_.begin(), begin_.end(), 0);
+  for (const TaskSpan& span : spans_) ++begin_[Index(span.rank) + 1];
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  std::vector<size_t> next(begin_.begin(), begin_.end() - 1);
+  parts_.resize(spans_.size());
+  for (size_t i = 0; i < spans_.size(); ++i) {
+    parts_[next[Index(spans_[i].rank)]++] = {spans_[i].task,
+                                             static_cast<int64_t>(i)};
   }
+  for (size_t rank = 0; rank + 1 < begin_.size(); ++rank) {
+    std::sort(parts_.begin() + static_cast<std::ptrdiff_t>(begin_[rank]),
+              parts_.begin() + static_cast<std::ptrdiff_t>(begin_[rank + 1]),
+              [](const Part& a, const Part& b) { return a.task < b.task; });
+  }
+}
+
+const TaskSpan* SpanIndex::FindPart(RankId rank, TaskId task) const {
+  const Part* begin = parts_.data() + begin_[Index(rank)];
+  const Part* end = parts_.data() + begin_[Index(rank) + 1];
+  const Part* at = std::lower_bound(
+      begin, end, task,
+      [](const Part& part, TaskId wanted) { return part.task < wanted; });
+  if (at == end || at->task != task) return nullptr;
   return &spans_[static_cast<size_t>(at->place)];
 }
 

@@ -29,6 +29,14 @@ class SpanIndex {
   const TaskSpan* find(RankId rank, TaskId task) const {
     return is_whole() ? &of(rank, task) : FindPart(rank, task);
   }
+  // Visits what was recorded of a rank, in the order of its tasks.
+  template <class Visit>
+  void ForEach(RankId rank, Visit visit) const {
+    for (size_t i = begin_[Index(rank)]; i < begin_[Index(rank) + 1]; ++i) {
+      visit(spans_[static_cast<size_t>(is_whole() ? places_[i]
+                                                  : parts_[i].place)]);
+    }
+  }
   bool is_whole() const { return whole_; }
   absl::Span<const TaskSpan> spans() const { return spans_; }
 
@@ -45,14 +53,15 @@ class SpanIndex {
  private:
   const Program& program_;
   absl::Span<const TaskSpan> spans_;
-  std::vector<size_t> begin_;    // of each rank's tasks, in places_
+  // Of each rank's tasks, in places_ or parts_, and the end of all.
+  std::vector<size_t> begin_;
   std::vector<int64_t> places_;  // in spans_
   // Of a part: by rank and task.
   struct Part {
-    RankId rank;
     TaskId task;
     int64_t place;
   };
+  void IndexPart();
   const TaskSpan* FindPart(RankId rank, TaskId task) const;
   std::vector<Part> parts_;
   bool whole_ = true;

@@ -7,7 +7,13 @@
 namespace orrery {
 
 absl::Status RecordingSink::Expect(const Program& program) {
-  if (window_) return absl::OkStatus();
+  program_ = &program;
+  if (window_) {
+    forgotten_ =
+        IdVector<RankId, MemoryByKind>(program.ranks().size(), MemoryByKind{});
+    is_past_ = IdVector<RankId, bool>(program.ranks().size(), false);
+    return absl::OkStatus();
+  }
   const int64_t allowed =
       limit_.value() / static_cast<int64_t>(sizeof(TaskSpan));
   if (program.task_count() > allowed) {

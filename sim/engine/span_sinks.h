@@ -22,40 +22,66 @@ struct NullSink {
   void Add(const TaskSpan&) {}
 };
 
-// A part of a run that is recorded: all of some ranks, and of the others what
-// runs or waits in the window.
+// A part of a run that is recorded: what runs or waits in it, and of each rank
+// what follows until its compute stream has what it waits for in the window.
 struct RecordingWindow {
   Time from{};
   Time to = Time::max();
-  IdVector<RankId, bool> whole;
 };
 
-// Every span, in the order in which they ended; or those of a window.
+// Every span, in the order in which they ended; or those of a window, and of
+// what ended before it how it changed the memory of each rank.
 class RecordingSink {
  public:
   explicit RecordingSink(Bytes limit = Bytes(int64_t{8} << 30),
                          std::optional<RecordingWindow> window = std::nullopt)
       : limit_(limit), window_(std::move(window)) {}
   // Refuses a program whose spans would exceed the limit. How many those of a
-  // window are is not known before.
+  // window are is not known before. The program outlives this.
   absl::Status Expect(const Program& program);
   void Add(const TaskSpan& span) {
-    if (!window_ || Wants(span)) spans_.push_back(span);
+    if (!window_) {
+      spans_.push_back(span);
+    } else {
+      AddToWindow(span);
+    }
   }
 
   const std::vector<TaskSpan>& spans() const { return spans_; }
   // The same for whoever keeps them; none are left here.
   std::vector<TaskSpan> Take() { return std::move(spans_); }
+  // What tasks that ended before the window added to the memory of each rank;
+  // empty without a window.
+  IdVector<RankId, MemoryByKind> TakeForgotten() {
+    return std::move(forgotten_);
+  }
 
  private:
-  bool Wants(const TaskSpan& span) const {
-    return window_->whole[span.rank] ||
-           (span.headed < window_->to && span.ended > window_->from);
+  void AddToWindow(const TaskSpan& span) {
+    if (span.ended <= window_->from) {
+      Forget(span);
+    } else if (span.headed < window_->to || !is_past_[span.rank]) {
+      spans_.push_back(span);
+      if (span.stream == kComputeStream && span.ended >= window_->to) {
+        is_past_[span.rank] = true;
+      }
+    }
+  }
+  void Forget(const TaskSpan& span) {
+    const Role& role = program_->role_of(span.rank);
+    if (!role.task(span.task).has_memory_effects) return;
+    for (const MemoryEffect& effect : role.memory_effects(span.task)) {
+      forgotten_[span.rank][static_cast<size_t>(effect.kind)] += effect.change;
+    }
   }
 
   Bytes limit_;
   std::optional<RecordingWindow> window_;
   std::vector<TaskSpan> spans_;
+  const Program* program_ = nullptr;
+  IdVector<RankId, MemoryByKind> forgotten_;
+  // Its compute stream needs nothing more.
+  IdVector<RankId, bool> is_past_;
 };
 
 }  // namespace orrery

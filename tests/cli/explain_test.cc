@@ -1,4 +1,5 @@
 // orrery explain from the outside: its parts add up, and its advice is ranked.
+#include <absl/strings/match.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,6 +123,22 @@ TEST(Explain, ABubbleHidesNoCommunication) {
               0.09)
         << scenario;
   }
+}
+
+// Nor does a straggler: in crossing_groups ranks of a tensor group are late
+// because their gradients come over full links, and no chip is slow.
+TEST(Explain, AStragglerHidesNoCommunication) {
+  const JsonValue json = Explained("crossing_groups");
+  double straggler = 0, communication = 0;
+  for (const JsonValue& share : *json.Find("rank_0_time")->array()) {
+    const std::string& name = *share.Find("name")->string();
+    if (name == "straggler") straggler += Number(share, "share");
+    if (absl::StartsWith(name, "communication of other ranks: ")) {
+      communication += Number(share, "share");
+    }
+  }
+  EXPECT_LT(straggler, 0.01);
+  EXPECT_GT(communication, 0.05);
 }
 
 // The fabric of crossing_groups is too small for its gradients: the explanation

@@ -119,15 +119,13 @@ void KinetoWriter::Add(const KinetoEvent& event) {
   if (event.collective) {
     const KinetoCollective& what = *event.collective;
     const auto splits = [&](Bytes bytes) {
-      return what.splits
-                 ? fmt::format(
-                       "\"[{}]\"",
-                       absl::StrJoin(std::vector<int64_t>(
-                                         static_cast<size_t>(what.group_size),
-                                         bytes.value() / what.group_size /
-                                             what.element.value()),
-                                     ", "))
-                 : std::string("\"[]\"");
+      std::vector<int64_t> parts;
+      const int64_t elements = bytes.value() / what.element.value();
+      for (int64_t i = 0; what.splits && i < what.group_size; ++i) {
+        parts.push_back(elements / what.group_size +
+                        (i < elements % what.group_size));
+      }
+      return fmt::format("\"[{}]\"", absl::StrJoin(parts, ", "));
     };
     collective = fmt::format(
         ", \"Collective name\": {}, \"In msg nelems\": {}, "

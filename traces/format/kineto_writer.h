@@ -50,7 +50,7 @@ struct KinetoCollective {
   Bytes out;
   // Who takes part; nothing if that is not known.
   std::vector<int> ranks = {};
-  // In equal parts, one per rank of the group.
+  // In parts, one per rank of the group, that differ by an element at most.
   bool splits = false;
   // Which call of the group it is, from 0.
   int64_t sequence = 0;

@@ -56,6 +56,8 @@ struct TaskSpan {
   Duration waiting_for_dependencies() const { return ready - headed; }
   Duration waiting_for_partners() const { return started - ready; }
   Duration running() const { return ended - started; }
+  // Whether it waits or runs in [from, to).
+  bool Touches(Time from, Time to) const { return headed < to && ended > from; }
   friend bool operator==(const TaskSpan&, const TaskSpan&) = default;
 };
 

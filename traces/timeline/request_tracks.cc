@@ -19,8 +19,11 @@ bool TakesPromptOf(const RequestStep& step, int64_t sequence) {
 
 class RequestWriter {
  public:
-  RequestWriter(const RequestTimeline& requests, PerfettoWriter& writer)
+  RequestWriter(const RequestTimeline& requests, Time from, Time to,
+                PerfettoWriter& writer)
       : requests_(requests),
+        from_(from),
+        to_(to),
         writer_(writer),
         root_(writer.AddTrack(
             {.name = "requests",
@@ -46,9 +49,15 @@ class RequestWriter {
     const EventArgument arguments[] = {{tokens_, step.tokens},
                                        {cached_, step.cached},
                                        {sequences_, step.count}};
-    writer_.Begin(track, step.from, writer_.Name(name),
-                  {.arguments = arguments});
-    writer_.End(track, step.to);
+    Slice(track, step.from, step.to, name, {.arguments = arguments});
+  }
+
+  // Cut to the window.
+  void Slice(TrackId track, Time from, Time to, const std::string& name,
+             const EventDetails& details) {
+    if (from >= to_ || to <= from_) return;
+    writer_.Begin(track, std::max(from, from_), writer_.Name(name), details);
+    writer_.End(track, std::min(to, to_));
   }
 
   void WriteSteps() {
@@ -63,7 +72,7 @@ class RequestWriter {
           Slice(track, step, "cache to the decode pool");
           break;
         case RequestStep::Kind::kDecode:
-          Slice(track, step, fmt::format("decode step {}", ++decoded));
+          Slice(track, step, fmt::format("decode step {}", decoded++));
           break;
       }
     }
@@ -95,8 +104,7 @@ class RequestWriter {
         continue;
       }
       if (waits && step.from > last) {
-        writer_.Begin(lane, last, writer_.Name("waits"));
-        writer_.End(lane, step.from);
+        Slice(lane, last, step.from, "waits", {});
       }
       // Once its prompt is in, a request waits for the others' too.
       waits = !step.decodes();
@@ -119,8 +127,11 @@ class RequestWriter {
                             .unit = CounterUnit::kPercent,
                             .description = "Of what a chip has room for."});
     for (size_t i = 0; i < requests_.steps.size(); ++i) {
-      // Taken when the step begins.
-      const Time at = std::max(requests_.steps[i].from, kFirstInstant);
+      // Taken when the step begins; the last before the window holds in it.
+      const bool last = i + 1 == requests_.steps.size();
+      if (!last && requests_.steps[i + 1].from <= from_) continue;
+      if (requests_.steps[i].from >= to_) break;
+      const Time at = std::max({requests_.steps[i].from, from_, kFirstInstant});
       const auto held = static_cast<double>(requests_.cached_after[i].value());
       writer_.Count(bytes, at, held / kGibibyte);
       if (requests_.room > Bytes(0)) {
@@ -131,6 +142,8 @@ class RequestWriter {
   }
 
   const RequestTimeline& requests_;
+  Time from_;
+  Time to_;
   PerfettoWriter& writer_;
   TrackId root_;
   ArgumentKey tokens_, cached_, sequences_;
@@ -138,9 +151,9 @@ class RequestWriter {
 
 }  // namespace
 
-void WriteRequestTracks(const RequestTimeline& requests,
+void WriteRequestTracks(const RequestTimeline& requests, Time from, Time to,
                         PerfettoWriter& writer) {
-  RequestWriter(requests, writer).Write();
+  RequestWriter(requests, from, to, writer).Write();
 }
 
 }  // namespace orrery

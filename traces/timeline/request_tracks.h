@@ -50,7 +50,8 @@ struct RequestTimeline {
 // More requests than this are shown as groups that do the same.
 inline constexpr int64_t kMostRequestLanes = 32;
 
-void WriteRequestTracks(const RequestTimeline& requests,
+// What lies in [from, to), and nothing outside of it.
+void WriteRequestTracks(const RequestTimeline& requests, Time from, Time to,
                         PerfettoWriter& writer);
 
 }  // namespace orrery

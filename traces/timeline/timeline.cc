@@ -140,7 +140,8 @@ Timeline::Timeline(const TimelineSource& source, const TimelineOptions& options)
       selection_(source.program, options, end_),
       marks_(source.program),
       passes_(source.program, marks_, source.spans.spans(),
-              RanksWithPasses(source, options)),
+              RanksWithPasses(source, options), selection_.from(),
+              selection_.to()),
       path_(PathSlices(source, selection_, passes_)),
       waits_(options.ranks.size()) {
   if (options.detail == TimelineDetail::kOp) FindWaits();
@@ -159,7 +160,12 @@ void Timeline::FindWaits() {
   }
   for (size_t i = 0; i < sinks.size(); ++i) {
     sinks[i].Finish(end_);
-    waits_[i] = WaitSlices(source_, passes_, sinks[i].waits());
+    for (WaitSlice& wait : WaitSlices(source_, passes_, sinks[i].waits())) {
+      if (!selection_.Shows(wait.from, wait.to)) continue;
+      wait.from = selection_.Clip(wait.from);
+      wait.to = selection_.Clip(wait.to);
+      waits_[i].push_back(std::move(wait));
+    }
   }
 }
 
@@ -178,9 +184,7 @@ int64_t Timeline::CountSlices() const {
   for (const RankId rank : options_.ranks) slices += 1 + passes(rank);
   if (options_.detail == TimelineDetail::kStep) return slices;
   for (const auto& waits : waits_) {
-    for (const WaitSlice& wait : waits) {
-      slices += selection_.Shows(wait.from, wait.to);
-    }
+    slices += static_cast<int64_t>(waits.size());
   }
   const bool op = options_.detail == TimelineDetail::kOp;
   struct Compute {
@@ -243,7 +247,7 @@ void Timeline::Write(PerfettoWriter& writer) const {
     const RankTracks& tracks = *ranks[rank];
     rank_tracks[number] = tracks.track();
     WriteMemoryCounters(source_, selection_, rank, tracks.track(), writer);
-    WriteBusyCounter(source_, selection_, rank, end_, tracks.track(), writer);
+    WriteBusyCounter(source_, selection_, rank, tracks.track(), writer);
   }
   if (options_.detail != TimelineDetail::kStep) {
     TimelineArrows arrows(source_, selection_, writer);

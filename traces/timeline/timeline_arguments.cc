@@ -39,6 +39,8 @@ TimelineArguments::TimelineArguments(const TimelineSource& source,
       phase_(writer.Key("phase")),
       micro_batch_(writer.Key("microbatch")),
       chunk_(writer.Key("chunk")),
+      step_(writer.Key("step")),
+      part_(writer.Key("part")),
       layer_(writer.Key("layer")),
       busy_(writer.Key("kernels_ps")),
       kernels_key_(writer.Key("kernels")),
@@ -96,8 +98,11 @@ void TimelineArguments::AddMark(RankId rank, const Mark& mark,
     if (phase == ArgumentText{}) phase = writer_.Text(View(NameOf(mark.phase)));
     block.Add(phase_, phase);
   }
-  if (mark.micro_batch) block.Add(micro_batch_, int64_t{*mark.micro_batch});
-  if (mark.piece) block.Add(chunk_, int64_t{*mark.piece});
+  const bool step = IsEngineStep(mark);
+  if (mark.micro_batch) {
+    block.Add(step ? step_ : micro_batch_, int64_t{*mark.micro_batch});
+  }
+  if (mark.piece) block.Add(step ? part_ : chunk_, int64_t{*mark.piece});
   if (mark.layer) block.Add(layer_, int64_t{*mark.layer});
 }
 

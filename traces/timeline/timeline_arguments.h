@@ -72,7 +72,7 @@ class TimelineArguments {
   CallArguments calls_;
   const Categories categories_;
   const ArgumentKey start_, duration_, rank_, phase_, micro_batch_, chunk_,
-      layer_, busy_, kernels_key_, cause_, to_start_;
+      step_, part_, layer_, busy_, kernels_key_, cause_, to_start_;
   ArgumentBlock block_, place_;
   IdVector<RankId, std::vector<Place>> places_;  // by stream
   static constexpr size_t kPhases = static_cast<size_t>(WorkPhase::kDecode) + 1;

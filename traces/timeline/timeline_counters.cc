@@ -82,20 +82,32 @@ void WriteMemoryCounters(const TimelineSource& source,
                          TrackId parent, PerfettoWriter& writer) {
   const std::vector<MemoryChange> changes =
       MemoryChanges(source.program, source.spans, rank);
-  const MemoryByKind held = source.program.role_of(rank).initial_memory();
+  MemoryByKind held = source.program.role_of(rank).initial_memory();
+  const bool has_before =
+      source.memory_before != nullptr && !source.memory_before->empty();
+  for (size_t k = 0; has_before && k < kMemoryKinds; ++k) {
+    held[k] += (*source.memory_before)[rank][k];
+  }
+  // What ends as the window begins lies before it, as when it is recorded.
+  const auto is_before = [from = selection.from()](const MemoryChange& c) {
+    return c.at < from || (c.at == from && from > Time{} && !c.is_start);
+  };
+  auto change = changes.begin();
+  for (; change != changes.end() && is_before(*change); ++change) {
+    held[change->kind] += change->bytes;
+  }
+  const auto last = std::find_if(
+      change, changes.end(),
+      [&](const MemoryChange& c) { return c.at > selection.to(); });
   std::array<bool, kMemoryKinds> used{};
   for (size_t k = 0; k < kMemoryKinds; ++k) used[k] = held[k] != Bytes(0);
-  for (const MemoryChange& change : changes) used[change.kind] = true;
+  for (auto c = change; c != last; ++c) used[c->kind] = true;
   if (std::find(used.begin(), used.end(), true) == used.end()) return;
   MemoryStack stack(source, parent, held, used, writer);
-  auto change = changes.begin();
-  for (; change != changes.end() && change->at < selection.from(); ++change) {
-    stack.Change(change->kind, change->bytes);
-  }
   stack.WriteAll(selection.from(), source.memory_capacity);
   // Every change counts, even those that meet in an instant: the largest total
   // must be the engine's peak.
-  for (; change != changes.end() && change->at <= selection.to(); ++change) {
+  for (; change != last; ++change) {
     stack.Change(change->kind, change->bytes);
     stack.Write(change->at, change->kind);
   }
@@ -103,44 +115,46 @@ void WriteMemoryCounters(const TimelineSource& source,
 }
 
 void WriteBusyCounter(const TimelineSource& source,
-                      const TimelineSelection& selection, RankId rank, Time end,
+                      const TimelineSelection& selection, RankId rank,
                       TrackId parent, PerfettoWriter& writer) {
   constexpr int64_t kParts = 200;
-  const int64_t length = end.time_since_epoch().count();
+  const int64_t length = (selection.to() - selection.from()).count();
   if (length < kParts) return;
   std::vector<Duration> busy(kParts, Duration(0));
   const auto edge = [&](int64_t part) {
-    return Time(Duration(
-        static_cast<int64_t>(static_cast<__int128>(length) * part / kParts)));
+    return selection.from() +
+           Duration(static_cast<int64_t>(static_cast<__int128>(length) * part /
+                                         kParts));
   };
   // Kernels of a stream come in the order of time.
   int64_t first = 0;
   Time first_end = edge(1);
-  for (int32_t t = 0; t < source.program.role_of(rank).task_count(); ++t) {
-    const TaskSpan& span = source.spans.of(rank, static_cast<TaskId>(t));
-    if (span.kind != SpanKind::kKernel || span.stream != kComputeStream) {
-      continue;
+  source.spans.ForEach(rank, [&](const TaskSpan& span) {
+    if (span.kind != SpanKind::kKernel || span.stream != kComputeStream ||
+        !selection.Shows(span.started, span.ended)) {
+      return;
     }
-    while (first + 1 < kParts && first_end <= span.started) {
+    const Time from = selection.Clip(span.started);
+    const Time to = selection.Clip(span.ended);
+    while (first + 1 < kParts && first_end <= from) {
       first_end = edge(++first + 1);
     }
-    if (span.ended <= first_end) {
-      busy[static_cast<size_t>(first)] += span.running();
-      continue;
+    if (to <= first_end) {
+      busy[static_cast<size_t>(first)] += to - from;
+      return;
     }
-    for (int64_t p = first; p < kParts && edge(p) < span.ended; ++p) {
+    for (int64_t p = first; p < kParts && edge(p) < to; ++p) {
       busy[static_cast<size_t>(p)] +=
-          std::min(span.ended, edge(p + 1)) - std::max(span.started, edge(p));
+          std::min(to, edge(p + 1)) - std::max(from, edge(p));
     }
-  }
+  });
   const TrackId counter = writer.AddCounter({.name = "compute busy",
                                              .parent = parent,
                                              .unit = CounterUnit::kPercent,
                                              .scale_key = "busy"});
   for (int64_t p = 0; p < kParts; ++p) {
-    if (!selection.Shows(edge(p), edge(p + 1))) continue;
     const Duration whole = edge(p + 1) - edge(p);
-    CountAt(writer, counter, selection.Clip(edge(p)),
+    CountAt(writer, counter, edge(p),
             100.0 * ToSeconds(busy[static_cast<size_t>(p)]) / ToSeconds(whole));
   }
   CountAt(writer, counter, selection.to(), 0);

@@ -21,10 +21,10 @@ void WriteMemoryCounters(const TimelineSource& source,
                          const TimelineSelection& selection, RankId rank,
                          TrackId parent, PerfettoWriter& writer);
 
-// "compute busy": the share of each of 200 equal parts of the run in which a
+// "compute busy": the share of each of 200 equal parts of the window in which a
 // kernel ran.
 void WriteBusyCounter(const TimelineSource& source,
-                      const TimelineSelection& selection, RankId rank, Time end,
+                      const TimelineSelection& selection, RankId rank,
                       TrackId parent, PerfettoWriter& writer);
 
 // A value of a counter; old viewers fail on one at time 0 exactly.

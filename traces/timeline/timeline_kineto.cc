@@ -47,6 +47,10 @@ std::optional<std::string_view> TorchName(DType dtype) {
       return "BFloat16";
     case DType::kFp16:
       return "Half";
+    case DType::kFp8:
+      return "Float8_e4m3fn";
+    case DType::kInt8:
+      return "Char";
     default:
       return std::nullopt;
   }
@@ -56,9 +60,7 @@ std::optional<std::string_view> TorchName(DType dtype) {
 void SetElements(DType dtype, KinetoCollective& call) {
   const std::optional<std::string_view> name = TorchName(dtype);
   const int64_t size = Bits(dtype) / 8;
-  const int64_t parts = call.splits ? call.group_size : 1;
-  if (!name || call.in.value() % (size * parts) != 0 ||
-      call.out.value() % (size * parts) != 0) {
+  if (!name || call.in.value() % size != 0 || call.out.value() % size != 0) {
     return;
   }
   call.dtype = *name;
@@ -128,7 +130,7 @@ void WriteKineto(const Program& program, absl::Span<const TaskSpan> spans,
           .splits = what.kind == CommunicationKind::kAllToAll,
           .sequence = sequence[Index(group)]++};
       if (elements) {
-        if (const auto dtype = elements(program.name(span.name))) {
+        if (const auto dtype = elements(role, span.task)) {
           SetElements(*dtype, *event.collective);
         }
       }

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "topology/traffic/communication_kind.h"
 #include "traces/format/kineto_writer.h"
@@ -21,9 +20,9 @@ namespace orrery {
 // As NCCL names its kernels: by this prefix tools tell communication from work.
 std::string NcclKernelName(CommunicationKind kind);
 
-// What the elements of a call are, by the program's name for it; nothing where
-// that is not known.
-using CallElements = std::function<std::optional<DType>(std::string_view call)>;
+// What the elements of a task's call are; nothing where that is not known.
+using CallElements =
+    std::function<std::optional<DType>(const Role& role, TaskId task)>;
 
 // The step, and kernels and communication of `rank` that run in the options'
 // window; the other options do not matter. Of a collective the wait for

@@ -34,9 +34,7 @@ std::string PassLabel(const Mark& mark) {
     case WorkPhase::kOptimizer:
     case WorkPhase::kPrefill:
     case WorkPhase::kDecode:
-      return mark.micro_batch
-                 ? fmt::format("{} {}", NameOf(mark.phase), *mark.micro_batch)
-                 : std::string(NameOf(mark.phase));
+      return PassTitle(mark);
   }
   std::string label(letter);
   if (mark.micro_batch) label += fmt::format("{}", *mark.micro_batch);
@@ -46,6 +44,11 @@ std::string PassLabel(const Mark& mark) {
 
 std::string PassTitle(const Mark& mark) {
   std::string title(NameOf(mark.phase));
+  if (IsEngineStep(mark)) {
+    if (mark.micro_batch) title += fmt::format(" {}", *mark.micro_batch);
+    if (mark.piece) title += fmt::format(" part {}", *mark.piece);
+    return title;
+  }
   if (mark.micro_batch) title += fmt::format(" mb {}", *mark.micro_batch);
   if (mark.piece) title += fmt::format(" chunk {}", *mark.piece);
   return title;

@@ -23,9 +23,14 @@ inline absl::string_view View(std::string_view name) {
   return absl::string_view(name.data(), name.size());
 }
 
-// "F3", "B3 c1", "optimizer"; empty for work of no phase.
+// A step of an inference engine: what counts micro-batches counts steps there,
+// and pieces are parts of the batch.
+inline bool IsEngineStep(const Mark& mark) {
+  return mark.phase == WorkPhase::kPrefill || mark.phase == WorkPhase::kDecode;
+}
+// "F3", "B3 c1", "optimizer", "decode 3 part 1"; empty for work of no phase.
 std::string PassLabel(const Mark& mark);
-// "forward mb 3 chunk 1".
+// "forward mb 3 chunk 1", "decode 3 part 1".
 std::string PassTitle(const Mark& mark);
 
 // A kernel by its op and what of it: "mlp_up", "mlp_up dgrad", "mlp_up wgrad",

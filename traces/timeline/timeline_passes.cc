@@ -20,52 +20,133 @@ bool FollowsOn(const Mark& before, const Mark& mark) {
          before.micro_batch == mark.micro_batch;
 }
 
+// The mark of a pass that begins with this kernel.
+Mark PassMark(Mark mark) {
+  mark.layer.reset();
+  if (mark.phase == WorkPhase::kRecompute) mark.phase = WorkPhase::kBackward;
+  return mark;
+}
+
+TaskId Next(TaskId t) {
+  return static_cast<TaskId>(static_cast<int32_t>(t) + 1);
+}
+TaskId Previous(TaskId t) {
+  return static_cast<TaskId>(static_cast<int32_t>(t) - 1);
+}
+
 }  // namespace
 
 PassTable::PassTable(const Program& program, const MarkTable& marks,
                      absl::Span<const TaskSpan> spans,
-                     absl::Span<const RankId> ranks)
-    : marks_(marks), places_(program.ranks().size(), -1) {
+                     absl::Span<const RankId> ranks, Time from, Time to)
+    : program_(program),
+      marks_(marks),
+      from_(from),
+      to_(to),
+      places_(program.ranks().size(), -1) {
   for (const RankId rank : ranks) {
     if (places_[rank] >= 0) continue;
     places_[rank] = static_cast<int32_t>(ranks_.size());
     ranks_.emplace_back();
   }
   for (const TaskSpan& span : spans) {
-    if (span.kind != SpanKind::kKernel || span.stream != kComputeStream) {
+    if (span.kind != SpanKind::kKernel || span.stream != kComputeStream ||
+        !span.Touches(from_, to_)) {
       continue;
     }
     const int32_t place = places_[span.rank];
     if (place >= 0) Add(span, ranks_[static_cast<size_t>(place)]);
   }
-  for (RankPasses& of : ranks_) {
-    // By start, the places in `runs` and `by_number` with them.
-    std::vector<int32_t> order(of.passes.size()), place(of.passes.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return of.passes[static_cast<size_t>(a)].from <
-             of.passes[static_cast<size_t>(b)].from;
-    });
-    std::vector<TimelinePass> sorted;
-    for (size_t i = 0; i < order.size(); ++i) {
-      place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
-      sorted.push_back(of.passes[static_cast<size_t>(order[i])]);
+  IdVector<RoleId, std::optional<RoleRanges>> ranges(program.roles().size());
+  for (const RankId rank : program.ranks().ids()) {
+    if (places_[rank] < 0) continue;
+    RankPasses& of = ranks_[static_cast<size_t>(places_[rank])];
+    if (of.passes.empty()) continue;
+    auto& of_role = ranges[program.ranks()[rank].role];
+    if (!of_role) of_role = RangesOf(rank);
+    Extend(rank, *of_role, of);
+    Finish(of);
+  }
+}
+
+PassTable::RoleRanges PassTable::RangesOf(RankId rank) const {
+  const Role& role = program_.role_of(rank);
+  RoleRanges ranges;
+  for (TaskId t = role.stream_begin(kComputeStream);
+       t != role.stream_end(kComputeStream); t = Next(t)) {
+    const Mark& mark = marks_.of(rank, t);
+    if (!mark.pass || role.task(t).kind != TaskKind::kKernel) continue;
+    ranges.try_emplace(*mark.pass, t, t).first->second.second = t;
+  }
+  return ranges;
+}
+
+void PassTable::Extend(RankId rank, const RoleRanges& ranges,
+                       RankPasses& of) const {
+  const Role& role = program_.role_of(rank);
+  const TaskId first = of.runs.front().first;
+  for (const auto& [number, range] : ranges) {
+    const bool began = range.first<first, goes_on = range.second> of.last;
+    if (!began && !goes_on) continue;
+    const auto found = of.by_number.find(number);
+    if (found == of.by_number.end()) {
+      // It runs beside those that have kernels in the window.
+      if (!began || !goes_on) continue;
+      of.passes.push_back({.mark = PassMark(marks_.of(rank, range.first)),
+                           .from = from_,
+                           .to = to_});
+      continue;
     }
-    of.passes = std::move(sorted);
-    for (auto& [task, pass] : of.runs) pass = place[static_cast<size_t>(pass)];
-    for (auto& [number, pass] : of.by_number) {
-      pass = place[static_cast<size_t>(pass)];
+    TimelinePass& pass = of.passes[static_cast<size_t>(found->second)];
+    if (began) {
+      pass.from = from_;
+      pass.mark = PassMark(marks_.of(rank, range.first));
     }
-    Time reach{};
-    size_t farthest = 0;
-    for (size_t i = 0; i < of.passes.size(); ++i) {
-      if (i > 0 && of.passes[i].from < reach) {
-        of.passes[i].interleaved = of.passes[farthest].interleaved = true;
-      }
-      if (of.passes[i].to >= reach) {
-        reach = of.passes[i].to;
-        farthest = i;
-      }
+    if (goes_on) pass.to = to_;
+  }
+  TimelinePass& pass = of.passes.front();
+  if (pass.mark.pass || !pass.mark.micro_batch) return;
+  for (TaskId t = first; t != role.stream_begin(kComputeStream);) {
+    t = Previous(t);
+    if (role.task(t).kind != TaskKind::kKernel) continue;
+    const Mark& mark = marks_.of(rank, t);
+    if (mark.pass || !FollowsOn(mark, pass.mark)) break;
+    pass.from = from_;
+    pass.mark = PassMark(mark);
+  }
+}
+
+void PassTable::Finish(RankPasses& of) const {
+  for (TimelinePass& pass : of.passes) {
+    pass.from = std::clamp(pass.from, from_, to_);
+    pass.to = std::clamp(pass.to, from_, to_);
+  }
+  // By start, the places in `runs` and `by_number` with them.
+  std::vector<int32_t> order(of.passes.size()), place(of.passes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return of.passes[static_cast<size_t>(a)].from <
+           of.passes[static_cast<size_t>(b)].from;
+  });
+  std::vector<TimelinePass> sorted;
+  for (size_t i = 0; i < order.size(); ++i) {
+    place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    sorted.push_back(of.passes[static_cast<size_t>(order[i])]);
+  }
+  of.passes = std::move(sorted);
+  for (auto& [task, pass] : of.runs) pass = place[static_cast<size_t>(pass)];
+  for (auto& [number, pass] : of.by_number) {
+    pass = place[static_cast<size_t>(pass)];
+  }
+  Time reach{};
+  size_t farthest = 0;
+  for (size_t i = 0; i < of.passes.size(); ++i) {
+    if (i > 0 && of.passes[i].from < reach) {
+      of.passes[i].interleaved = of.passes[farthest].interleaved = true;
+    }
+    if (of.passes[i].to >= reach) {
+      reach = of.passes[i].to;
+      farthest = i;
     }
   }
 }
@@ -86,13 +167,7 @@ void PassTable::Add(const TaskSpan& span, RankPasses& of) {
   }
   if (!pass) {
     pass = static_cast<int32_t>(of.passes.size());
-    TimelinePass& added = of.passes.emplace_back();
-    added.mark = mark;
-    added.mark.layer.reset();
-    if (mark.phase == WorkPhase::kRecompute) {
-      added.mark.phase = WorkPhase::kBackward;
-    }
-    added.from = span.started;
+    of.passes.push_back({.mark = PassMark(mark), .from = span.started});
     if (mark.pass) of.by_number[*mark.pass] = *pass;
   }
   if (of.runs.empty() || of.runs.back().second != *pass) {
@@ -100,7 +175,9 @@ void PassTable::Add(const TaskSpan& span, RankPasses& of) {
   }
   TimelinePass& to = of.passes[static_cast<size_t>(*pass)];
   to.to = span.ended;
-  to.busy += span.running();
+  of.last = span.task;
+  if (span.started >= to_) return;
+  to.busy += std::min(span.ended, to_) - std::max(span.started, from_);
   ++to.kernels;
 }
 
@@ -150,13 +227,11 @@ bool PassTable::IsInterleaved(const TaskSpan& span) const {
 }
 
 Mark PassTable::MarkOf(const TaskSpan& span) const {
-  Mark mark = marks_.of(span);
-  mark.layer.reset();
-  if (mark.phase == WorkPhase::kRecompute) mark.phase = WorkPhase::kBackward;
+  const Mark mark = PassMark(marks_.of(span));
   if (mark.phase != WorkPhase::kWeightGradient) return mark;
   if (const TimelinePass* pass = Numbered(span)) return pass->mark;
   if (Find(span.rank) != nullptr && span.kind == SpanKind::kKernel &&
-      span.stream == kComputeStream) {
+      span.stream == kComputeStream && span.Touches(from_, to_)) {
     return pass_of(span).mark;
   }
   return mark;

@@ -5,15 +5,18 @@
 // first kernel to its last. Where two run beside each other (DualPipe), their
 // kernels alternate on the compute stream; each pass is one all the same. What
 // belongs to no micro-batch (the optimizer) ends where the rank waits, so that
-// it covers its own work only.
+// it covers its own work only. Of a window, a pass is what lies in it: it is
+// cut there, and its kernels are those that run in it.
 //
 //   const MarkTable marks(program);
-//   const PassTable passes(program, marks, spans, ranks);
+//   const PassTable passes(program, marks, spans, ranks, from, to);
 //   for (const TimelinePass& pass : passes.of(rank)) ...
+#include <absl/container/btree_map.h>
 #include <absl/container/flat_hash_map.h>
 #include <absl/types/span.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -41,10 +44,11 @@ class PassTable {
   struct RankPasses;
 
  public:
-  // Of `ranks`; spans in the order in which they ended. Program and marks
-  // outlive this.
+  // Of `ranks`, in a window; spans in the order in which they ended, at least
+  // those that touch it. Program and marks outlive this.
   PassTable(const Program& program, const MarkTable& marks,
-            absl::Span<const TaskSpan> spans, absl::Span<const RankId> ranks);
+            absl::Span<const TaskSpan> spans, absl::Span<const RankId> ranks,
+            Time from, Time to);
 
   // In the order in which they start; none of other ranks.
   absl::Span<const TimelinePass> of(RankId rank) const;
@@ -78,8 +82,18 @@ class PassTable {
     // its task; those between belong to the one before.
     std::vector<std::pair<TaskId, int32_t>> runs;
     absl::flat_hash_map<int32_t, int32_t> by_number;  // Mark::pass
+    TaskId last{};                                    // kernel
   };
+  // The first and the last kernel of each numbered pass of a role.
+  using KernelRange = std::pair<TaskId, TaskId>;
+  using RoleRanges = absl::btree_map<int32_t, KernelRange>;
+  RoleRanges RangesOf(RankId rank) const;
+
   void Add(const TaskSpan& span, RankPasses& of);
+  // Passes that were under way before the window, or will be after it.
+  void Extend(RankId rank, const RoleRanges& ranges, RankPasses& of) const;
+  // Cuts them to the window, puts them into order and finds which overlap.
+  void Finish(RankPasses& of) const;
   // Null if its passes are not here.
   const RankPasses* Find(RankId rank) const {
     const int32_t place = places_[rank];
@@ -88,7 +102,10 @@ class PassTable {
   // By Mark::pass; null if it has none.
   const TimelinePass* Numbered(const TaskSpan& span) const;
 
+  const Program& program_;
   const MarkTable& marks_;
+  Time from_;
+  Time to_;
   IdVector<RankId, int32_t> places_;  // in ranks_; -1: not there
   std::vector<RankPasses> ranks_;
 };

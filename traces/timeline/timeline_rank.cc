@@ -136,9 +136,8 @@ void RankTracks::DrawWaits(absl::Span<const WaitSlice> waits) {
                         .parent = rank_track_,
                         .description = "Why the compute stream stood still."});
   for (const WaitSlice& wait : waits) {
-    if (!selection_.Shows(wait.from, wait.to)) continue;
-    writer_.Slice(track, selection_.Clip(wait.from), selection_.Clip(wait.to),
-                  writer_.Name(wait.name), arguments_.OfWait(rank_, wait));
+    writer_.Slice(track, wait.from, wait.to, writer_.Name(wait.name),
+                  arguments_.OfWait(rank_, wait));
   }
 }
 

@@ -43,6 +43,9 @@ struct TimelineSource {
   // unknown.
   Bytes reserved_memory = Bytes(0);
   Bytes memory_capacity = Bytes(0);
+  // What the tasks before a recorded window left of each rank's memory; null or
+  // empty: all tasks were recorded.
+  const IdVector<RankId, MemoryByKind>* memory_before = nullptr;
   // The chip's arithmetic per second at a number format; nothing: unknown.
   std::function<std::optional<double>(DType)> peak = {};
   // Of the whole, and what was simulated, for its tooltip.

@@ -3,13 +3,10 @@
 #include <cmath>
 
 #include "workload/model/layer_builder.h"
+#include "workload/model/token_bytes.h"
 
 namespace orrery {
 namespace {
-
-// A scale in FP32 for every so many numbers of a narrow format (DeepSeek-V3,
-// arXiv 2412.19437, section 3.3.2).
-constexpr int64_t kScaledTogether = 128;
 
 // Kernels between a router's product and the permutation: in training scores,
 // choice, counts and balancing losses, fused as far as Megatron-Core does
@@ -133,14 +130,9 @@ void AddMixture(LayerBuilder& b) {
   const int64_t up_width = width * (moe.gated() ? 2 : 1);
   const ExpertLoad load = LoadOf(b);
   const auto all_to_all = [&](DType dtype, CallShape route) {
-    const int64_t elements = load.sent_rows * hidden;
-    Bytes bytes = StorageBytes(dtype, elements);
-    if (Bits(dtype) < 16) {
-      bytes += StorageBytes(DType::kFp32, elements / kScaledTogether);
-    }
     return Exchange{.kind = ExchangeKind::kAllToAll,
                     .group = ExchangeGroup::kExpert,
-                    .bytes = bytes,
+                    .bytes = TokenBytes(dtype, load.sent_rows * hidden),
                     .shape = shape.routed ? route : CallShape::kEven};
   };
   const Exchange dispatch =

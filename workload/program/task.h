@@ -121,7 +121,7 @@ struct Mark {
   std::optional<int32_t> layer = std::nullopt;
   std::optional<int32_t> micro_batch = std::nullopt;
   // Which of the rank's passes, in its order, where passes run beside each
-  // other; and of which of its pieces of the model, where it has several.
+  // other; and which of several pieces: of its model, or of a step's batch.
   std::optional<int32_t> pass = std::nullopt;
   std::optional<int32_t> piece = std::nullopt;
   friend bool operator==(const Mark&, const Mark&) = default;

@@ -174,7 +174,7 @@ TEST_F(KinetoTest, CallsAreCountedInTheirElements) {
     KinetoWriter writer = KinetoWriter::Create(file_, {.rank = 3}).value();
     WriteKineto(program_, sink_.spans(), SimulatedGroupSizes(program_),
                 /*groups=*/nullptr, RankId(3), {}, writer,
-                [&](std::string_view) { return dtype; });
+                [&](const Role&, TaskId) { return dtype; });
     EXPECT_OK(writer.Finish());
     return Ask(file_, {"select distinct extract_arg(arg_set_id, 'args.dtype'), "
                        "extract_arg(arg_set_id, 'args.In msg nelems'), "
@@ -193,8 +193,32 @@ TEST_F(KinetoTest, CallsAreCountedInTheirElements) {
   ASSERT_EQ(whole % 4, 0);
   EXPECT_THAT(sizes(DType::kBf16), ElementsAre(of("BFloat16", 2)));
   EXPECT_THAT(sizes(DType::kFp32), ElementsAre(of("Float", 4)));
+  EXPECT_THAT(sizes(DType::kFp8), ElementsAre(of("Float8_e4m3fn", 1)));
   // Formats that PyTorch's calls do not have.
   EXPECT_EQ(sizes(DType::kFp12), bytes);
+}
+
+// Ten elements over three ranks: four, three, three. None is lost.
+TEST_F(KinetoTest, PartsAddUpToTheWhole) {
+  if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
+  KinetoWriter writer = KinetoWriter::Create(file_, {}).value();
+  writer.Add({.name = "ncclDevKernel_SendRecv",
+              .end = Time(Duration(1000)),
+              .collective = KinetoCollective{.name = "all_to_allv",
+                                             .group = "expert[0]",
+                                             .description = "expert",
+                                             .group_size = 3,
+                                             .dtype = "BFloat16",
+                                             .element = Bytes(2),
+                                             .in = Bytes(20),
+                                             .out = Bytes(20),
+                                             .splits = true}});
+  EXPECT_OK(writer.Finish());
+  const auto answers =
+      Ask(file_, {"select extract_arg(arg_set_id, 'args.In msg nelems'), "
+                  "extract_arg(arg_set_id, 'args.In split size') from slice "
+                  "where name glob 'nccl*'"});
+  EXPECT_THAT(answers.tables[0], ElementsAre(ElementsAre("10", "[4, 3, 3]")));
 }
 
 // Holistic Trace Analysis, re-stated: of the time from a rank's first device

@@ -242,38 +242,36 @@ TEST(TraceFlags, PassesThatRunBesideEachOtherAreWhole) {
   std::filesystem::remove(file);
 }
 
-// A window is recorded alone, and shows what it shows of a run that was
-// recorded as a whole: the same tasks, waits, passes and values of counters.
-TEST(TraceFlags, AWindowAloneShowsTheSame) {
+// An engine that runs its batch in halves, one beside the other: each half of
+// each step is whole, and steps of either kind are counted from 0.
+TEST(TraceFlags, HalvesOfABatchAreWhole) {
   if (!HasTraceProcessor()) FAIL() << kNoTraceProcessor;
-  const std::string file = TestFile("window.pftrace");
-  const auto ask = [&](const std::string& command) {
-    std::vector<std::string> words = {
-        command, "crossing_groups", "--trace",      file, "--trace-ranks",
-        "0,64",  "--trace-window",  "1100ms:1150ms"};
-    if (command == "explain") words.push_back("--no-sensitivities");
-    EXPECT_EQ(RunOrrery(words).exit_code, 0);
-    TraceAnswers answers = Ask(
-        file, {"select category, count(*), sum(dur), sum(extract_arg("
-               "arg_set_id, 'debug.dur_ps')) from slice where category not "
-               "in ('critical path', 'wait') group by 1 order by 1",
-               "select extract_arg(arg_set_id, 'debug.cause'), sum(dur) "
-               "from slice where category = 'wait' group by 1 order by 1",
-               "select t.name, count(*), sum(c.value) from counter c join "
-               "track t on t.id = c.track_id group by t.id order by t.id",
-               "select start_ts, end_ts from trace_bounds",
-               // Another path where no more is known, but one through it all.
-               "select sum(dur) from slice where category = "
-               "'critical path'"});
-    EXPECT_THAT(answers.problems, IsEmpty());
-    std::filesystem::remove(file);
-    return answers.tables;
+  const std::string file = TestFile("halves.pftrace");
+  ASSERT_EQ(
+      RunOrrery({"simulate", "deepseek_v3_pools", "--trace", file}).exit_code,
+      0);
+  const TraceAnswers answers =
+      Ask(file,
+          {"select distinct name from slice where category = 'pipeline' order "
+           "by ts, name",
+           "select count(*) - count(distinct name) from slice where category "
+           "= 'pipeline'",
+           "select distinct extract_arg(arg_set_id, 'debug.step'), "
+           "extract_arg(arg_set_id, 'debug.part') from slice where name = "
+           "'decode 3 part 1'",
+           "select count(*) from slice where name = 'decode step 0'"});
+  EXPECT_THAT(answers.problems, IsEmpty());
+  const SqlTable passes = {
+      {"prefill 0 part 0"}, {"prefill 0 part 1"}, {"decode 0 part 0"},
+      {"decode 0 part 1"},  {"decode 1 part 0"},  {"decode 1 part 1"},
+      {"decode 2 part 0"},  {"decode 2 part 1"},  {"decode 3 part 0"},
+      {"decode 3 part 1"},
   };
-  // `explain` records everything.
-  const auto whole = ask("explain");
-  EXPECT_EQ(ask("simulate"), whole);
-  EXPECT_THAT(whole[3], ElementsAre(ElementsAre("1100000000", "1150000000")));
-  EXPECT_THAT(whole[4], ElementsAre(ElementsAre("50000000")));
+  EXPECT_EQ(answers.tables[0], passes);
+  EXPECT_THAT(answers.tables[1], ElementsAre(ElementsAre("0")));
+  EXPECT_THAT(answers.tables[2], ElementsAre(ElementsAre("3", "1")));
+  EXPECT_THAT(answers.tables[3], ElementsAre(ElementsAre("1")));
+  std::filesystem::remove(file);
 }
 
 TEST(TraceFlags, KinetoWritesAFilePerRank) {

@@ -17,8 +17,12 @@ EngineWriter::EngineWriter(const InferencePlan& plan,
       slots_(role, rank) {}
 
 Mark EngineWriter::MarkOf(const Run& run, int layer) const {
-  Mark mark{.phase = phase_, .micro_batch = step_ * parts_ + run.part};
+  Mark mark{.phase = phase_, .micro_batch = step_};
   if (layer >= 0) mark.layer = layer;
+  if (parts_ > 1) {
+    mark.pass = passes_ + run.part;
+    mark.piece = run.part;
+  }
   return mark;
 }
 
@@ -26,7 +30,7 @@ Mark EngineWriter::MarkOf(const Run& run, int layer) const {
 TaskRef EngineWriter::HostTask(const char* name, Duration time) {
   const TaskRef task = role_.AddKernel(
       host_stream_, name, {.duration = time, .demand = {.compute = 0}});
-  role_.SetMark(task, {.phase = phase_, .micro_batch = step_ * parts_});
+  role_.SetMark(task, {.phase = phase_, .micro_batch = step_});
   work_.host += time;
   return task;
 }
@@ -153,13 +157,14 @@ void EngineWriter::WriteTogether(const PassUnits& units, Run& a, Run& b) {
 }
 
 void EngineWriter::Write(const InferencePass& pass, const PassUnits& units,
-                         int step, Bytes grows) {
+                         Bytes grows) {
   const EngineProfile& engine = plan_.engine();
   const bool decodes = pass.purpose == PassPurpose::kDecode;
   const bool serial = options_.waited == DimensionSet::All();
   launch_ = decodes ? engine.decode_launch : engine.prefill_launch();
   phase_ = decodes ? WorkPhase::kDecode : WorkPhase::kPrefill;
-  step_ = step;
+  step_ = decodes ? decode_steps_++ : prefill_steps_++;
+  passes_ += parts_;
   parts_ = pass.parts;
   graph_.reset();
   first_.reset();

@@ -26,9 +26,9 @@ class EngineWriter {
                const PassOptions& options, RoleBuilder& role, int rank,
                bool hosted);
 
-  // `step` numbers passes, for people; `grows` is what the cache gains in it.
-  void Write(const InferencePass& pass, const PassUnits& units, int step,
-             Bytes grows);
+  // `grows` is what the cache gains in it. For people, the passes of either
+  // kind are counted from 0.
+  void Write(const InferencePass& pass, const PassUnits& units, Bytes grows);
 
   const RoleSlots& slots() const { return slots_; }
   const WorkSplit& work() const { return work_; }
@@ -70,7 +70,10 @@ class EngineWriter {
   EngineLaunch launch_ = EngineLaunch::kEach;
   WorkPhase phase_ = WorkPhase::kDecode;
   int step_ = 0;
-  int parts_ = 1;
+  int parts_ = 0;
+  int passes_ = 0;  // of all parts before it
+  int prefill_steps_ = 0;
+  int decode_steps_ = 0;
   std::optional<TaskRef> graph_;
   std::optional<TaskRef> first_;
   std::optional<TaskRef> last_;
