@@ -250,6 +250,13 @@ TEST(TrainingRow, RunsTheAttentionOfItsRecipe) {
                            {"gpus_per_node", "4"},
                            {"interconnect", "ICI within slice"},
                            {"model", "MaxText-22B"},
+                           {"layers", "48"},
+                           {"hidden", "6144"},
+                           {"ffn", "24576"},
+                           {"heads", "24"},
+                           {"vocab", "32000"},
+                           {"num_gpus", "64"},
+                           {"global_batch", "64"},
                            {"tp", "1"},
                            {"precision", "bf16"}});
     CHECK(row.ok()) << row.status().ToString();
