@@ -128,14 +128,21 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   CallPlanner planner(network, {.fidelity = options.fidelity,
                                 .arbitration = options.arbitration});
   std::string nearly;
+  FoldingVerdict verdict;
   if (placed.folded) {
-    ASSIGN_OR_RETURN(FoldingVerdict verdict,
-                     TrimReplicas(placed, system, planner));
-    asymmetry = std::move(verdict.difference);
-    if (!verdict.apart.empty()) {
+    if (options.folding && !options.checked) {
+      verdict = *options.folding;
+      TrimReplicas(placed, system, verdict);
+    } else {
+      ASSIGN_OR_RETURN(verdict, TrimReplicas(placed, system, planner));
+    }
+    asymmetry = verdict.difference;
+    // Of those that are folded anyway it would only be told.
+    const bool told = options.checked || !options.fold_nearly;
+    if (!verdict.apart.empty() && told) {
       ASSIGN_OR_RETURN(const bool apart,
                        StaysApart(verdict.apart, placed, planner, options));
-      if (!apart) asymmetry = std::move(verdict.unless_apart);
+      if (!apart) asymmetry = verdict.unless_apart;
     }
     if (asymmetry && options.fold_nearly) {
       nearly = *std::move(asymmetry);
@@ -183,9 +190,12 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   RETURN_IF_ERROR(result.status());
 
-  report("checking bounds", 0);
-  ASSIGN_OR_RETURN(const PathBounds paths,
-                   PathsOf(placed, transfers, same_work, lower, planner));
+  PathBounds paths;
+  if (options.checked) {
+    report("checking bounds", 0);
+    ASSIGN_OR_RETURN(paths,
+                     PathsOf(placed, transfers, same_work, lower, planner));
+  }
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   SimulatedRun run{.placed = std::move(placed),
@@ -195,8 +205,11 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   run.busiest = busiest;
   if (options.fold) run.asymmetry = asymmetry.value_or("");
   run.nearly = std::move(nearly);
-  run.bounds = BoundsOf(run.placed, run.transfers, paths);
-  if (!run.bounds.Hold(run.result.end)) return OutsideBounds(run);
+  if (run.placed.folded) run.folding = std::move(verdict);
+  if (options.checked) {
+    run.bounds = BoundsOf(run.placed, run.transfers, paths);
+    if (!run.bounds.Hold(run.result.end)) return OutsideBounds(run);
+  }
   run.memory = MemoryPeaksOf(run.placed, run.result);
   for (const RoleWork& work : run.placed.work) {
     const auto ranks = static_cast<double>(work.ranks);

@@ -7,8 +7,9 @@
 //   run.breakdown.total()          // the same, by cause
 //
 // Whatever a plan is for, it becomes a program by a Lowering; nothing from here
-// on knows the difference. Every run carries its bounds (see step_bounds.h);
-// one outside of them is a bug of ours, and comes back as an internal error.
+// on knows the difference. Every run that is `checked` carries its bounds (see
+// step_bounds.h); one outside of them is a bug of ours, and comes back as an
+// internal error.
 #include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
 
@@ -25,6 +26,7 @@
 #include "sim/analysis/step_breakdown.h"
 #include "sim/engine/run_result.h"
 #include "sim/engine/span_sinks.h"
+#include "sim/folding/folding.h"
 #include "sim/network/collective_plan.h"
 #include "sim/network/network.h"
 #include "sim/sharing/transfer_log.h"
@@ -55,6 +57,12 @@ struct RunOptions {
   // also where it is near (sim/folding).
   bool fold = true;
   bool fold_nearly = false;
+  // The run is held to its bounds, and says why ranks that were folded nearly
+  // are not quite alike: for those who look at one run. Changes no result.
+  bool checked = true;
+  // What was found of a run alike but for how often it repeats itself; only for
+  // one that is not checked.
+  std::optional<FoldingVerdict> folding = std::nullopt;
   // Every kernel is a task of its own. Without it, kernels that have no
   // communication between them run as one: fewer tasks, and a step time that
   // differs a little where communication beside them slows kernels down.
@@ -92,6 +100,8 @@ struct SimulatedRun {
   std::string asymmetry = {};
   // Why ranks that were simulated as one are not quite alike.
   std::string nearly = {};
+  // What both rest on, if ranks were folded.
+  std::optional<FoldingVerdict> folding = std::nullopt;
   StepBounds bounds = {};
   MemoryPeaks memory = {};
   // Arithmetic of all ranks, and of it what was computed again.

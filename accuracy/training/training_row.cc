@@ -62,6 +62,7 @@ class RowReader {
     if (row_.Has("mem_gb")) {
       ASSIGN_OR_RETURN(result.memory_gib, row_.Positive("mem_gb"));
     }
+    ASSIGN_OR_RETURN(result.counted, ReadCountedMemory(row_));
     if (row_.Has("mem_reserved_gb")) {
       ASSIGN_OR_RETURN(result.reserved_gib, row_.Positive("mem_reserved_gb"));
     }

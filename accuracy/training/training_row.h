@@ -25,6 +25,7 @@
 #include <string>
 
 #include "accuracy/table/measurement_table.h"
+#include "accuracy/training/counted_memory.h"
 #include "accuracy/training/training_rules.h"
 #include "run/scenario.h"
 
@@ -42,6 +43,7 @@ struct TrainingRow {
   // Whether the run finished or ran out of memory, if the table is about that.
   std::optional<bool> finished;
   std::optional<double> memory_gib = std::nullopt;
+  CountedMemory counted = CountedMemory::kTensors;  // by `memory_gib`
   std::optional<double> reserved_gib = std::nullopt;
   bool selective = false;  // recomputation of the attention core only
   ResolvedScenario scenario;

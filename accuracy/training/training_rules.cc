@@ -105,12 +105,19 @@ std::vector<std::string> TrainingRules::RecipeOf(
     const MeasurementRow& row) const {
   constexpr const char* kColumns[] = {"framework", "date", "hardware", "model",
                                       "sharding"};
+  constexpr const char* kNumbers[] = {"pp", "vp"};
   std::vector<std::string> sets;
   for (const MeasurementRow& rule : recipes_.rows()) {
-    const bool fits = std::all_of(
-        std::begin(kColumns), std::end(kColumns), [&](const char* column) {
-          return absl::StartsWith(row.Text(column), rule.Text(column));
-        });
+    const bool fits =
+        std::all_of(std::begin(kColumns), std::end(kColumns),
+                    [&](const char* column) {
+                      return absl::StartsWith(row.Text(column),
+                                              rule.Text(column));
+                    }) &&
+        std::all_of(
+            std::begin(kNumbers), std::end(kNumbers), [&](const char* column) {
+              return !rule.Has(column) || row.Text(column) == rule.Text(column);
+            });
     if (!fits) continue;
     for (const absl::string_view set :
          absl::StrSplit(rule.Text("set"), "; ", absl::SkipEmpty())) {

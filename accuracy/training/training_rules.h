@@ -59,7 +59,8 @@ class TrainingRules {
   // Without a column `framework`: the preset is empty, the chip's default.
   absl::StatusOr<FrameworkRule> FrameworkOf(const MeasurementRow& row) const;
   // Overrides of the scenario ("training.overlap_tensor=true") by all lines
-  // that begin like the row, in their order.
+  // that begin like the row, and have its numbers of stages if they have any,
+  // in their order.
   std::vector<std::string> RecipeOf(const MeasurementRow& row) const;
 
  private:

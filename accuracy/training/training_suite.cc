@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/training/counted_memory.h"
 #include "accuracy/training/left_out.h"
 #include "accuracy/training/periodic_step.h"
 #include "accuracy/training/training_row.h"
@@ -68,20 +69,28 @@ struct Prediction {
   Bytes needed;  // by the rank that needs most, with what libraries keep
 };
 
-absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario) {
+// `timed`: there is a time to compare with.
+absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario,
+                                     bool timed) {
   ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
   RETURN_IF_ERROR(EstimateScenario(scenario, DimensionSet::All()).status());
-  ASSIGN_OR_RETURN(
-      const PeriodicStep step,
-      RunPeriodically(
-          {scenario.model, scenario.system, scenario.kernels, network},
-          *scenario.training(), {.fold_nearly = true, .detail = false}));
+  const TrainingGround on{scenario.model, scenario.system, scenario.kernels,
+                          network};
+  const TrainingPlan& plan = *scenario.training();
+  const RunOptions options{
+      .fold_nearly = true, .checked = false, .detail = false};
+  PeriodicStep step;
+  if (timed) {
+    ASSIGN_OR_RETURN(step, RunPeriodically(on, plan, options));
+  } else {
+    ASSIGN_OR_RETURN(step.memory, RunForMemory(on, plan, options));
+  }
   const MemoryPeak& first = step.memory.stages.front();
   return Prediction{
       .step_s = ToSeconds(step.time),
       .tensors = step.memory.peak.total,
       .first_held = AllocatorBytes(
-          *scenario.training(), first.total,
+          plan, first.total,
           first.by_kind[static_cast<size_t>(MemoryKind::kActivations)]),
       .needed = MemoryNeeded(scenario, step.memory)};
 }
@@ -95,6 +104,22 @@ absl::StatusOr<Prediction> OnPaper(const ResolvedScenario& scenario) {
                     .needed = estimate.reserved};
 }
 
+// Of it what the row's figure counts.
+absl::StatusOr<Bytes> Counted(const TrainingRow& row,
+                              const Prediction& prediction) {
+  switch (row.counted) {
+    case CountedMemory::kTensors:
+      return prediction.tensors;
+    case CountedMemory::kLayers: {
+      ASSIGN_OR_RETURN(const Bytes ends, BytesOfEnds(row.scenario));
+      return prediction.tensors - ends;
+    }
+    case CountedMemory::kDevice:
+      return prediction.needed;
+  }
+  return prediction.tensors;
+}
+
 absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
                                      const TrainingRules& rules,
                                      const TrainingSuiteOptions& options) {
@@ -102,9 +127,10 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
   if (options.leave_out) {
     ASSIGN_OR_RETURN(read.scenario, WithoutFits(read.scenario, SourceOf(row)));
   }
-  ASSIGN_OR_RETURN(const Prediction prediction, options.closed_form
-                                                    ? OnPaper(read.scenario)
-                                                    : Simulated(read.scenario));
+  ASSIGN_OR_RETURN(const Prediction prediction,
+                   options.closed_form
+                       ? OnPaper(read.scenario)
+                       : Simulated(read.scenario, read.measured_s.has_value()));
   const std::vector<GroupKey> groups = GroupsOf(row, read);
   const auto gib = [](Bytes bytes) {
     return static_cast<double>(bytes.value()) / kGiB;
@@ -118,6 +144,7 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
         .groups = groups};
   }
   if (!read.measured_s) return result;
+  ASSIGN_OR_RETURN(const Bytes counted, Counted(read, prediction));
   result.row = AccuracyRow{
       .id = row.id(),
       .line = row.line(),
@@ -132,7 +159,7 @@ absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
                        .framework = read.scenario.training()->framework().name,
                        .experts = read.scenario.model.moe().has_value(),
                        .measured_gib = read.memory_gib,
-                       .predicted_gib = gib(prediction.tensors),
+                       .predicted_gib = gib(counted),
                        .measured_reserved_gib = read.reserved_gib,
                        .predicted_reserved_gib = gib(prediction.first_held)},
       .choice_set = read.plan_set};

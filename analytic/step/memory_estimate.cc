@@ -2,6 +2,7 @@
 
 #include <absl/types/span.h>
 
+#include <utility>
 #include <vector>
 
 #include "analytic/step/memory_walk.h"
@@ -42,7 +43,7 @@ std::vector<UnitMemory> MemoryOf(const DataQuestion& question, int place,
 }  // namespace
 
 RankMemory EstimateMemory(const DataQuestion& question, const PlanUnits& units,
-                          const KnownPipeline& pipeline) {
+                          const KnownPipeline& pipeline, bool layers_only) {
   const StageLayout& layout = pipeline.orders().layout;
   const int rank = question.pipeline_rank;
   RankParameters parameters, largest;
@@ -50,13 +51,18 @@ RankMemory EstimateMemory(const DataQuestion& question, const PlanUnits& units,
   for (int piece = 0; piece < layout.pieces(); ++piece) {
     const absl::Span<const int> ids =
         units.of_stage(layout.StageOf(rank, piece));
-    pieces.push_back(
-        MemoryOf(question, pipeline.PlaceOf(rank, piece), ids, units));
-    for (const int id : ids) {
-      const RankParameters& unit = units[id].parameters;
-      parameters += unit;
-      if (unit.total() > largest.total()) largest = unit;
+    std::vector<UnitMemory> held =
+        MemoryOf(question, pipeline.PlaceOf(rank, piece), ids, units);
+    size_t counted = 0;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const PlanUnits::Unit& unit = units[ids[i]];
+      if (layers_only && !unit.is_layer) continue;
+      held[counted++] = held[i];
+      parameters += unit.parameters;
+      if (unit.parameters.total() > largest.total()) largest = unit.parameters;
     }
+    held.resize(counted);
+    pieces.push_back(std::move(held));
   }
   const WalkPeak walk = WalkMemory(pipeline.orders(), rank, pieces);
   const Bytes peak =

@@ -12,7 +12,9 @@ struct RankMemory {
   Bytes held;  // by the framework's allocator
 };
 
+// `layers_only`: without embedding, head and what they keep.
 RankMemory EstimateMemory(const DataQuestion& question, const PlanUnits& units,
-                          const KnownPipeline& pipeline);
+                          const KnownPipeline& pipeline,
+                          bool layers_only = false);
 
 }  // namespace orrery

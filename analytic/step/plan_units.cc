@@ -61,7 +61,8 @@ int PlanUnits::Add(const LayerOps& ops, const RankParameters& parameters,
                     .forward_tasks = CountTasks(ops.forward),
                     .backward_tasks = CountTasks(ops.input_gradient) +
                                       CountTasks(ops.weight_gradient) +
-                                      CountTasks(RecomputedSteps(ops, plan))});
+                                      CountTasks(RecomputedSteps(ops, plan)),
+                    .is_layer = ops.checkpointed});
   recomputes_.push_back(recomputes);
   if (keeps_ops_) ops_.push_back(ops);
   return static_cast<int>(units_.size()) - 1;

@@ -31,6 +31,8 @@ class PlanUnits {
     // Ops and exchanges of its passes.
     int forward_tasks = 0;
     int backward_tasks = 0;
+    // Not what stands before the first layer or after the last.
+    bool is_layer = true;
   };
 
   // Of the ranks at a place of their expert groups. `keeps_ops`: ops() is asked

@@ -40,6 +40,7 @@ class PlanEstimate {
         placement_(plan.layout()),
         layout_(plan.layout().stages),
         waited_(WaitedExchanges(plan, options.waited)),
+        memory_of_layers_(options.memory_of_layers),
         each_rank_(options.each_rank && options.waited == DimensionSet::All()),
         prices_(prices),
         spans_(placement_, plan.layout(), system.chips_per_node(), prices),
@@ -70,7 +71,8 @@ class PlanEstimate {
       works.push_back(WorkOf(rank));
       const DataQuestion question = QuestionOf(rank, works.back());
       data.push_back(EstimateData(question));
-      const RankMemory memory = EstimateMemory(question, units_, pipeline_);
+      const RankMemory memory =
+          EstimateMemory(question, units_, pipeline_, memory_of_layers_);
       out.peak = std::max(out.peak, memory.peak);
       out.reserved = std::max(out.reserved, memory.held);
       if (rank == 0) out.first_held = memory.held;
@@ -331,6 +333,7 @@ class PlanEstimate {
   Placement placement_;
   const StageLayout& layout_;
   DimensionSet waited_;
+  bool memory_of_layers_;
   bool each_rank_;
   PriceList& prices_;
   GroupSpans spans_;

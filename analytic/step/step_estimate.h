@@ -39,6 +39,8 @@ struct EstimateOptions {
   // Where all are waited for and groups lie unlike: what each rank waits for.
   // Otherwise all groups count as the slowest of their kind.
   bool each_rank = false;
+  // Memory is that of layers alone, as some papers count it.
+  bool memory_of_layers = false;
 };
 
 // Seconds of the rank with most work; they sum to the step.

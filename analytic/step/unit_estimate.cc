@@ -250,14 +250,9 @@ UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
     Hide(inputs, weights, /*after_own=*/true, waited, unit.input_gradient);
     Hide(weights, inputs, /*after_own=*/false, waited, unit.weight_gradient);
   }
-  const bool full = plan.recompute() == Recompute::kFull;
-  const ModuleSet modules = plan.recomputed_modules();
-  if (ops.checkpointed && (full || !modules.empty())) {
+  if (ops.checkpointed && plan.recompute() != Recompute::kNone) {
     AddSteps(
-        forward,
-        [&](const LayerStep& step) {
-          return full || step.modules.Meets(modules);
-        },
+        forward, [&](const LayerStep& step) { return RunsAgain(step, plan); },
         unit.input_gradient, &unit.recomputed);
   }
   if (const auto dispatch = plan.framework().dispatch) {

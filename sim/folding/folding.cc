@@ -45,7 +45,13 @@ absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,
   CHECK(placed.folded);
   ASSIGN_OR_RETURN(FoldingVerdict verdict,
                    CompareReplicas(placed, system, planner));
-  if (verdict.difference) return verdict;
+  TrimReplicas(placed, system, verdict);
+  return verdict;
+}
+
+void TrimReplicas(PlacedProgram& placed, const System& system,
+                  const FoldingVerdict& verdict) {
+  if (verdict.difference) return;
   std::vector<bool> own(static_cast<size_t>(system.nodes()));
   for (PlacedGroup& group : placed.groups) {
     switch (verdict.kept) {
@@ -59,7 +65,6 @@ absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,
         break;
     }
   }
-  return verdict;
 }
 
 bool RanApart(absl::Span<const ApartCall> calls, const Transfers& transfers,

@@ -78,6 +78,9 @@ std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
 absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,
                                             const System& system,
                                             CallPlanner& planner);
+// The same by a verdict on a program whose groups and calls are the same.
+void TrimReplicas(PlacedProgram& placed, const System& system,
+                  const FoldingVerdict& verdict);
 
 // Whether none of these calls moved bytes while another that it has to stay
 // apart from did, or the same call of another group.

@@ -2,10 +2,13 @@
 // literature: a mistake in a shared value would pass their comparison.
 //
 // Written here as the papers print them, from a model's dimensions alone.
+#include <absl/strings/str_join.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/format.h"
 #include "tests/workload/lowering/stepped.h"
@@ -29,10 +32,11 @@ constexpr char kGpt[] =
     "mlp { width: 4096 activation: GELU } linear_bias: true "
     "norm: LAYER_NORM position: LEARNED learned_positions: 2048 dropout: true";
 
-PlacedProgram LowerGpt(const std::string& plan, const char* model = kGpt) {
+PlacedProgram LowerGpt(const std::string& plan, const char* model = kGpt,
+                       const Framework& framework = {}) {
   const TrainingCase c = MakeCase(
       fmt::format("sequence: {} attention_kernel: UNFUSED {}", kSequence, plan),
-      1, model);
+      1, model, framework);
   auto placed = LowerTraining(c.model, c.plan, SimpleTime, {.fold = true});
   CHECK(placed.ok()) << placed.status().ToString();
   return *std::move(placed);
@@ -215,6 +219,71 @@ TEST(Literature, ExpertsExchangeTokensFourTimesOrSix) {
   const Traffic full = tokens("RECOMPUTE_FULL");
   EXPECT_EQ(full.calls, 2 * 6 * 6);
   EXPECT_EQ(full.bytes, 2 * 6 * 6 * one);
+}
+
+// jax.checkpoint eliminates what no gradient needs from what it computes again
+// (JAX, _src/ad_checkpoint.py): of a GPT block's 24 b s h^2 + 4 b s^2 h the
+// last product, 8 b s h^2, and its sum over tensor ranks, one all-reduce of s b
+// h elements where Megatron-LM does two.
+TEST(Literature, ACompilerComputesAgainWhatGradientsNeed) {
+  const Framework compiler{.prunes_recomputation = true};
+  const double b = 16, s = kSequence, l = kLayers, h = kHidden;
+  const std::string full = "global_batch: 16 recompute: RECOMPUTE_FULL ";
+  const StepFlops flops = FlopsOf(LowerGpt(full, kGpt, compiler));
+  EXPECT_NEAR(flops.recomputed / (l * (16 * b * s * h * h + 4 * b * s * s * h)),
+              1, kRounding);
+  const auto calls = [&](const Framework& framework) {
+    int64_t count = 0;
+    for (const auto& [name, traffic] : TrafficOf(LowerGpt(
+             full + "parallel { tensor: 8 data: 1 }", kGpt, framework))) {
+      if (name.find("tensor all_reduce") == 0) count += traffic.calls;
+    }
+    return count;
+  };
+  EXPECT_EQ(calls({}) - calls(compiler), 16 * kLayers);
+}
+
+// Where a norm follows the block (Gemma 2, arXiv 2408.00118), its gradient
+// needs the product. Experts' outputs are needed where routing weights multiply
+// them (GShard), and not where they multiply activations (Megatron-Core).
+TEST(Literature, ACompilerComputesAgainWhatNormsAndRoutersNeed) {
+  const Framework compiler{.prunes_recomputation = true};
+  const auto pruned = [&](const std::string& more, const std::string& plan) {
+    const TrainingCase c =
+        MakeCase("global_batch: 16 recompute: RECOMPUTE_FULL " + plan, 1,
+                 ("name: 'm' layers: 6 hidden: 1024 vocabulary: 32000 "
+                  "attention { heads: 16 kv_heads: 16 head_dimension: 64 "
+                  "kind: MHA } " +
+                  more)
+                     .c_str(),
+                 compiler);
+    const LayerOps layer = BuildLayer(c.model, 0, ShapeOf(c.plan));
+    std::vector<LayerStep> rest = layer.forward;
+    for (const LayerStep& step : RecomputedSteps(layer, c.plan)) {
+      rest.erase(std::find(rest.begin(), rest.end(), step));
+    }
+    std::vector<std::string> names;
+    for (const LayerStep& step : rest) {
+      names.emplace_back(step.op() ? Name(step.op()->name)
+                                   : Name(step.exchange()->kind));
+    }
+    return absl::StrJoin(names, " ");
+  };
+  const std::string mlp = "mlp { width: 4096 activation: SWIGLU } ";
+  EXPECT_EQ(pruned(mlp, ""), "mlp_down residual");
+  EXPECT_EQ(pruned(mlp + "parallel_block: true", ""),
+            "attention_output mlp_down residual");
+  EXPECT_EQ(pruned(mlp + "norms_per_layer: 4", ""), "residual");
+  const std::string moe =
+      "moe { experts: 16 experts_per_token: 2 expert_width: 2048 "
+      "activation: SWIGLU } ";
+  EXPECT_EQ(
+      pruned(moe, "parallel { expert: 8 } routing_weight: WEIGHT_ON_OUTPUT"),
+      "unpermute residual");
+  EXPECT_EQ(
+      pruned(moe,
+             "parallel { expert: 8 } routing_weight: WEIGHT_ON_ACTIVATION"),
+      "expert_down unpermute all_to_all unpermute residual");
 }
 
 }  // namespace

@@ -20,9 +20,11 @@ inline constexpr const char* kFieldScenarios[] = {
        model { preset: "gpt_22b" layers: 2 attention { head_dimension: 100 } }
        system { preset: "dgx_a100_hdr200" nodes: 1 }
        framework { preset: "megatron_lm_2022" dispatch: "50 us"
-         blocking_launches: true keeps_buckets: true }
+         blocking_launches: true keeps_buckets: true
+         prunes_recomputation: true }
        training { global_batch: 16 micro_batch: 1 sequence: 1024
-         parallel { tensor: 4 } sharding: ZERO_0 precision: BF16 })",
+         parallel { tensor: 4 } sharding: ZERO_0 precision: BF16
+         recompute: RECOMPUTE_FULL })",
     // Dense, all dimensions but experts; a fat tree.
     R"(name: "dense"
        model { preset: "gpt_22b" layers: 4 }

@@ -9,17 +9,10 @@ namespace orrery {
 
 namespace {
 
-void WriteAgain(PassWriter& writer, const LayerOps& ops,
-                const Recomputation& again) {
-  if (!ops.checkpointed) return;
-  std::vector<LayerStep> steps;
-  for (const LayerStep& step : ops.forward) {
-    if (again.full || step.modules.Meets(again.modules)) {
-      steps.push_back(step);
-    }
-  }
+void WriteAgain(PassWriter& writer, const std::vector<LayerStep>& again) {
+  if (again.empty()) return;
   writer.SetPhase(WorkPhase::kRecompute);
-  writer.AddSteps(steps);
+  writer.AddSteps(again);
 }
 
 // The steps of one module, of a list sorted by module downwards.
@@ -44,11 +37,11 @@ PassTemplate ForwardPass(const LayerOps& ops, OpTimer timer,
   return std::move(writer).Finish();
 }
 
-PassTemplate BackwardPass(const LayerOps& ops, const Recomputation& again,
-                          OpTimer timer, const PassOptions& options,
-                          TaskTable& table) {
+PassTemplate BackwardPass(const LayerOps& ops,
+                          const std::vector<LayerStep>& again, OpTimer timer,
+                          const PassOptions& options, TaskTable& table) {
   PassWriter writer(timer, options, table);
-  WriteAgain(writer, ops, again);
+  WriteAgain(writer, again);
   int top = -1;
   for (const auto* list : {&ops.input_gradient, &ops.weight_gradient}) {
     if (!list->empty()) top = std::max<int>(top, list->front().module_index);
@@ -68,11 +61,12 @@ PassTemplate BackwardPass(const LayerOps& ops, const Recomputation& again,
   return std::move(writer).Finish();
 }
 
-PassTemplate InputGradientPass(const LayerOps& ops, const Recomputation& again,
+PassTemplate InputGradientPass(const LayerOps& ops,
+                               const std::vector<LayerStep>& again,
                                OpTimer timer, const PassOptions& options,
                                TaskTable& table) {
   PassWriter writer(timer, options, table);
-  WriteAgain(writer, ops, again);
+  WriteAgain(writer, again);
   writer.SetPhase(WorkPhase::kBackward);
   writer.AddSteps(ops.input_gradient);
   return std::move(writer).Finish();

@@ -72,18 +72,14 @@ struct PassOptions {
 PassTemplate ForwardPass(const LayerOps& ops, OpTimer timer,
                          const PassOptions& options, TaskTable& table);
 
-// What runs again before the gradients of a layer.
-struct Recomputation {
-  bool full = false;
-  ModuleSet modules = kNoModule;
-};
-
-// Input and weight gradients, merged module by module.
-PassTemplate BackwardPass(const LayerOps& ops, const Recomputation& again,
-                          OpTimer timer, const PassOptions& options,
-                          TaskTable& table);
+// Input and weight gradients, merged module by module, after the forward steps
+// that run `again` (RecomputedSteps of workload/plan/stage.h).
+PassTemplate BackwardPass(const LayerOps& ops,
+                          const std::vector<LayerStep>& again, OpTimer timer,
+                          const PassOptions& options, TaskTable& table);
 // The two apart.
-PassTemplate InputGradientPass(const LayerOps& ops, const Recomputation& again,
+PassTemplate InputGradientPass(const LayerOps& ops,
+                               const std::vector<LayerStep>& again,
                                OpTimer timer, const PassOptions& options,
                                TaskTable& table);
 PassTemplate WeightGradientPass(const LayerOps& ops, OpTimer timer,

@@ -10,23 +10,22 @@ LayerOps BuildLayer(const Model& model, int layer, const LayerShape& shape) {
         shape.expert_tensor == shape.tensor)
       << "experts without sequence parallelism need expert_tensor == tensor";
   LayerBuilder builder(model, shape);
-  const bool post_norm = model.norms_per_layer() >= 4;
   AddAttention(builder, layer);
-  if (!model.parallel_block()) AddResidual(builder, post_norm);
+  if (!model.parallel_block()) AddResidual(builder, /*ends_layer=*/false);
   if (model.IsMoe(layer)) {
     AddMixture(builder);
   } else {
     AddMlp(builder);
   }
-  AddResidual(builder, post_norm);
+  AddResidual(builder, /*ends_layer=*/true);
   return std::move(builder).Build();
 }
 
-void AddResidual(LayerBuilder& builder, bool post_norm) {
+void AddResidual(LayerBuilder& builder, bool ends_layer) {
   const Model& model = builder.model();
   const int64_t elements = builder.resident_tokens() * model.hidden();
   const DType activation = builder.shape().activation;
-  if (post_norm) {
+  if (builder.has_post_norm()) {
     builder.BeginModule(Module::kNorm);
     builder.Norm(builder.resident_tokens(), model.hidden(), /*residual=*/false);
     builder.Keep("post_norm_input", elements, activation);
@@ -39,12 +38,14 @@ void AddResidual(LayerBuilder& builder, bool post_norm) {
   switch (builder.shape().fusion) {
     case Fusion::kNone:
       if (drops_out) builder.Forward(OpName::kDropout, dropout);
+      builder.ForOutput(ends_layer);
       builder.Forward(OpName::kResidual,
                       builder.Elementwise(elements, 2, 1, 1));
       break;
     case Fusion::kPointwise: {
       Pointwise sum = builder.Elementwise(elements, 2, 1, 2);
       if (drops_out) sum.written += mask;
+      builder.ForOutput(ends_layer && !drops_out);
       builder.Forward(OpName::kResidual, sum);
       break;
     }
@@ -53,6 +54,7 @@ void AddResidual(LayerBuilder& builder, bool post_norm) {
       if (drops_out) builder.Forward(OpName::kDropout, dropout);
       break;
   }
+  builder.ForOutput(false);
   if (!drops_out) return;
   builder.Keep("dropout_mask", elements, DType::kInt8);
   Pointwise gradient = builder.Elementwise(elements, 1, 1, 1);

@@ -22,9 +22,10 @@
 // Recomputation: a kept tensor whose `modules` meet the recomputed set is not
 // kept, and the forward steps whose `modules` meet it run again before the
 // layer's backward pass. Under full recomputation only tensors marked
-// `layer_input` are kept and every forward step runs again. The embedding and
-// the head are outside of what is checkpointed and never run again (Megatron-LM
-// checkpoints the layers of a transformer block).
+// `layer_input` are kept and every forward step runs again, but for those that
+// make the output alone where the framework sees that (jax.checkpoint). The
+// embedding and the head are outside of what is checkpointed and never run
+// again (Megatron-LM checkpoints the layers of a transformer block).
 //
 // Bytes of kept tensors follow Korthikanti et al., arXiv 2205.05198, section 4.
 #include <cstdint>
@@ -89,6 +90,10 @@ struct LayerStep {
   // shared experts beside the dispatch, the first block of ring attention
   // beside the passing of the next.
   bool beside_exchange = false;
+  // Of a forward step: what it makes is the layer's output and nothing else.
+  // The layer's own gradients do without it, so that a compiler which sees both
+  // does not compute it again.
+  bool output_only = false;
 
   const Op* op() const { return std::get_if<Op>(&what); }
   const Exchange* exchange() const { return std::get_if<Exchange>(&what); }

@@ -88,7 +88,9 @@ void AddOutput(LayerBuilder& b) {
   // In a parallel block the MLP's output is added before ranks are summed.
   const bool alone = !model.parallel_block();
   b.BeginModule();
+  b.ForOutput(!alone && !b.has_post_norm());
   b.LinearForward(linear);
+  b.ForOutput(false);
   if (alone) b.ReduceTokensForward(model.hidden());
   if (alone) b.GatherTokensInputGradient(model.hidden());
   b.LinearInputGradient(linear);

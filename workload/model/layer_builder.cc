@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 
@@ -128,7 +129,9 @@ Pointwise LayerBuilder::Cast(int64_t elements, DType to, int copies) const {
 // reads, if there will be one.
 void LayerBuilder::CastForward(int64_t elements) {
   if (!Narrow() || shape_.fuse_casts) return;
+  const bool output_only = std::exchange(output_only_, false);
   Forward(OpName::kQuantize, Cast(elements, shape_.precision, trains_ ? 2 : 1));
+  output_only_ = output_only;
 }
 
 // Once for the input's gradient and, transposed, once for the weights'.

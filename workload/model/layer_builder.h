@@ -51,6 +51,12 @@ class LayerBuilder {
   void BeginModule(ModuleSet modules = kNoModule);
   // Whether steps added from now on may run beside the exchange before them.
   void BesideExchange(bool beside) { beside_ = beside; }
+  // Whether forward steps added from now on make the layer's output and nothing
+  // its gradients need. A cast also makes the operand of the weights' gradient
+  // and is never one of them.
+  void ForOutput(bool only) { output_only_ = only; }
+  // A norm after the block, whose gradient needs what it normalised.
+  bool has_post_norm() const { return model_.norms_per_layer() >= 4; }
 
   // Gradients and kept tensors are left out of what does not train, so that a
   // part describes both passes and need not ask.
@@ -126,6 +132,7 @@ class LayerBuilder {
     step.module_index = module_index_;
     step.modules = modules;
     step.beside_exchange = beside_;
+    step.output_only = output_only_;
   }
   Exchange TokenExchange(ExchangeKind kind, int64_t width) const;
   Pointwise Cast(int64_t elements, DType to, int copies) const;
@@ -138,6 +145,7 @@ class LayerBuilder {
   int16_t module_index_ = -1;
   ModuleSet modules_ = kNoModule;
   bool beside_ = false;
+  bool output_only_ = false;
   LayerOps ops_;
 };
 
@@ -163,7 +171,8 @@ void AddDownProjection(LayerBuilder& builder,
                        const LayerBuilder::LinearShape& down,
                        std::string_view input, ModuleSet modules);
 void AddMixture(LayerBuilder& builder);
-// Dropout and the residual sum after a block, with a post-norm if `post_norm`.
-void AddResidual(LayerBuilder& builder, bool post_norm);
+// Dropout and the residual sum after a block, with a post-norm if the model has
+// it; `ends_layer` after the last block.
+void AddResidual(LayerBuilder& builder, bool ends_layer);
 
 }  // namespace orrery

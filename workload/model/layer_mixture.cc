@@ -222,6 +222,11 @@ void AddMixture(LayerBuilder& b) {
     b.InputGradientExchange(expert_tensor(ExchangeKind::kAllGather));
   }
   b.CastForward(load.received * width);
+  // The gradient of a routing weight needs what the weight multiplied: the
+  // expert's output, or its activation, which is there anyway.
+  const bool on_output = shape.routing_weight == RoutingWeight::kOnOutput;
+  const bool ends_layer = !b.has_post_norm();
+  b.ForOutput(ends_layer && !on_output);
   b.Forward(OpName::kExpertDown, Grouped(load, hidden, width));
   const bool bias_apart = moe.expert_bias && b.fuses_by_hand();
   if (bias_apart) AddExpertBias(b, load);
@@ -231,19 +236,20 @@ void AddMixture(LayerBuilder& b) {
   AddExpertGradients(b, OpName::kExpertDown, load, hidden, width);
   if (gathers) b.ForwardExchange(expert_tensor(ExchangeKind::kReduceScatter));
   if (reduces) b.ForwardExchange(expert_tensor(ExchangeKind::kAllReduce));
+  b.ForOutput(false);
   b.KeepLinearInput("expert_down_input", load.received, width,
                     Module::kMoe | Module::kMlpActivation);
 
   b.BeginModule(Module::kMoe);
+  b.ForOutput(ends_layer && !on_output);
   if (spread) b.ForwardExchange(combine);
   // The sum over a token's experts, and over the shared ones.
   const double share = 1.0 / moe.experts_per_token;
+  b.ForOutput(ends_layer);
   b.Forward(OpName::kUnpermute,
             b.Elementwise(load.sent_rows * hidden,
                           1 + (moe.shared_experts > 0 ? share : 0), share, 2));
-  // The gradient of a routing weight needs what the weight multiplied: the
-  // expert's output, or its activation, which is there anyway.
-  const bool on_output = shape.routing_weight == RoutingWeight::kOnOutput;
+  b.ForOutput(false);
   b.InputGradient(OpName::kUnpermute,
                   b.Elementwise(load.sent_rows * hidden,
                                 (on_output ? 1 : 0) + share, 1, 2));

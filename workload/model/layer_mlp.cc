@@ -76,8 +76,10 @@ void AddDownProjection(LayerBuilder& b, const LayerBuilder::LinearShape& down,
                        std::string_view input, ModuleSet modules) {
   const int64_t hidden = b.model().hidden();
   b.BeginModule();
+  b.ForOutput(!b.has_post_norm());
   b.LinearForward(down);
   b.ReduceTokensForward(hidden);
+  b.ForOutput(false);
   b.GatherTokensInputGradient(hidden);
   b.LinearInputGradient(down);
   b.LinearWeightGradient(down);

@@ -95,6 +95,7 @@ absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
                   "needs dispatch, which is what each launch takes");
   }
   framework.embeds_by_product = proto.embeds_by_product();
+  framework.prunes_recomputation = proto.prunes_recomputation();
   framework.keeps_buckets = proto.keeps_buckets();
   framework.group_memory =
       fields.OptionalPositive<Bytes>("group_memory").value_or(Bytes(0));

@@ -46,6 +46,8 @@ struct Framework {
   bool host_waits_for_receive = false;
   // Tokens are found in the embedding by a product.
   bool embeds_by_product = false;
+  // What only makes a layer's output is not computed again.
+  bool prunes_recomputation = false;
   // Reduced gradients of unsharded state have buffers of their own.
   bool keeps_buckets = false;
   // For each group of ranks that a rank communicates in.

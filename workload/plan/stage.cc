@@ -132,15 +132,18 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   return shape;
 }
 
+bool RunsAgain(const LayerStep& step, const TrainingPlan& plan) {
+  if (step.output_only && plan.framework().prunes_recomputation) return false;
+  return plan.recompute() == Recompute::kFull ||
+         step.modules.Meets(plan.recomputed_modules());
+}
+
 std::vector<LayerStep> RecomputedSteps(const LayerOps& ops,
                                        const TrainingPlan& plan) {
   std::vector<LayerStep> steps;
   if (!ops.checkpointed) return steps;
   for (const LayerStep& step : ops.forward) {
-    if (plan.recompute() == Recompute::kFull ||
-        step.modules.Meets(plan.recomputed_modules())) {
-      steps.push_back(step);
-    }
+    if (RunsAgain(step, plan)) steps.push_back(step);
   }
   return steps;
 }

@@ -58,7 +58,9 @@ LayerShape SplitOf(const ParallelLayout& layout,
 // One micro-batch of the plan, as the layers of such a rank see it.
 LayerShape ShapeOf(const TrainingPlan& plan, int expert_place = 0);
 
-// The forward steps that run again before the gradients of `ops`.
+// The forward steps that run again before the gradients of `ops`; and whether
+// one of a layer that is checkpointed does.
+bool RunsAgain(const LayerStep& step, const TrainingPlan& plan);
 std::vector<LayerStep> RecomputedSteps(const LayerOps& ops,
                                        const TrainingPlan& plan);
 

@@ -148,7 +148,8 @@ TEST(TrainingRow, IsRefusedWithTheColumnItCannotHonour) {
       {"precision", "int3"},
       {"gpus_per_node", "4"},
       {"step_time_s", "-1"},
-      {"mem_gb", "much"}};
+      {"mem_gb", "much"},
+      {"mem_counts", "all of it"}};
   for (const auto& [column, value] : wrong) {
     EXPECT_THAT(Read({{column, value}}),
                 StatusIs(kInvalidArgument,
@@ -205,6 +206,66 @@ TEST(TrainingRow, TakesTheRecipesOfItsRelease) {
             pb::Training::DISPATCH_BY_NODE);
 }
 
+// Its 61 layers lie as the recipe says for so many stages: 15 x 4 + 1, or with
+// the head by itself 1 + 30 x 2.
+TEST(TrainingRow, SpreadsLayersAsTheRecipeDoes) {
+  const auto layers = [](const char* pp, const char* vp) {
+    const auto row = Read({{"framework", "Megatron-Bridge"},
+                           {"date", "2025-09"},
+                           {"hardware", "H100-80GB-SXM"},
+                           {"model", "DeepSeek-V3"},
+                           {"layers", "61"},
+                           {"hidden", "7168"},
+                           {"ffn", "18432"},
+                           {"heads", "128"},
+                           {"vocab", "129280"},
+                           {"num_gpus", "128"},
+                           {"global_batch", "128"},
+                           {"tp", "1"},
+                           {"pp", pp},
+                           {"vp", vp},
+                           {"ep", "8"},
+                           {"recompute", "none"},
+                           {"precision", "bf16"}});
+    CHECK(row.ok()) << row.status().ToString();
+    return row->scenario.training()->layout().layers_per_stage;
+  };
+  std::vector<int> four(16, 4);
+  four.back() = 1;
+  EXPECT_EQ(layers("16", "1"), four);
+  EXPECT_EQ(layers("4", "4"), four);
+  std::vector<int> two(32, 2);
+  two.front() = 1;
+  two.back() = 0;
+  EXPECT_EQ(layers("8", "4"), two);
+}
+
+// The scripts for this chip name no attention, and the product of queries and
+// keys was the default of their time.
+TEST(TrainingRow, RunsTheAttentionOfItsRecipe) {
+  const auto attention = [](const char* hardware) {
+    const auto row = Read({{"framework", "MaxText/JAX"},
+                           {"date", "2023-2024"},
+                           {"hardware", hardware},
+                           {"gpus_per_node", "4"},
+                           {"interconnect", "ICI within slice"},
+                           {"model", "MaxText-22B"},
+                           {"layers", "48"},
+                           {"hidden", "6144"},
+                           {"ffn", "24576"},
+                           {"heads", "24"},
+                           {"vocab", "32000"},
+                           {"num_gpus", "64"},
+                           {"global_batch", "64"},
+                           {"tp", "1"},
+                           {"precision", "bf16"}});
+    CHECK(row.ok()) << row.status().ToString();
+    return row->scenario.proto.training().attention_kernel();
+  };
+  EXPECT_EQ(attention("TPUv4"), pb::Training::UNFUSED);
+  EXPECT_EQ(attention("TPUv5p"), pb::Training::FLASH);
+}
+
 TEST(TrainingRow, ReadsWhatRecipesCallTheirRecomputation) {
   const auto modules = [](const char* text) {
     const auto row = Read({{"recompute", text}, {"framework", "MaxText"}});
@@ -240,6 +301,35 @@ TEST(TrainingRow, DerivesTheTimeFromTheRate) {
       const TrainingRow row,
       Read({{"step_time_s", ""}, {"tokens_per_s_per_gpu", "1024"}}));
   EXPECT_DOUBLE_EQ(*row.measured_s, 2);
+}
+
+// Korthikanti et al., arXiv 2205.05198, count layers: 18 bytes of 12 L h^2 / t
+// parameters, and L s b h (10 + 24 / t + 5 a s / (h t)) of activations. Biases
+// and norms are 13 / (12 h) of the parameters. What is counted by default has
+// the embedding besides, V h / t parameters, and the positions, s h.
+TEST(TrainingSuite, CountsOfMemoryWhatTheRowCounts) {
+  auto rules = TrainingRules::Open();
+  CHECK(rules.ok()) << rules.status().ToString();
+  const auto gib = [&](const char* counts, bool closed_form) {
+    std::vector<MeasurementTable> tables;
+    tables.push_back(Table(RowWith(
+        {{"recompute", "none"}, {"mem_gb", "10"}, {"mem_counts", counts}})));
+    const AccuracyTable table =
+        PredictTraining(tables, *rules, {.closed_form = closed_form});
+    CHECK(table.rows().size() == 1);
+    return std::get<MeasuredStep>(table.rows()[0].facts).predicted_gib;
+  };
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  const double l = 8, h = 4096, t = 4, s = 2048, a = 32, v = 51200;
+  const double layers = (18 * 12 * l * h * h / t +
+                         l * s * h * (10 + 24 / t + 5 * a * s / (h * t))) /
+                        kGiB;
+  const double ends = 18 * (v * h / t + s * h) / kGiB;
+  for (const bool closed_form : {false, true}) {
+    EXPECT_NEAR(gib("layers", closed_form) / layers, 1, 1e-3);
+    EXPECT_GE(gib("tensors", closed_form), layers + ends);
+    EXPECT_GT(gib("device", closed_form), gib("tensors", closed_form));
+  }
 }
 
 TEST(TrainingSuite, PredictsRowsAndCountsWhatItRefuses) {

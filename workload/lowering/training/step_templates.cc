@@ -93,8 +93,7 @@ class TemplateMaker {
 
   int Add(StepTemplates& step, const LayerOps& ops,
           const RankParameters& parameters, const TrainingPlan& plan) {
-    const Recomputation again{.full = plan.recompute() == Recompute::kFull,
-                              .modules = plan.recomputed_modules()};
+    const std::vector<LayerStep> again = RecomputedSteps(ops, plan);
     UnitTemplate unit;
     unit.forward = ForwardPass(ops, timer_, options_, table_);
     if (SplitsBackward(plan_.schedule())) {
@@ -104,8 +103,8 @@ class TemplateMaker {
     }
     unit.backward = BackwardPass(ops, again, timer_, options_, table_);
     unit.forward_launches = CountLaunches(ops.forward);
-    unit.input_gradient_launches = CountLaunches(ops.input_gradient) +
-                                   CountLaunches(RecomputedSteps(ops, plan));
+    unit.input_gradient_launches =
+        CountLaunches(ops.input_gradient) + CountLaunches(again);
     unit.weight_gradient_launches = CountLaunches(ops.weight_gradient);
     unit.kept = KeptBytes(ops, plan);
     unit.recomputed = orrery::KeptBytes(ops, kNoModule) - unit.kept;
