@@ -24,8 +24,6 @@ constexpr KnownFailure kKnown[] = {
      "the longest path's latency, before the busiest link's bytes"},
     // Halves share the chip: which exchange meets which kernel changes with
     // the length of the cache, and a step is not quite smooth in it.
-    {"inference", "few steps = every token", "halves",
-     "0.10 % off where 0.07 % were said"},
     {"inference", "a longer context is not faster", "halves",
      "shorter by less than a part in a thousand"},
 };
