@@ -195,9 +195,14 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
         steps.StepTime(DecodePass(plan, CachedInStep(plan, step)), quiet));
     return ToSeconds(time) * (1 + drafts);
   };
+  // Which exchange of a half meets which kernel of the other changes with the
+  // length of the cache.
   ASSIGN_OR_RETURN(const StepIntegral sum,
-                   options.every_token ? SumEveryStep(count, at)
-                                       : SumOverSteps(count, kPrecision, at));
+                   options.every_token
+                       ? SumEveryStep(count, at)
+                       : SumOverSteps(count, kPrecision, at,
+                                      plan.overlap_halves() ? Growth::kNearly
+                                                            : Growth::kAlways));
   if (sum.sum > kLongest) return TooLong();
   run.decode = FromSeconds(sum.sum);
   run.end_to_end = run.prefill + run.decode;

@@ -90,6 +90,20 @@ class DataEstimate {
     return times;
   }
 
+  std::vector<double> GathersOf(
+      const std::vector<UnitParameters>& piece) const {
+    std::vector<double> times(piece.size());
+    if (!sharded(Sharding::kWeights) || gathers_ahead_backward() ||
+        !q_.plan.reshards_after_forward() ||
+        q_.plan.layout().stages.splits_gradients()) {
+      return times;
+    }
+    for (size_t i = 0; i < piece.size(); ++i) {
+      times[i] = GatherTime(piece[i].parameters);
+    }
+    return times;
+  }
+
   void AddPasses(const std::vector<UnitParameters>& piece,
                  StageTimes& times) const {
     if (reduces_in_passes()) AddReductions(piece, times);
@@ -328,6 +342,11 @@ DataTimes EstimateData(const DataQuestion& question) {
 std::vector<std::optional<double>> BucketTimes(const DataQuestion& question,
                                                int piece) {
   return DataEstimate(question).BucketsOf(
+      question.pieces[static_cast<size_t>(piece)]);
+}
+
+std::vector<double> BackwardGathers(const DataQuestion& question, int piece) {
+  return DataEstimate(question).GathersOf(
       question.pieces[static_cast<size_t>(piece)]);
 }
 

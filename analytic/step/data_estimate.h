@@ -103,5 +103,8 @@ void AddSharding(const DataQuestion& question, int piece, StageTimes& times);
 // takes that each fills; nothing where it fills none.
 std::vector<std::optional<double>> BucketTimes(const DataQuestion& question,
                                                int piece);
+// Of the same units: how long the passes that complete their gradients wait for
+// their weights.
+std::vector<double> BackwardGathers(const DataQuestion& question, int piece);
 
 }  // namespace orrery

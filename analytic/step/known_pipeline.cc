@@ -58,4 +58,12 @@ std::vector<RankEnd> KnownPipeline::Ends(const PipelineTimes& times) {
   return known_[std::move(key)] = clock_->Run(times);
 }
 
+std::vector<std::vector<double>> KnownPipeline::PassEnds(
+    const PipelineTimes& times) {
+  if (!clock_) clock_.emplace(orders_);
+  std::vector<std::vector<double>> ends;
+  clock_->Run(times, &ends);
+  return ends;
+}
+
 }  // namespace orrery

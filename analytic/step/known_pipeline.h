@@ -31,6 +31,8 @@ class KnownPipeline {
   }
   int PlaceOf(int rank, int piece) const;
   std::vector<RankEnd> Ends(const PipelineTimes& times);
+  // Of every pass, by rank; not remembered.
+  std::vector<std::vector<double>> PassEnds(const PipelineTimes& times);
 
  private:
   PipelineOrders orders_;

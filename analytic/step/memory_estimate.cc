@@ -2,6 +2,7 @@
 
 #include <absl/types/span.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,10 @@
 
 namespace orrery {
 namespace {
+
+bool GoesByTime(const TrainingPlan& plan) {
+  return plan.accumulates_locally() && plan.overlap_gradient_reduction();
+}
 
 // Units of a piece as memory sees them.
 std::vector<UnitMemory> MemoryOf(const DataQuestion& question, int place,
@@ -27,23 +32,33 @@ std::vector<UnitMemory> MemoryOf(const DataQuestion& question, int place,
              UnreducedBytes(plan, question.placement, unit.parameters).value(),
          .gathered =
              GatheredBytes(plan, question.placement, unit.parameters).value(),
-         .backward_s = unit.time.backward(),
+         .backward_s = question.plan.layout().stages.splits_gradients()
+                           ? unit.time.weight_gradient.total()
+                           : unit.time.backward(),
          .forward_tasks = unit.forward_tasks,
          .backward_tasks = unit.backward_tasks});
   }
-  if (plan.accumulates_locally() && plan.overlap_gradient_reduction()) {
+  if (GoesByTime(plan)) {
     const auto buckets = BucketTimes(question, place);
+    const auto gathers = BackwardGathers(question, place);
     for (size_t i = 0; i < units.size(); ++i) {
       units[i].bucket_s = buckets[units.size() - 1 - i];
+      units[i].gather_s = gathers[units.size() - 1 - i];
     }
   }
   return units;
 }
 
-}  // namespace
+struct RankMemory {
+  Bytes peak;
+  Bytes held;
+};
 
-RankMemory EstimateMemory(const DataQuestion& question, const PlanUnits& units,
-                          const KnownPipeline& pipeline, bool layers_only) {
+// `pass_ends`: of the rank's passes in their order. Without them last backward
+// passes count as following one another.
+RankMemory MemoryOfRank(const DataQuestion& question, const PlanUnits& units,
+                        const KnownPipeline& pipeline,
+                        absl::Span<const double> pass_ends, bool layers_only) {
   const StageLayout& layout = pipeline.orders().layout;
   const int rank = question.pipeline_rank;
   RankParameters parameters, largest;
@@ -64,12 +79,32 @@ RankMemory EstimateMemory(const DataQuestion& question, const PlanUnits& units,
     held.resize(counted);
     pieces.push_back(std::move(held));
   }
-  const WalkPeak walk = WalkMemory(pipeline.orders(), rank, pieces);
+  const WalkPeak walk = WalkMemory(pipeline.orders(), rank, pieces, pass_ends);
   const Bytes peak =
       StaticBytes(question.plan, question.placement, parameters, largest)
           .total() +
       Bytes(walk.total);
   return {peak, AllocatorBytes(question.plan, peak, Bytes(walk.activations))};
+}
+
+}  // namespace
+
+PlanMemory EstimateMemory(absl::Span<const DataQuestion> ranks,
+                          const PlanUnits& units, KnownPipeline& pipeline,
+                          const PipelineTimes& times, bool layers_only) {
+  std::vector<std::vector<double>> ends(ranks.size());
+  if (GoesByTime(ranks[0].plan) && ranks.size() > 1) {
+    ends = pipeline.PassEnds(times);
+  }
+  PlanMemory most;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const RankMemory memory =
+        MemoryOfRank(ranks[rank], units, pipeline, ends[rank], layers_only);
+    most.peak = std::max(most.peak, memory.peak);
+    most.held = std::max(most.held, memory.held);
+    if (rank == 0) most.first_held = memory.held;
+  }
+  return most;
 }
 
 }  // namespace orrery

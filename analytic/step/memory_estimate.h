@@ -1,5 +1,7 @@
 #pragma once
-// What a pipeline rank holds at its peak, on paper.
+// What pipeline ranks hold at their peak, on paper.
+#include <absl/types/span.h>
+
 #include "analytic/step/data_estimate.h"
 #include "analytic/step/known_pipeline.h"
 #include "analytic/step/plan_units.h"
@@ -7,14 +9,18 @@
 
 namespace orrery {
 
-struct RankMemory {
+// The most of any rank.
+struct PlanMemory {
   Bytes peak;
-  Bytes held;  // by the framework's allocator
+  Bytes held;        // by the framework's allocator
+  Bytes first_held;  // the same, of the first rank
 };
 
-// `layers_only`: without embedding, head and what they keep.
-RankMemory EstimateMemory(const DataQuestion& question, const PlanUnits& units,
-                          const KnownPipeline& pipeline,
-                          bool layers_only = false);
+// Of ranks in their order. Gradients that are summed up go when their reduction
+// ends, so that there it depends on when passes are (`times`). `layers_only`:
+// without embedding, head and what they keep.
+PlanMemory EstimateMemory(absl::Span<const DataQuestion> ranks,
+                          const PlanUnits& units, KnownPipeline& pipeline,
+                          const PipelineTimes& times, bool layers_only = false);
 
 }  // namespace orrery

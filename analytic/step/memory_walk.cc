@@ -36,8 +36,12 @@ class Level {
 class RankWalk {
  public:
   RankWalk(const std::vector<PipelineAction>& order,
-           absl::Span<const std::vector<UnitMemory>> pieces)
-      : order_(order), units_(pieces), pieces_(pieces.size()) {
+           absl::Span<const std::vector<UnitMemory>> pieces,
+           absl::Span<const double> pass_ends)
+      : order_(order),
+        units_(pieces),
+        pass_ends_(pass_ends),
+        pieces_(pieces.size()) {
     for (size_t i = 0; i < pieces.size(); ++i) {
       int64_t done = 0;
       for (auto unit = pieces[i].rbegin(); unit != pieces[i].rend(); ++unit) {
@@ -56,6 +60,7 @@ class RankWalk {
     bool was_plain = false;
     int64_t before = 0;  // the pass before
     for (size_t i = 0; i < order_.size(); ++i) {
+      if (!pass_ends_.empty()) GoTo(i);
       if (order_[i].with_next) {
         RunPair(order_[i], order_[i + 1]);
         ++i;
@@ -65,7 +70,8 @@ class RankWalk {
       const bool plain = IsPlain(order_[i]);
       const int64_t level = level_.activations();
       Run(order_[i]);
-      if (plain && was_plain && level_.activations() == before) {
+      if (plain && was_plain && level_.activations() == before &&
+          reducing_.empty()) {
         i = SkipTurns(i);
       }
       was_plain = plain;
@@ -93,6 +99,22 @@ class RankWalk {
   }
   const std::vector<UnitMemory>& UnitsOf(const PipelineAction& action) const {
     return units_[static_cast<size_t>(action.piece)];
+  }
+
+  // To the beginning of a pass.
+  void GoTo(size_t i) {
+    double pass_s = 0;
+    if (Completes(order_[i].pass)) {
+      for (const UnitMemory& unit : UnitsOf(order_[i])) {
+        pass_s += unit.gather_s + unit.backward_s;
+      }
+    }
+    clock_s_ = std::max(clock_s_, pass_ends_[i] - pass_s);
+    // A pass of another kind is over by then, and was not in the way before.
+    if (!Completes(order_[i].pass) && i > 0) {
+      clock_s_ = std::max(clock_s_, pass_ends_[i - 1]);
+    }
+    ReleaseReduced();
   }
 
   // The pass and the one before it left the level as it was: as long as the
@@ -204,6 +226,9 @@ class RankWalk {
   void Begin(const PipelineAction& action, size_t i) {
     const Piece& piece = PieceOf(action);
     const UnitMemory& unit = Unit(action, i);
+    if (Completes(action.pass) && piece.backwards_left == 1) {
+      clock_s_ += unit.gather_s;
+    }
     ReleaseReduced();
     if (action.pass == PipelinePass::kForward) {
       if (!piece.has_run_forward) level_.AddState(unit.gathered);
@@ -250,6 +275,7 @@ class RankWalk {
 
   const std::vector<PipelineAction>& order_;
   absl::Span<const std::vector<UnitMemory>> units_;
+  absl::Span<const double> pass_ends_;
   std::vector<Piece> pieces_;
   Level level_;
   // Of the last backward passes of pieces: time so far, the bucket that fills,
@@ -267,8 +293,10 @@ class RankWalk {
 }  // namespace
 
 WalkPeak WalkMemory(const PipelineOrders& orders, int rank,
-                    absl::Span<const std::vector<UnitMemory>> pieces) {
-  return RankWalk(orders.of_rank[static_cast<size_t>(rank)], pieces).Walk();
+                    absl::Span<const std::vector<UnitMemory>> pieces,
+                    absl::Span<const double> pass_ends) {
+  return RankWalk(orders.of_rank[static_cast<size_t>(rank)], pieces, pass_ends)
+      .Walk();
 }
 
 }  // namespace orrery

@@ -29,9 +29,11 @@ struct UnitMemory {
   // up before it is reduced; and of its weights, if gathered once.
   int64_t unreduced = 0;
   int64_t gathered = 0;
-  // Seconds of its backward pass; and of the reduction of the bucket that its
-  // gradient fills, which begins at once in the last micro-batch.
+  // Seconds of the pass that completes its gradient; and of the reduction of
+  // the bucket that its gradient fills, which begins at once in the last
+  // micro-batch.
   double backward_s = 0;
+  double gather_s = 0;  // before that
   std::optional<double> bucket_s = std::nullopt;
   // Of its passes, for those that take turns with another: see
   // PipelineAction::with_next.
@@ -45,7 +47,10 @@ struct WalkPeak {
 };
 
 // `pieces`: the units of each piece, in the order of the forward pass.
+// `pass_ends`: seconds, of the passes of the rank; without them the last
+// backward passes of its pieces follow one another.
 WalkPeak WalkMemory(const PipelineOrders& orders, int rank,
-                    absl::Span<const std::vector<UnitMemory>> pieces);
+                    absl::Span<const std::vector<UnitMemory>> pieces,
+                    absl::Span<const double> pass_ends = {});
 
 }  // namespace orrery

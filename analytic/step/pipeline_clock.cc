@@ -225,16 +225,26 @@ void PipelineClock::End(const Pass& pass, const PipelineTimes& times,
   if (after > 0) rank.reduced = std::max(rank.reduced, rank.free) + after;
 }
 
-std::vector<RankEnd> PipelineClock::Run(const PipelineTimes& times) const {
+std::vector<RankEnd> PipelineClock::Run(
+    const PipelineTimes& times,
+    std::vector<std::vector<double>>* pass_ends) const {
   std::vector<double> arrivals(arrivals_);
   std::vector<Rank> ranks(ranks_);
+  if (pass_ends != nullptr) pass_ends->resize(ranks_);
+  const auto note = [&](const Pass& pass) {
+    if (pass_ends != nullptr) {
+      (*pass_ends)[pass.rank].push_back(ranks[pass.rank].free);
+    }
+  };
   for (size_t i = 0; i < passes_.size(); ++i) {
     const Pass& pass = passes_[i];
     Rank& rank = ranks[pass.rank];
     Start(pass, times, arrivals, rank);
+    note(pass);
     if (pass.with_next) {
       const Pass& other = passes_[++i];
       Start(other, times, arrivals, rank);
+      note(other);
       End(pass, times, arrivals, rank);
       End(other, times, arrivals, rank);
     } else {

@@ -65,7 +65,10 @@ class PipelineClock {
  public:
   explicit PipelineClock(const PipelineOrders& orders);
 
-  std::vector<RankEnd> Run(const PipelineTimes& times) const;
+  // `ends`, if given: of every pass of every rank, in its order.
+  std::vector<RankEnd> Run(
+      const PipelineTimes& times,
+      std::vector<std::vector<double>>* ends = nullptr) const;
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};

@@ -44,9 +44,12 @@ class RankClock {
   // Every call costs all groups of its family the same, and a transfer all
   // pairs of two pipeline ranks, there and back: of those that were looked at.
   bool groups_are_alike() const { return alike_; }
+  // Of one of each: groups of ranks that it stands for are like its own. They
+  // are not where groups of a class have members on different pipeline ranks.
+  bool stands_for_all() const { return stands_for_all_; }
   // What Run() will look at.
   int64_t CountItems() const;
-  // Seconds.
+  // Seconds. Requires: stands_for_all().
   double Run();
 
  private:
@@ -108,6 +111,7 @@ class RankClock {
   // By place and the pipeline rank it sends to.
   absl::flat_hash_map<std::pair<int, int>, double> transfers_;
   bool alike_ = true;
+  bool stands_for_all_ = true;
   std::vector<Rank> ranks_;
   std::deque<int> ready_;
 };

@@ -46,15 +46,22 @@ std::optional<double> RunRankByRank(const TapeRun& run, PriceList& prices) {
     return RankClock(run.placement, run.classes, run.tapes, price, ranks);
   };
   bool alike = run.placed_alike;
+  std::optional<RankClock> every;
   if (run.placement.ranks() <= kMostRanks) {
-    RankClock every = clock_of(RankClock::kEvery);
-    alike = every.groups_are_alike();
-    if (!alike && every.CountItems() <= kMostItems) return every.Run();
+    every.emplace(clock_of(RankClock::kEvery));
+    alike = every->groups_are_alike();
+    if (every->CountItems() > kMostItems) every.reset();
   }
-  if (!alike || run.passes_tell) return std::nullopt;
-  RankClock one_of_each = clock_of(RankClock::kOneOfEach);
-  if (one_of_each.CountItems() > kMostItems) return std::nullopt;
-  return one_of_each.Run();
+  if (alike) {
+    if (run.passes_tell) return std::nullopt;
+    RankClock one_of_each = clock_of(RankClock::kOneOfEach);
+    if (one_of_each.stands_for_all()) {
+      if (one_of_each.CountItems() > kMostItems) return std::nullopt;
+      return one_of_each.Run();
+    }
+  }
+  if (!every) return std::nullopt;
+  return every->Run();
 }
 
 std::optional<double> StepRankByRank(

@@ -63,19 +63,14 @@ class PlanEstimate {
     std::vector<UnitEstimate> works;
     std::vector<DataTimes> data;
     std::vector<StageTimes> stages(static_cast<size_t>(layout_.stages()));
+    std::vector<DataQuestion> questions;
     // Of each rank: what hosts start while weights come.
     std::vector<double> started(static_cast<size_t>(ranks));
-    works.reserve(static_cast<size_t>(ranks));
-    data.reserve(static_cast<size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       works.push_back(WorkOf(rank));
-      const DataQuestion question = QuestionOf(rank, works.back());
+      const DataQuestion& question =
+          questions.emplace_back(QuestionOf(rank, works.back()));
       data.push_back(EstimateData(question));
-      const RankMemory memory =
-          EstimateMemory(question, units_, pipeline_, memory_of_layers_);
-      out.peak = std::max(out.peak, memory.peak);
-      out.reserved = std::max(out.reserved, memory.held);
-      if (rank == 0) out.first_held = memory.held;
       for (int piece = 0; piece < layout_.pieces(); ++piece) {
         const auto stage = static_cast<size_t>(layout_.StageOf(rank, piece));
         const UnitEstimate work = WorkOf(rank, piece);
@@ -85,11 +80,20 @@ class PlanEstimate {
             rounds() * StartMeanwhile(work, stages[stage]);
       }
     }
-    const auto work_of = [](const UnitEstimate& work) { return work.total(); };
+    const PlanMemory memory =
+        EstimateMemory(questions, units_, pipeline_,
+                       {.stages = stages,
+                        .hops = hops_.transfers,
+                        .gather = hops_.gather,
+                        .sends_are_waited_for = !plan_.overlap_pipeline()},
+                       memory_of_layers_);
+    out.peak = memory.peak;
+    out.reserved = memory.held;
+    out.first_held = memory.first_held;
     const auto busiest = static_cast<size_t>(
         std::max_element(works.begin(), works.end(),
-                         [&](const UnitEstimate& a, const UnitEstimate& b) {
-                           return work_of(a) < work_of(b);
+                         [](const UnitEstimate& a, const UnitEstimate& b) {
+                           return a.total() < b.total();
                          }) -
         works.begin());
     const UnitEstimate& work = works[busiest];
@@ -105,7 +109,7 @@ class PlanEstimate {
     const DataTimes& last = data[busiest];
     out.optimizer_s = last.optimizer_s();
     out.data_s = AmongPasses(static_cast<int>(busiest), stages) -
-                 (m * work_of(work) - started[busiest]) + last.reduction_s +
+                 (m * work.total() - started[busiest]) + last.reduction_s +
                  last.tie_s + last.norm_s + last.gathering_s;
     double step = StepTime(stages, data, hops_);
     const double free_hops = ranks == 1 ? step : StepTime(stages, data, {});
@@ -231,14 +235,8 @@ class PlanEstimate {
   std::optional<double> RankByRank(absl::Span<const DataTimes> data) const {
     const RankClasses classes(plan_.layout(), placement_);
     std::vector<std::unique_ptr<PlanUnits>> units;
-    TapeQuestion question{.model = model_,
-                          .plan = plan_,
-                          .placement = placement_,
-                          .orders = pipeline_.orders(),
-                          .classes = classes,
-                          .units = {},
-                          .prices = prices_,
-                          .data = data};
+    TapeQuestion question{model_,  plan_, placement_, pipeline_.orders(),
+                          classes, {},    prices_,    data};
     for (int of = 0; of < classes.count(); ++of) {
       units.push_back(std::make_unique<PlanUnits>(
           model_, plan_, classes.ExpertPlaceOf(of), waited_, prices_,
@@ -264,9 +262,7 @@ class PlanEstimate {
   UnitEstimate WorkOf(int rank) const {
     UnitEstimate sum;
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      for (const int unit : Units(rank, piece)) {
-        sum += units_[unit].time;
-      }
+      for (const int unit : Units(rank, piece)) sum += units_[unit].time;
     }
     LaunchTogether(sum);
     if (!layout_.bidirectional()) return sum;

@@ -45,5 +45,30 @@ TEST(StepIntegral, TheErrorHoldsWhereTheFunctionJumpsAndBends) {
   }
 }
 
+// Ripples of up to 0.15 % on what hardly grows, over which two or three values
+// would say that nothing happens: of waves of any length and place.
+TEST(StepIntegral, TheErrorHoldsWhereAFunctionGrowsButForRipples) {
+  for (const int64_t steps : {2, 31, 100, 511, 2047}) {
+    for (const double height : {0.0, 0.0003, 0.0015}) {
+      for (const double length : {3.0, 40.0, 300.0, 4000.0}) {
+        for (const double shift : {0.0, 1.0, 2.5}) {
+          const auto f = [&](int64_t i) -> absl::StatusOr<double> {
+            const auto x = static_cast<double>(i);
+            return 5 * (1 + height * std::sin(shift + 6.283 * x / length)) +
+                   1e-6 * x;
+          };
+          ASSERT_OK_AND_ASSIGN(
+              const StepIntegral few,
+              SumOverSteps(steps, kPrecision, f, Growth::kNearly));
+          ASSERT_OK_AND_ASSIGN(const StepIntegral all, SumEveryStep(steps, f));
+          EXPECT_LE(std::abs(few.sum - all.sum), few.error + 1e-9)
+              << steps << " " << height << " " << length << " " << shift;
+          EXPECT_LE(few.error, kPrecision * all.sum);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orrery

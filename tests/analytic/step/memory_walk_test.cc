@@ -69,5 +69,20 @@ TEST(MemoryWalk, AGradientGoesWhenItIsReduced) {
   EXPECT_EQ(Walk(schedule, 1, 1, 0, units(2)).total, 3010);
 }
 
+// The same with a wait of 1.5 for weights before each unit: the first gradient
+// is complete at 2.5 and reduced from then to 4.5. The second unit begins at 4,
+// with 20 + 2000; the third at 6.5, when the first is gone and the second, from
+// 5 to 7, is not.
+TEST(MemoryWalk, GradientsAreReducedWhileWeightsAreWaitedFor) {
+  const std::vector<UnitMemory> units(3, {.kept = 10,
+                                          .unreduced = 1000,
+                                          .backward_s = 1,
+                                          .gather_s = 1.5,
+                                          .bucket_s = 2});
+  EXPECT_EQ(
+      Walk(PipelineSchedule::kOneForwardOneBackward, 1, 1, 0, units).total,
+      2020);
+}
+
 }  // namespace
 }  // namespace orrery
