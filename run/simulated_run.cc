@@ -12,6 +12,7 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/span_sinks.h"
 #include "sim/folding/folding.h"
+#include "sim/folding/marks.h"
 #include "sim/network/call_planner.h"
 #include "sim/network/network_transfers.h"
 
@@ -32,7 +33,7 @@ absl::StatusOr<PathBounds> PathsOf(const PlacedProgram& placed,
     return paths;
   }
   // Replicas need not be joined alike by the network: each group by itself.
-  ASSIGN_OR_RETURN(PlacedProgram folded, lower(/*fold=*/true));
+  ASSIGN_OR_RETURN(PlacedProgram folded, lower({.on = true}));
   for (PlacedGroup& group : folded.groups) group.replicas = {group.members};
   ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, planner));
   paths.longest = LongestPath(folded.program, alone);
@@ -67,6 +68,14 @@ absl::StatusOr<CallTimes> AloneTimes(const PlacedProgram& placed,
   return times(single);
 }
 
+// Whether every rank is simulated.
+bool StandsForItself(const Program& program) {
+  const auto alone = [](const ProgramRank& rank) {
+    return rank.multiplicity == 1;
+  };
+  return std::all_of(program.ranks().begin(), program.ranks().end(), alone);
+}
+
 // Whether these calls of a folded program stay apart. A run of its own: it is
 // small, and what it logs is not kept.
 absl::StatusOr<bool> StaysApart(absl::Span<const ApartCall> calls,
@@ -79,6 +88,76 @@ absl::StatusOr<bool> StaysApart(absl::Span<const ApartCall> calls,
   const EngineOptions engine = {.max_state = options.memory, .log = &log};
   RETURN_IF_ERROR(Simulate(placed.program, transfers, engine, sink).status());
   return RanApart(calls, transfers, log);
+}
+
+// The program that is run, and why it is not folded or not quite.
+struct ChosenProgram {
+  PlacedProgram placed;
+  std::string asymmetry = {};
+  std::string nearly = {};
+};
+
+// Why one rank may not stand for all of its class, or nothing; what plans need
+// not carry is dropped.
+absl::StatusOr<std::optional<std::string>> WhyUnlike(
+    PlacedProgram& placed, const System& system, CallPlanner& planner,
+    const RunOptions& options) {
+  ASSIGN_OR_RETURN(FoldingVerdict verdict,
+                   TrimReplicas(placed, system, planner));
+  if (verdict.apart.empty()) return std::move(verdict.difference);
+  ASSIGN_OR_RETURN(const bool apart,
+                   StaysApart(verdict.apart, placed, planner, options));
+  if (apart) return std::optional<std::string>();
+  return std::optional<std::string>(std::move(verdict.unless_apart));
+}
+
+// Folded if that may be, around those whom the machine tells apart.
+absl::StatusOr<ChosenProgram> ChooseProgram(std::optional<std::string> why_not,
+                                            const System& system,
+                                            CallPlanner& planner,
+                                            Lowering lower,
+                                            const RunOptions& options,
+                                            const Forecast& forecast) {
+  const auto lowered = [&](const Fold& fold) -> absl::StatusOr<PlacedProgram> {
+    if (options.progress) options.progress("building the program", 0);
+    if (forecast) {
+      ASSIGN_OR_RETURN(const std::optional<RunSize> size, forecast(fold.on));
+      if (size) RETURN_IF_ERROR(CheckRunSize(*size, options.memory));
+    }
+    ASSIGN_OR_RETURN(PlacedProgram placed, lower(fold));
+    RETURN_IF_ERROR(CheckRunSize(SizeOf(placed.program, options.records_all()),
+                                 options.memory));
+    return placed;
+  };
+  if (!system.faults().empty() && options.fidelity == Fidelity::kStepped &&
+      !why_not) {
+    why_not = "links that are cut or slow tell messages apart";
+  }
+  std::vector<Fold> ways;
+  if (options.fold && !why_not) {
+    ways.push_back({.on = true, .marks = MarksOf(system, MarkedBy::kChips)});
+    if (!ways[0].marks.empty()) {
+      ways.push_back({.on = true, .marks = MarksOf(system, MarkedBy::kNodes)});
+    }
+  }
+  for (size_t i = 0; i < ways.size(); ++i) {
+    ASSIGN_OR_RETURN(PlacedProgram placed, lowered(ways[i]));
+    if (!ways[i].marks.empty() && StandsForItself(placed.program)) {
+      why_not = "links that are cut or slow tell all ranks apart";
+      continue;
+    }
+    if (options.progress) options.progress("planning transfers", 0);
+    ASSIGN_OR_RETURN(why_not, WhyUnlike(placed, system, planner, options));
+    if (!why_not) return ChosenProgram{std::move(placed)};
+    if (options.fold_nearly && i + 1 == ways.size()) {
+      return ChosenProgram{.placed = std::move(placed),
+                           .nearly = *std::move(why_not)};
+    }
+  }
+  ASSIGN_OR_RETURN(PlacedProgram placed, lowered({.on = false}));
+  return ChosenProgram{
+      .placed = std::move(placed),
+      .asymmetry = options.fold ? why_not.value_or("") : std::string()};
 }
 
 absl::Status OutsideBounds(const SimulatedRun& run) {
@@ -113,45 +192,17 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   const auto report = [&](std::string_view stage, double done) {
     if (options.progress) options.progress(stage, done);
   };
-  std::optional<std::string> asymmetry =
-      WhyNotFold(layout, system, options.arbitration);
-  const bool same_work = !asymmetry;
-  report("building the program", 0);
-  const bool fold = options.fold && same_work;
-  if (forecast) {
-    ASSIGN_OR_RETURN(const std::optional<RunSize> size, forecast(fold));
-    if (size) RETURN_IF_ERROR(CheckRunSize(*size, options.memory));
-  }
-  ASSIGN_OR_RETURN(PlacedProgram placed, lower(fold));
-  RunSize size = SizeOf(placed.program, options.records_all());
-  RETURN_IF_ERROR(CheckRunSize(size, options.memory));
-  report("planning transfers", 0);
   CallPlanner planner(network, {.fidelity = options.fidelity,
                                 .arbitration = options.arbitration});
-  std::string nearly;
-  if (placed.folded) {
-    ASSIGN_OR_RETURN(FoldingVerdict verdict,
-                     TrimReplicas(placed, system, planner));
-    asymmetry = std::move(verdict.difference);
-    if (!verdict.apart.empty()) {
-      ASSIGN_OR_RETURN(const bool apart,
-                       StaysApart(verdict.apart, placed, planner, options));
-      if (!apart) asymmetry = std::move(verdict.unless_apart);
-    }
-    if (asymmetry && options.fold_nearly) {
-      nearly = *std::move(asymmetry);
-      asymmetry.reset();
-    } else if (asymmetry) {
-      if (forecast) {
-        ASSIGN_OR_RETURN(const std::optional<RunSize> whole,
-                         forecast(/*fold=*/false));
-        if (whole) RETURN_IF_ERROR(CheckRunSize(*whole, options.memory));
-      }
-      ASSIGN_OR_RETURN(placed, lower(/*fold=*/false));
-      size = SizeOf(placed.program, options.records_all());
-      RETURN_IF_ERROR(CheckRunSize(size, options.memory));
-    }
-  }
+  std::optional<std::string> why_not =
+      WhyNotFold(layout, system, options.arbitration);
+  const bool same_work = !why_not && system.faults().empty();
+  ASSIGN_OR_RETURN(ChosenProgram chosen,
+                   ChooseProgram(std::move(why_not), system, planner, lower,
+                                 options, forecast));
+  PlacedProgram& placed = chosen.placed;
+  const RunSize size = SizeOf(placed.program, options.records_all());
+  report("planning transfers", 0);
   ASSIGN_OR_RETURN(
       Transfers transfers,
       PlanTransfers(placed, planner, options.memory - size.total()));
@@ -202,8 +253,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
                    .result = *std::move(result)};
   run.breakdown = parts;
   run.busiest = busiest;
-  if (options.fold) run.asymmetry = asymmetry.value_or("");
-  run.nearly = std::move(nearly);
+  run.asymmetry = std::move(chosen.asymmetry);
+  run.nearly = std::move(chosen.nearly);
   run.bounds = BoundsOf(run.placed, run.transfers, paths);
   if (!run.bounds.Hold(run.result.end)) return OutsideBounds(run);
   run.memory = MemoryPeaksOf(run.placed, run.result);
