@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "sim/analysis/path_classes.h"
 #include "traces/format/span.h"
 
 namespace orrery {
@@ -50,7 +51,7 @@ RunSize SizeOf(const Program& program, bool recorded) {
   for (const Role& role : program.roles()) {
     size.role_tasks += role.place_count();
   }
-  for (const RankId rank : program.ranks().ids()) {
+  for (const RankId rank : RanksIfAlike(program)) {
     size.rank_places += program.role_of(rank).place_count();
   }
   return size;

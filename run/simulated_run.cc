@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/parallel.h"
 #include "base/status.h"
 #include "base/units_text.h"
 #include "sim/analysis/busiest_rank.h"
@@ -234,18 +235,32 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   if (options.progress) {
     engine.progress = [&](double done) { report("simulating", done); };
   }
-  if (options.record) {
-    engine.log = &log;
-    RecordingBreakdownSink both{breakdown, recording};
-    result = Simulate(placed.program, transfers, engine, both);
+  const auto simulate = [&] {
+    if (options.record) {
+      engine.log = &log;
+      RecordingBreakdownSink both{breakdown, recording};
+      result = Simulate(placed.program, transfers, engine, both);
+    } else {
+      result = Simulate(placed.program, transfers, engine, breakdown);
+    }
+  };
+  absl::StatusOr<PathBounds> paths;
+  const auto find_paths = [&] {
+    paths = PathsOf(placed, transfers, same_work, lower, planner);
+  };
+  // Of the two neither needs the other; a small run is done before another
+  // thread would begin.
+  constexpr int64_t kTasksWorthAThread = 500'000;
+  if (placed.program.task_count() >= kTasksWorthAThread) {
+    InParallel(2, [&](size_t i) { i == 0 ? simulate() : find_paths(); });
+    RETURN_IF_ERROR(result.status());
   } else {
-    result = Simulate(placed.program, transfers, engine, breakdown);
+    simulate();
+    RETURN_IF_ERROR(result.status());
+    report("checking bounds", 0);
+    find_paths();
   }
-  RETURN_IF_ERROR(result.status());
-
-  report("checking bounds", 0);
-  ASSIGN_OR_RETURN(const PathBounds paths,
-                   PathsOf(placed, transfers, same_work, lower, planner));
+  RETURN_IF_ERROR(paths.status());
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   SimulatedRun run{.placed = std::move(placed),
@@ -255,7 +270,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   run.busiest = busiest;
   run.asymmetry = std::move(chosen.asymmetry);
   run.nearly = std::move(chosen.nearly);
-  run.bounds = BoundsOf(run.placed, run.transfers, paths);
+  run.bounds = BoundsOf(run.placed, run.transfers, *paths);
   if (!run.bounds.Hold(run.result.end)) return OutsideBounds(run);
   run.memory = MemoryPeaksOf(run.placed, run.result);
   for (const RoleWork& work : run.placed.work) {
