@@ -1,5 +1,6 @@
 // One training step: lowering, simulation folded and not, and the closed form.
 //
+// CPU is that of all threads: paths for the bounds are found beside a long run.
 // Each benchmark of a step also reports the memory of the process at its
 // highest so far: run one by itself (--benchmark_filter) to have its own.
 #include <benchmark/benchmark.h>
@@ -60,14 +61,35 @@ void BM_Step(benchmark::State& state, const char* name, const Sets& sets,
   BENCHMARK_CAPTURE(BM_Step, label##_each, name, sets,                     \
                     RunOptions{__VA_ARGS__})                               \
       ->Unit(benchmark::kMillisecond)                                      \
+      ->MeasureProcessCPUTime()                                            \
       ->Iterations(1);                                                     \
   BENCHMARK_CAPTURE(BM_Step, label##_merged, name, sets,                   \
                     RunOptions{__VA_ARGS__ __VA_OPT__(, ).detail = false}) \
       ->Unit(benchmark::kMillisecond)                                      \
+      ->MeasureProcessCPUTime()                                            \
       ->Iterations(1)
+// GPT-3 175B with TP 8, PP 8, DP 16 and 16 micro-batches on 1 024 A100.
+const Sets kLean = {"system.nodes=128", "training.global_batch=256",
+                    "training.parallel.data=16"};
+STEP(lean_folded, "megatron_175b_full", kLean);
+STEP(lean_unfolded, "megatron_175b_full", kLean, .fold = false);
 STEP(gpt_1t_folded, "megatron_1t_full", kGpt1T);
 STEP(llama3_405b_folded, "llama3_405b_16k", Sets{});
 STEP(llama3_405b_unfolded, "llama3_405b_16k", Sets{}, .fold = false);
+
+// 405B on 16 384 chips, one of which has links at half their bandwidth: folded
+// around it.
+void BM_SlowLink(benchmark::State& state) {
+  auto proto = ResolveScenario(Catalog(), "llama3_405b_16k", {});
+  CHECK(proto.ok()) << proto.status().ToString();
+  pb::LinkFault& fault = *proto->mutable_system()->add_fault();
+  fault.set_from(5);
+  fault.set_remaining(0.5);
+  auto scenario = MakeScenario(*std::move(proto));
+  CHECK(scenario.ok()) << scenario.status().ToString();
+  RunSteps(state, *scenario, {});
+}
+BENCHMARK(BM_SlowLink)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 // The quick start with its global batch times so much: more micro-batches, and
 // nothing else.

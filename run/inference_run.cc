@@ -52,8 +52,9 @@ absl::StatusOr<SimulatedRun> InferenceSimulator::Run(
         .compute = on_.system.collectives().compute_share,
         .memory = on_.system.collectives().memory_share};
   }
-  const auto lower = [&](bool fold) {
-    lowering.fold = fold;
+  const auto lower = [&](const Fold& fold) {
+    lowering.fold = fold.on;
+    lowering.marks = fold.marks;
     return LowerInference(on_.model, *plan_, passes, timed, lowering);
   };
   ASSIGN_OR_RETURN(SimulatedRun run,

@@ -25,7 +25,7 @@ namespace orrery {
 
 struct RunSize {
   int64_t role_tasks = 0;   // of all roles: what a program stores, loops once
-  int64_t rank_places = 0;  // the same of all simulated ranks
+  int64_t rank_places = 0;  // of ranks that are not alike: see path_classes.h
   int64_t rank_tasks = 0;   // of all simulated ranks: what is run
   bool recorded = false;    // every span is kept
 

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/parallel.h"
 #include "base/status.h"
 #include "base/units_text.h"
 #include "sim/analysis/busiest_rank.h"
 #include "sim/analysis/path_bound.h"
 #include "sim/engine/engine.h"
 #include "sim/folding/folding.h"
+#include "sim/folding/marks.h"
 #include "sim/network/call_planner.h"
 #include "sim/network/network_transfers.h"
 
@@ -31,7 +33,7 @@ absl::StatusOr<PathBounds> PathsOf(const PlacedProgram& placed,
     return paths;
   }
   // Replicas need not be joined alike by the network: each group by itself.
-  ASSIGN_OR_RETURN(PlacedProgram folded, lower(/*fold=*/true));
+  ASSIGN_OR_RETURN(PlacedProgram folded, lower({.on = true}));
   for (PlacedGroup& group : folded.groups) group.replicas = {group.members};
   ASSIGN_OR_RETURN(const Transfers alone, PlanTransfers(folded, planner));
   paths.longest = LongestPath(folded.program, alone);
@@ -66,6 +68,14 @@ absl::StatusOr<CallTimes> AloneTimes(const PlacedProgram& placed,
   return times(single);
 }
 
+// Whether every rank is simulated.
+bool StandsForItself(const Program& program) {
+  const auto alone = [](const ProgramRank& rank) {
+    return rank.multiplicity == 1;
+  };
+  return std::all_of(program.ranks().begin(), program.ranks().end(), alone);
+}
+
 // Whether these calls of a folded program stay apart. A run of its own: it is
 // small, and what it logs is not kept.
 absl::StatusOr<bool> StaysApart(absl::Span<const ApartCall> calls,
@@ -78,6 +88,91 @@ absl::StatusOr<bool> StaysApart(absl::Span<const ApartCall> calls,
   const EngineOptions engine = {.max_state = options.memory, .log = &log};
   RETURN_IF_ERROR(Simulate(placed.program, transfers, engine, sink).status());
   return RanApart(calls, transfers, log);
+}
+
+// The program that is run, and why it is not folded or not quite.
+struct ChosenProgram {
+  PlacedProgram placed;
+  std::string asymmetry = {};
+  std::string nearly = {};
+  // What both rest on, if it is folded.
+  std::optional<FoldingVerdict> verdict = std::nullopt;
+};
+
+// What is found of the ranks of a folded program; what plans need not carry is
+// dropped. A verdict that is given is taken.
+absl::StatusOr<FoldingVerdict> Judge(PlacedProgram& placed,
+                                     const System& system, CallPlanner& planner,
+                                     const RunOptions& options) {
+  if (options.checked || !options.folding || !system.faults().empty()) {
+    return TrimReplicas(placed, system, planner);
+  }
+  TrimReplicas(placed, system, *options.folding);
+  return *options.folding;
+}
+
+// Why one rank may not stand for all of its class, or nothing.
+absl::StatusOr<std::optional<std::string>> WhyUnlike(
+    const FoldingVerdict& verdict, const PlacedProgram& placed,
+    CallPlanner& planner, const RunOptions& options) {
+  // Of those that are folded anyway it would only be told.
+  const bool told = options.checked || !options.fold_nearly;
+  if (verdict.apart.empty() || !told) return verdict.difference;
+  ASSIGN_OR_RETURN(const bool apart,
+                   StaysApart(verdict.apart, placed, planner, options));
+  if (apart) return std::optional<std::string>();
+  return std::optional<std::string>(verdict.unless_apart);
+}
+
+// Folded if that may be, around those whom the machine tells apart.
+absl::StatusOr<ChosenProgram> ChooseProgram(std::optional<std::string> why_not,
+                                            const System& system,
+                                            CallPlanner& planner,
+                                            Lowering lower,
+                                            const RunOptions& options,
+                                            const Forecast& forecast) {
+  const auto lowered = [&](const Fold& fold) -> absl::StatusOr<PlacedProgram> {
+    if (options.progress) options.progress("building the program", 0);
+    if (forecast) {
+      ASSIGN_OR_RETURN(const std::optional<RunSize> size, forecast(fold.on));
+      if (size) RETURN_IF_ERROR(CheckRunSize(*size, options.memory));
+    }
+    ASSIGN_OR_RETURN(PlacedProgram placed, lower(fold));
+    RETURN_IF_ERROR(CheckRunSize(SizeOf(placed.program, options.records_all()),
+                                 options.memory));
+    return placed;
+  };
+  if (!system.faults().empty() && options.fidelity == Fidelity::kStepped &&
+      !why_not) {
+    why_not = "links that are cut or slow tell messages apart";
+  }
+  std::vector<Fold> ways;
+  if (options.fold && !why_not) {
+    ways.push_back({.on = true, .marks = MarksOf(system, MarkedBy::kChips)});
+    if (!ways[0].marks.empty()) {
+      ways.push_back({.on = true, .marks = MarksOf(system, MarkedBy::kNodes)});
+    }
+  }
+  for (size_t i = 0; i < ways.size(); ++i) {
+    ASSIGN_OR_RETURN(PlacedProgram placed, lowered(ways[i]));
+    if (!ways[i].marks.empty() && StandsForItself(placed.program)) {
+      why_not = "links that are cut or slow tell all ranks apart";
+      continue;
+    }
+    if (options.progress) options.progress("planning transfers", 0);
+    ASSIGN_OR_RETURN(FoldingVerdict verdict,
+                     Judge(placed, system, planner, options));
+    ASSIGN_OR_RETURN(why_not, WhyUnlike(verdict, placed, planner, options));
+    const bool nearly = why_not && options.fold_nearly && i + 1 == ways.size();
+    if (why_not && !nearly) continue;
+    return ChosenProgram{.placed = std::move(placed),
+                         .nearly = why_not.value_or(""),
+                         .verdict = std::move(verdict)};
+  }
+  ASSIGN_OR_RETURN(PlacedProgram placed, lowered({.on = false}));
+  return ChosenProgram{
+      .placed = std::move(placed),
+      .asymmetry = options.fold ? why_not.value_or("") : std::string()};
 }
 
 absl::Status OutsideBounds(const SimulatedRun& run) {
@@ -112,52 +207,17 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   const auto report = [&](std::string_view stage, double done) {
     if (options.progress) options.progress(stage, done);
   };
-  std::optional<std::string> asymmetry =
-      WhyNotFold(layout, system, options.arbitration);
-  const bool same_work = !asymmetry;
-  report("building the program", 0);
-  const bool fold = options.fold && same_work;
-  if (forecast) {
-    ASSIGN_OR_RETURN(const std::optional<RunSize> size, forecast(fold));
-    if (size) RETURN_IF_ERROR(CheckRunSize(*size, options.memory));
-  }
-  ASSIGN_OR_RETURN(PlacedProgram placed, lower(fold));
-  RunSize size = SizeOf(placed.program, options.records_all());
-  RETURN_IF_ERROR(CheckRunSize(size, options.memory));
-  report("planning transfers", 0);
   CallPlanner planner(network, {.fidelity = options.fidelity,
                                 .arbitration = options.arbitration});
-  std::string nearly;
-  FoldingVerdict verdict;
-  if (placed.folded) {
-    if (options.folding && !options.checked) {
-      verdict = *options.folding;
-      TrimReplicas(placed, system, verdict);
-    } else {
-      ASSIGN_OR_RETURN(verdict, TrimReplicas(placed, system, planner));
-    }
-    asymmetry = verdict.difference;
-    // Of those that are folded anyway it would only be told.
-    const bool told = options.checked || !options.fold_nearly;
-    if (!verdict.apart.empty() && told) {
-      ASSIGN_OR_RETURN(const bool apart,
-                       StaysApart(verdict.apart, placed, planner, options));
-      if (!apart) asymmetry = verdict.unless_apart;
-    }
-    if (asymmetry && options.fold_nearly) {
-      nearly = *std::move(asymmetry);
-      asymmetry.reset();
-    } else if (asymmetry) {
-      if (forecast) {
-        ASSIGN_OR_RETURN(const std::optional<RunSize> whole,
-                         forecast(/*fold=*/false));
-        if (whole) RETURN_IF_ERROR(CheckRunSize(*whole, options.memory));
-      }
-      ASSIGN_OR_RETURN(placed, lower(/*fold=*/false));
-      size = SizeOf(placed.program, options.records_all());
-      RETURN_IF_ERROR(CheckRunSize(size, options.memory));
-    }
-  }
+  std::optional<std::string> why_not =
+      WhyNotFold(layout, system, options.arbitration);
+  const bool same_work = !why_not && system.faults().empty();
+  ASSIGN_OR_RETURN(ChosenProgram chosen,
+                   ChooseProgram(std::move(why_not), system, planner, lower,
+                                 options, forecast));
+  PlacedProgram& placed = chosen.placed;
+  const RunSize size = SizeOf(placed.program, options.records_all());
+  report("planning transfers", 0);
   ASSIGN_OR_RETURN(
       Transfers transfers,
       PlanTransfers(placed, planner, options.memory - size.total()));
@@ -181,21 +241,34 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   if (options.progress) {
     engine.progress = [&](double done) { report("simulating", done); };
   }
-  if (options.record) {
-    engine.log = &log;
-    RecordingBreakdownSink both{breakdown, recording};
-    result = Simulate(placed.program, transfers, engine, both);
+  const auto simulate = [&] {
+    if (options.record) {
+      engine.log = &log;
+      RecordingBreakdownSink both{breakdown, recording};
+      result = Simulate(placed.program, transfers, engine, both);
+    } else {
+      result = Simulate(placed.program, transfers, engine, breakdown);
+    }
+  };
+  absl::StatusOr<PathBounds> paths = PathBounds();
+  const auto find_paths = [&] {
+    paths = PathsOf(placed, transfers, same_work, lower, planner);
+  };
+  // Of the two neither needs the other; a small run is done before another
+  // thread would begin.
+  constexpr int64_t kTasksWorthAThread = 500'000;
+  if (options.checked && placed.program.task_count() >= kTasksWorthAThread) {
+    InParallel(2, [&](size_t i) { i == 0 ? simulate() : find_paths(); });
+    RETURN_IF_ERROR(result.status());
   } else {
-    result = Simulate(placed.program, transfers, engine, breakdown);
+    simulate();
+    RETURN_IF_ERROR(result.status());
+    if (options.checked) {
+      report("checking bounds", 0);
+      find_paths();
+    }
   }
-  RETURN_IF_ERROR(result.status());
-
-  PathBounds paths;
-  if (options.checked) {
-    report("checking bounds", 0);
-    ASSIGN_OR_RETURN(paths,
-                     PathsOf(placed, transfers, same_work, lower, planner));
-  }
+  RETURN_IF_ERROR(paths.status());
   // While the program is where the breakdown looks for it.
   const StepBreakdown parts = breakdown.Finish(result->end);
   SimulatedRun run{.placed = std::move(placed),
@@ -203,11 +276,11 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
                    .result = *std::move(result)};
   run.breakdown = parts;
   run.busiest = busiest;
-  if (options.fold) run.asymmetry = asymmetry.value_or("");
-  run.nearly = std::move(nearly);
-  if (run.placed.folded) run.folding = std::move(verdict);
+  run.asymmetry = std::move(chosen.asymmetry);
+  run.nearly = std::move(chosen.nearly);
+  run.folding = std::move(chosen.verdict);
   if (options.checked) {
-    run.bounds = BoundsOf(run.placed, run.transfers, paths);
+    run.bounds = BoundsOf(run.placed, run.transfers, *paths);
     if (!run.bounds.Hold(run.result.end)) return OutsideBounds(run);
   }
   run.memory = MemoryPeaksOf(run.placed, run.result);

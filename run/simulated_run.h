@@ -36,6 +36,7 @@
 #include "traces/format/span.h"
 #include "workload/model/op.h"
 #include "workload/plan/parallel_layout.h"
+#include "workload/plan/rank_classes.h"
 #include "workload/program/placed_program.h"
 
 namespace orrery {
@@ -118,8 +119,15 @@ struct SimulatedRun {
   IdVector<OpId, Op> ops = {};
 };
 
+// Whether ranks that do the same are one, and which are told apart then.
+struct Fold {
+  bool on = false;
+  std::vector<RankMark> marks = {};
+};
+
 // A plan as a program, with one rank for all that do the same or with all.
-using Lowering = absl::FunctionRef<absl::StatusOr<PlacedProgram>(bool fold)>;
+using Lowering =
+    absl::FunctionRef<absl::StatusOr<PlacedProgram>(const Fold& fold)>;
 
 // What the run will take, if that can be told before the program is built.
 using Forecast =

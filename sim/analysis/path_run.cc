@@ -7,8 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/check.h"
+#include "sim/analysis/path_classes.h"
 #include "sim/analysis/role_overlap.h"
+#include "sim/analysis/role_times.h"
 #include "sim/engine/chip_sharing.h"
 #include "sim/engine/engine_state.h"
 #include "workload/program/loop_cursor.h"
@@ -19,22 +20,26 @@ namespace {
 class PathRun {
  public:
   // Keeps the ends of `kept` turns, a power of two above one.
-  PathRun(const Program& program, const TaskTimes& times, int32_t kept)
+  PathRun(const Program& program, const TaskTimes& times,
+          const PathClasses& classes, int32_t kept)
       : program_(program),
         times_(times),
+        classes_(classes),
         kept_(kept),
         streams_(program.streams().size()),
-        heads_(program.ranks().size() * streams_),
-        groups_(program.groups().size()) {
-    for (const Role& role : program.roles()) {
+        heads_(classes.ranks.size() * streams_),
+        groups_(classes.members.size()) {
+    for (const RoleId id : program.roles().ids()) {
+      const Role& role = program.roles()[id];
       first_.Add(FirstOf(role));
-      few_turns_.Add(FewTurns(role));
+      kernels_.Add(
+          RoleTimes(role, streams_,
+                    times.slowness.empty() ? nullptr : &times.slowness[id]));
     }
-    for (const RankId rank : program.ranks().ids()) {
-      const Role& role = program.role_of(rank);
-      // Written before it is read.
-      ends_.push_back(std::make_unique_for_overwrite<Duration[]>(
-          first_[program.ranks()[rank].role][streams_]));
+    for (size_t rank = 0; rank < classes.ranks.size(); ++rank) {
+      const Role& role = RoleOf(rank);
+      ends_.push_back(
+          std::make_unique<Duration[]>(first_[Of(rank).role][streams_]));
       for (size_t s = 0; s < streams_; ++s) {
         static_cast<LoopCursor&>(At(rank, s)) =
             LoopCursor::AtBeginning(role, static_cast<StreamId>(s));
@@ -44,7 +49,7 @@ class PathRun {
 
   // Nothing if too few turns are kept.
   std::optional<Duration> Run() {
-    for (const RankId rank : program_.ranks().ids()) {
+    for (size_t rank = 0; rank < ends_.size(); ++rank) {
       for (size_t s = 0; s < streams_; ++s) Wake(rank, s);
     }
     while (true) {
@@ -60,11 +65,12 @@ class PathRun {
       EndRound();
     }
     Duration end{};
-    for (const RankId rank : program_.ranks().ids()) {
-      const Role& role = program_.role_of(rank);
+    for (size_t rank = 0; rank < ends_.size(); ++rank) {
+      const Role& role = RoleOf(rank);
       for (size_t s = 0; s < streams_; ++s) {
-        CHECK(At(rank, s).next == role.stream_end(static_cast<StreamId>(s)))
-            << "the program stalls";
+        if (At(rank, s).next != role.stream_end(static_cast<StreamId>(s))) {
+          return kBeyondTime;  // it stalls
+        }
         end = std::max(end, At(rank, s).end);
       }
     }
@@ -91,8 +97,15 @@ class PathRun {
     friend bool operator==(const Standing&, const Standing&) = default;
   };
 
-  Head& At(RankId rank, size_t stream) {
-    return heads_[Index(rank) * streams_ + stream];
+  // Ranks are known by their place among those of the classes.
+  Head& At(size_t rank, size_t stream) {
+    return heads_[rank * streams_ + stream];
+  }
+  const ProgramRank& Of(size_t rank) const {
+    return program_.ranks()[classes_.ranks[rank]];
+  }
+  const Role& RoleOf(size_t rank) const {
+    return program_.roles()[Of(rank).role];
   }
 
   // Where the ends of each stream begin among those of its rank, and how many
@@ -109,12 +122,12 @@ class PathRun {
     }
     return first;
   }
-  Duration& EndOf(RankId rank, const Role& role, StreamId stream,
+  Duration& EndOf(size_t rank, const Role& role, StreamId stream,
                   LoopPlace of) {
-    Duration* const ends = ends_[Index(rank)].get();
+    Duration* const ends = ends_[rank].get();
     if (role.loop().turns == 1) return ends[Index(of.place)];
     const RoleLoop::Body& body = role.loop().bodies[Index(stream)];
-    const Firsts& first = first_[program_.ranks()[rank].role];
+    const Firsts& first = first_[Of(rank).role];
     const size_t at = first[Index(stream)] + Index(of.place) -
                       Index(role.place_begin(stream));
     if (of.place < body.begin) return ends[at];
@@ -127,14 +140,14 @@ class PathRun {
     return head.wrap != kNoPlace && head.place >= body.begin;
   }
 
-  void Wake(RankId rank, size_t stream) {
+  void Wake(size_t rank, size_t stream) {
     Head& head = At(rank, stream);
     if (std::exchange(head.awake, true)) return;
     awake_.emplace_back(rank, stream);
   }
 
   // When a task that is done ended.
-  Duration Ended(RankId rank, const Role& role, const Head& head,
+  Duration Ended(size_t rank, const Role& role, const Head& head,
                  const Dependency& needed) {
     if (role.loop().turns == 1) {
       return EndOf(rank, role, needed.stream,
@@ -150,9 +163,9 @@ class PathRun {
   }
 
   // Runs the head of a stream if it can; whether another may follow at once.
-  bool Advance(RankId rank, size_t stream) {
+  bool Advance(size_t rank, size_t stream) {
     Head& head = At(rank, stream);
-    const Role& role = program_.role_of(rank);
+    const Role& role = RoleOf(rank);
     if (head.arrived ||
         head.next == role.stream_end(static_cast<StreamId>(stream))) {
       return false;
@@ -187,42 +200,52 @@ class PathRun {
     }
     if (!IsCommunication(task.kind)) {
       if (task.kind == TaskKind::kKernel) {
-        ready +=
-            SoloDuration(role.kernel(task),
-                         SlownessOf(rank, static_cast<StreamId>(stream), head));
+        ready += Kernels(rank, role, static_cast<StreamId>(stream), head);
       }
       End(rank, stream, ready);
       return true;
     }
-    const GroupId group =
-        program_.group_of(rank, static_cast<SlotId>(task.slot));
-    const auto members = program_.members(group);
-    Meeting& meeting = groups_[group];
+    const RankId id = classes_.ranks[rank];
+    const GroupId group = program_.group_of(id, static_cast<SlotId>(task.slot));
+    const auto of = static_cast<size_t>(classes_.class_of[group]);
+    const auto& members = classes_.members[of];
+    Meeting& meeting = groups_[of];
     meeting.ready = std::max(meeting.ready, ready);
     head.arrived = true;
     if (++meeting.arrived < static_cast<int32_t>(members.size())) return false;
     const Duration end =
-        meeting.ready + times_.calls[program_.call_of(rank, task)];
+        meeting.ready + times_.calls[program_.call_of(id, task)];
     meeting = {};
-    for (const GroupMember& member : members) {
-      At(member.rank, Index(member.stream)).arrived = false;
-      End(member.rank, Index(member.stream), end);
-      Wake(member.rank, Index(member.stream));
+    for (const PathClasses::Member& member : members) {
+      const auto who = static_cast<size_t>(member.rank);
+      At(who, Index(member.stream)).arrived = false;
+      End(who, Index(member.stream), end);
+      Wake(who, Index(member.stream));
     }
     return false;
   }
 
-  double SlownessOf(RankId rank, StreamId stream, const Head& head) const {
-    const ProgramRank& of = program_.ranks()[rank];
-    if (times_.slowness.empty()) return of.slowness;
-    const TaskId task =
-        few_turns_[of.role].StandIn(stream, {head.place, head.turn});
-    return of.slowness * times_.slowness[of.role][Index(task)];
+  // How long the kernel at the head takes and those of its chain, of which the
+  // last becomes the head.
+  Duration Kernels(size_t rank, const Role& role, StreamId stream, Head& head) {
+    const ProgramRank& of = Of(rank);
+    const RoleTimes& kernels = kernels_[of.role];
+    const LoopPlace first{head.place, head.turn};
+    if (of.slowness != 1) {
+      return SoloDuration(role.kernel(role.at(head.place)),
+                          of.slowness * kernels.Slowness(stream, first));
+    }
+    const int32_t length = kernels.length(head.place);
+    head.next =
+        static_cast<TaskId>(static_cast<int32_t>(head.next) + length - 1);
+    head.place =
+        static_cast<PlaceId>(static_cast<int32_t>(head.place) + length - 1);
+    return kernels.Of(stream, first, length);
   }
 
-  void End(RankId rank, size_t stream, Duration end) {
+  void End(size_t rank, size_t stream, Duration end) {
     Head& head = At(rank, stream);
-    const Role& role = program_.role_of(rank);
+    const Role& role = RoleOf(rank);
     const auto id = static_cast<StreamId>(stream);
     EndOf(rank, role, id, {head.place, head.turn}) = end;
     if (role.loop().turns > 1 && IsInLoop(head, role.loop().bodies[stream])) {
@@ -237,7 +260,7 @@ class PathRun {
   }
 
   // By how much later than in the turn before.
-  void Compare(RankId rank, const Role& role, StreamId stream, const Head& head,
+  void Compare(size_t rank, const Role& role, StreamId stream, const Head& head,
                Duration end) {
     if (head.turn == 0) {
       is_even_ = false;
@@ -257,7 +280,7 @@ class PathRun {
   void EndRound() {
     std::vector<Standing> standing;
     standing.reserve(heads_.size());
-    ForEachHead([&](RankId, const Head& head, const RoleLoop::Body& body) {
+    ForEachHead([&](size_t, const Head& head, const RoleLoop::Body& body) {
       const bool in_loop = IsInLoop(head, body);
       standing.push_back(
           {head.place, in_loop ? head.turn - round_ : 0, head.arrived});
@@ -279,8 +302,8 @@ class PathRun {
 
   template <class Visit>
   void ForEachHead(Visit visit) {
-    for (const RankId rank : program_.ranks().ids()) {
-      const Role& role = program_.role_of(rank);
+    for (size_t rank = 0; rank < ends_.size(); ++rank) {
+      const Role& role = RoleOf(rank);
       for (size_t s = 0; s < streams_; ++s) {
         visit(rank, At(rank, s), role.loop().bodies[s]);
       }
@@ -291,18 +314,18 @@ class PathRun {
   // as are kept at a time, so that ends stay where they are.
   void Skip() {
     int32_t turns = std::numeric_limits<int32_t>::max();
-    ForEachHead([&](RankId rank, const Head& head, const RoleLoop::Body& body) {
+    ForEachHead([&](size_t rank, const Head& head, const RoleLoop::Body& body) {
       if (!IsInLoop(head, body)) return;
-      const RoleLoop& loop = program_.role_of(rank).loop();
+      const RoleLoop& loop = RoleOf(rank).loop();
       turns = std::min(turns, loop.turns - 2 - kTurnsAtEnds - head.turn);
     });
     turns = turns / kept_ * kept_;
     if (turns <= 0) return;
     const Duration later = period_ * turns;
-    std::vector<GroupId> meeting;
-    ForEachHead([&](RankId rank, Head& head, const RoleLoop::Body& body) {
+    std::vector<int32_t> meeting;
+    ForEachHead([&](size_t rank, Head& head, const RoleLoop::Body& body) {
       if (!IsInLoop(head, body)) return;
-      const Role& role = program_.role_of(rank);
+      const Role& role = RoleOf(rank);
       head.turn += turns;
       head.next = static_cast<TaskId>(static_cast<int32_t>(head.next) +
                                       turns * body.length);
@@ -314,27 +337,31 @@ class PathRun {
         for (int32_t i = 0; i < body.length; ++i) ends[i] += later;
       }
       if (!head.arrived) return;
-      meeting.push_back(program_.group_of(
-          rank, static_cast<SlotId>(role.at(head.place).slot)));
+      meeting.push_back(classes_.class_of[program_.group_of(
+          classes_.ranks[rank],
+          static_cast<SlotId>(role.at(head.place).slot))]);
     });
     std::sort(meeting.begin(), meeting.end());
     meeting.erase(std::unique(meeting.begin(), meeting.end()), meeting.end());
-    for (const GroupId group : meeting) groups_[group].ready += later;
+    for (const int32_t of : meeting) {
+      groups_[static_cast<size_t>(of)].ready += later;
+    }
     round_ += turns;
     repeated_ = 0;
   }
 
   const Program& program_;
   const TaskTimes& times_;
+  const PathClasses& classes_;
   int32_t kept_;
   size_t streams_;
   IdVector<RoleId, Firsts> first_;
-  IdVector<RoleId, FewTurns> few_turns_;
+  IdVector<RoleId, RoleTimes> kernels_;
   std::vector<Head> heads_;
-  IdVector<GroupId, Meeting> groups_;
+  std::vector<Meeting> groups_;                    // by class
   std::vector<std::unique_ptr<Duration[]>> ends_;  // by rank
-  std::vector<std::pair<RankId, size_t>> awake_;
-  std::vector<std::pair<RankId, size_t>> held_;
+  std::vector<std::pair<size_t, size_t>> awake_;
+  std::vector<std::pair<size_t, size_t>> held_;
   // What was needed is no longer kept.
   bool forgotten_ = false;
   // Turns that may be gone through.
@@ -353,8 +380,10 @@ class PathRun {
 
 Duration PathEnd(const Program& program, const TaskTimes& times) {
   constexpr int32_t kLeastKept = 4;
+  const PathClasses classes = ClassesOf(program, times.calls);
   for (int32_t kept = kLeastKept;; kept *= 2) {
-    if (const auto end = PathRun(program, times, kept).Run()) return *end;
+    const auto end = PathRun(program, times, classes, kept).Run();
+    if (end) return *end;
   }
 }
 

@@ -11,8 +11,13 @@
 // kept, all others do, and are skipped. If something waits for a turn that is
 // no longer kept, all is done again with more of them.
 //
-// Cost: O(places + dependencies) per rank and as often as it takes until turns
-// repeat; eight bytes per place of every rank and turn that is kept.
+// Ranks that come to the same places at the same times are gone through once
+// (path_classes.h), and so are chains of kernels (kernel_chains.h), of which
+// only the ends are kept.
+//
+// Cost: O(places + dependencies) per class of ranks and as often as it takes
+// until turns repeat; eight bytes per place of every class and turn that is
+// kept.
 #include <vector>
 
 #include "base/ids.h"
@@ -29,7 +34,7 @@ struct TaskTimes {
   IdVector<RoleId, std::vector<double>> slowness = {};
 };
 
-// Requires: the program does not stall.
+// kBeyondTime if the program stalls.
 Duration PathEnd(const Program& program, const TaskTimes& times);
 
 }  // namespace orrery

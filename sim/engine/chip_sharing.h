@@ -23,6 +23,8 @@
 // A kernel that starts on an idle chip never comes here: the engine schedules
 // its end at once. Only when something starts or ends beside it is the chip
 // marked, and its kernels' ends are moved when the instant is settled.
+#include <absl/types/span.h>
+
 #include <vector>
 
 #include "sim/engine/engine_state.h"
@@ -49,6 +51,9 @@ class ChipSharing {
     chip.is_dirty = true;
     marked_.push_back(rank);
   }
+
+  // Chips that will be settled.
+  absl::Span<const RankId> marked() const { return marked_; }
 
   void Settle(Time now) {
     if (!marked_.empty()) SettleMarked(now);

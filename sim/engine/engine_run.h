@@ -11,12 +11,18 @@
 //              this stream is touched
 // Touched streams are tried in the order of ids after all that ends at an
 // instant has ended.
+//
+// Of ranks whose spans nobody wants, kernels that follow one another unseen
+// (kernel_chains.h) end with one event, as long as they have their chip to
+// themselves; when something comes beside them, the chain is left where it is.
 #include <absl/status/statusor.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "sim/engine/chain_state.h"
 #include "sim/engine/chip_sharing.h"
 #include "sim/engine/engine_state.h"
 #include "sim/engine/event_queue.h"
@@ -52,6 +58,8 @@ class EngineRun {
     result_.tasks = program.task_count();
     result_.ranks.resize(program.ranks().size());
     memory_.reserve(program.ranks().size());
+    chains_ = FindChains(program, state_,
+                         [&](RankId rank) { return SinkWants(rank); });
     for (const RankState& rank : state_.ranks) {
       memory_.Add(MemoryTracker(rank.role->initial_memory()));
     }
@@ -114,7 +122,7 @@ class EngineRun {
     const RankId rank = state_.RankOf(index);
     const Role& role = *state_.ranks[rank].role;
     const Task& task = role.at(stream.place);
-    Prefetch(task);
+    PrefetchAfter(task);
     if (task.dependency_count > 0 &&
         !DependenciesMet(role, task, stream, index)) {
       return;
@@ -127,14 +135,6 @@ class EngineRun {
     }
     if (task.kind == TaskKind::kMarker) return EndTask(index);
     StartKernel(index, rank, role.kernel(task));
-  }
-
-  // The stream's tasks to come: with a role per rank they are in no cache, and
-  // among so many streams the processor does not see the pattern by itself.
-  static void Prefetch(const Task& task) {
-    constexpr uintptr_t kAhead = 128;
-    __builtin_prefetch(reinterpret_cast<const void*>(
-        reinterpret_cast<uintptr_t>(&task) + kAhead));
   }
 
   // If not, the stream that is behind will touch this one as it moves on.
@@ -171,9 +171,40 @@ class EngineRun {
         chip.kernels == 0 && chip.communications == 0 && chip.spinning == 0;
     chip.kernels =
         static_cast<StreamMask>(chip.kernels | Bit(state_.StreamOf(index)));
+    if (is_alone && chip.chains != nullptr) {
+      StreamState& stream = state_.streams[index];
+      if (const auto end = ChainEnd(stream, *chip.chains, now_)) {
+        stream.status = StreamStatus::kChained;
+        queue_.Schedule({EventPhase::kKernel, index}, *end);
+        return;
+      }
+    }
     queue_.Schedule({EventPhase::kKernel, index},
                     After(now_, SoloDuration(kernel, chip.slowness)));
     if (!is_alone) chips_.Mark(rank);
+  }
+
+  // So many kernels of chains are done, unseen.
+  void CountUnseen(int32_t kernels) {
+    tasks_left_ -= kernels;
+    result_.events += kernels;
+  }
+
+  // Something is beside these chains: on from the kernels that run now.
+  void LeaveChains() {
+    for (const RankId rank : chips_.marked()) {
+      const RankState& chip = state_.ranks[rank];
+      if (chip.chains == nullptr) continue;
+      ForEachStream(chip.kernels, [&](StreamId id) {
+        const uint32_t index = state_.IndexOf(rank, id);
+        StreamState& stream = state_.streams[index];
+        if (stream.status != StreamStatus::kChained) return;
+        CountUnseen(LeaveChain(stream, *chip.chains, now_));
+        queue_.Schedule(
+            {EventPhase::kKernel, index},
+            After(stream.started, chip.chains->sums.Of(stream.place, 1)));
+      });
+    }
   }
 
   void EndKernel(uint32_t index) {
@@ -182,6 +213,12 @@ class EngineRun {
     chip.kernels =
         static_cast<StreamMask>(chip.kernels & ~Bit(state_.StreamOf(index)));
     if (chip.kernels != 0) chips_.Mark(rank);
+    StreamState& stream = state_.streams[index];
+    if (stream.status == StreamStatus::kChained) {
+      const int32_t others = chip.chains->chains.length(stream.place) - 1;
+      PassKernels(stream, others);
+      CountUnseen(others);
+    }
     EndTask(index);
   }
 
@@ -279,7 +316,27 @@ class EngineRun {
                       touched_.Add(base | static_cast<uint32_t>(waiter));
                     });
     }
-    if (stream.next != stream.end) touched_.Add(index);
+    if (stream.next == stream.end) return;
+    if (state_.ranks[rank].chains != nullptr && IsHeldUp(index, role)) return;
+    touched_.Add(index);
+  }
+
+  // Whether the head of a stream is known not to start in this round, because
+  // it needs a stream whose head takes time: that one will touch it.
+  bool IsHeldUp(uint32_t index, const Role& role) {
+    StreamState& stream = state_.streams[index];
+    const Task& task = role.at(stream.place);
+    if (task.dependency_count == 0) return false;
+    const uint32_t base = index & ~((uint32_t{1} << state_.shift) - 1);
+    const StreamState& other =
+        state_.streams[base | task.first_dependency_stream];
+    if (other.next == other.end ||
+        role.at(other.place).kind == TaskKind::kMarker) {
+      return false;
+    }
+    const Dependency first{static_cast<StreamId>(task.first_dependency_stream),
+                           task.first_dependency};
+    return !IsMet(role.loop().InTurn(first, stream.turn), stream, index);
   }
 
   // A sink may say whose spans it has no use for.
@@ -297,6 +354,7 @@ class EngineRun {
   }
 
   void Settle() {
+    LeaveChains();
     chips_.Settle(now_);
     runner_.Settle(now_);
   }
@@ -330,6 +388,7 @@ class EngineRun {
   ChipSharing<Queue> chips_;
   TransferRunner<Queue> runner_;
   std::function<void(double)> progress_;
+  std::vector<std::unique_ptr<RoleChains>> chains_;
   IdVector<GroupId, int32_t> arrived_;
   IdVector<RankId, MemoryTracker> memory_;
   int64_t tasks_left_;

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/simulation_ids.h"
 #include "base/units.h"
+#include "sim/engine/kernel_chains.h"
 #include "traces/format/span.h"
 #include "workload/program/loop_cursor.h"
 #include "workload/program/program.h"
@@ -20,6 +21,7 @@ enum class StreamStatus : uint8_t {
   kHeading,        // the next task has not met its dependencies
   kArrived,        // it waits for its partners
   kRunning,        // a kernel, at full speed since it started
+  kChained,        // likewise, and those of its chain that follow it
   kSharing,        // a kernel whose rate is kept by ChipSharing
   kCommunicating,  // a collective or a transfer
 };
@@ -37,8 +39,15 @@ struct StreamState : LoopCursor {
 
 static_assert(sizeof(StreamState) == 56);
 
+// Kernels of a role that need not be looked at one by one.
+struct RoleChains {
+  KernelChains chains;
+  KernelSums sums;
+};
+
 struct RankState {
   const Role* role = nullptr;
+  const RoleChains* chains = nullptr;  // if its kernels may be chained
   double slowness = 1;
   StreamMask kernels = 0;         // streams that run a kernel
   StreamMask communications = 0;  // streams that communicate and hold a share
@@ -76,6 +85,14 @@ struct EngineState {
   std::vector<StreamState> streams;
   IdVector<RankId, RankState> ranks;
 };
+
+// The stream's tasks to come: with a role per rank they are in no cache, and
+// among so many streams the processor does not see the pattern by itself.
+inline void PrefetchAfter(const Task& task) {
+  constexpr uintptr_t kAhead = 128;
+  __builtin_prefetch(reinterpret_cast<const void*>(
+      reinterpret_cast<uintptr_t>(&task) + kAhead));
+}
 
 inline StreamMask Bit(StreamId stream) {
   return static_cast<StreamMask>(1u << static_cast<int>(stream));

@@ -33,9 +33,11 @@ struct RankResult {
 
 struct RunResult {
   Time end{};
-  int64_t tasks = 0;           // of all simulated ranks
-  int64_t events = 0;          // taken from the queue
-  int64_t instants = 0;        // at which there were any
+  int64_t tasks = 0;  // of all simulated ranks
+  // Ends of kernels and of stages of transfers; and the instants at which the
+  // queue had any, which are fewer where kernels are chained.
+  int64_t events = 0;
+  int64_t instants = 0;
   int64_t transfer_steps = 0;  // of all calls
   int64_t kernel_rate_changes = 0;
   Sharing::Counters sharing;

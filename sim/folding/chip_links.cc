@@ -27,7 +27,8 @@ ChipLinks::ChipLinks(const System& system, const Network& network,
       place_(resources_.capacities().size(), -1),
       of_chip_(static_cast<size_t>(system.chips())) {
   const bool islands = graph_.island(static_cast<VertexId>(0)).has_value();
-  if (Shifts(islands ? network.routing().island : network.routing().fabric)) {
+  if (system.faults().empty() &&
+      Shifts(islands ? network.routing().island : network.routing().fabric)) {
     AddSides();
   }
   if (trees && islands &&
@@ -106,6 +107,7 @@ void ChipLinks::AddNics() {
   for (size_t chip = 0; chip < of_chip_.size(); ++chip) {
     const auto v = static_cast<VertexId>(chip);
     const auto number = static_cast<int32_t>(chip);
+    if (!nodes_.OnWholeNodes({number})) continue;
     size_t place = begin;
     for (const LinkId out : graph_.leaving(v)) {
       const VertexId nic = graph_.link(out).to;
@@ -160,7 +162,7 @@ std::optional<std::vector<int32_t>> ChipLinks::ShapeOf(
     shape.insert(shape.end(), order.begin(), order.end());
     return shape;
   }
-  if (nics_ && AloneOnNodes(chips)) {
+  if (nics_ && AloneOnNodes(chips) && nodes_.OnWholeNodes(chips)) {
     std::vector<int32_t> shape = {kByNics};
     const std::vector<int32_t> shared = nodes_.SharedPlaces(chips);
     shape.insert(shape.end(), shared.begin(), shared.end());

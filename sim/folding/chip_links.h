@@ -14,7 +14,8 @@
 //    of another chip: chips do not forward, or no chip of a node is nearer to
 //    other nodes than the rest of it.
 //
-// Requires: no link of the machine is cut or slow.
+// Where a link is cut or slow, grids are not shifted, and groups on its node
+// lie like no other.
 #include <absl/container/flat_hash_map.h>
 
 #include <cstdint>

@@ -45,11 +45,19 @@
 //    its links does. Whether they do is read off the folded run itself: up to
 //    the first time that they do, it is the whole one.
 //
+// 7. Where some ranks are unlike the rest (their links are cut or slow, their
+//    experts get more), ranks fall into classes (rank_classes.h): a rank of a
+//    class meets the same classes in each of its groups as the others of it.
+//    One of a class is simulated for it, and the argument is the same: 1 holds
+//    of every class, 2 to 6 speak of calls and links, whoever makes them. So
+//    one slow link costs the simulation of those whom it tells apart, not of
+//    all.
+//
 // Everything is decided from the routed loads of all replicas
 // (replica_loads.h). What can be told without them is told before (symmetry.h,
-// network_symmetry.h): ranks placed by a map of their own, cut or slow links,
-// routes picked by a hash, arbitration by port. Anything else that is not shown
-// to be alike is refused, and every rank is simulated.
+// network_symmetry.h): ranks placed by a map of their own, routes picked by a
+// hash, arbitration by port. Anything else that is not shown to be alike is
+// refused, and every rank is simulated.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 

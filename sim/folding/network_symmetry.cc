@@ -7,9 +7,6 @@ namespace orrery {
 
 std::optional<std::string> NetworkAsymmetry(const System& system,
                                             Arbitration arbitration) {
-  if (!system.faults().empty()) {
-    return "links that are cut or slow tell chips apart";
-  }
   if (arbitration == Arbitration::kPortFair) {
     return "switches that arbitrate by port tell one group from many";
   }

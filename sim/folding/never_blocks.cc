@@ -5,7 +5,6 @@
 namespace orrery {
 
 bool NeverBlocks(const System& system, const Graph& graph) {
-  if (!system.faults().empty()) return false;
   if (!system.scale_out()) return true;
   const Fabric& fabric = system.scale_out()->fabric;
   if (fabric.routing != Routing::kSpray) return false;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "sim/folding/marks.h"
 
 namespace orrery {
 namespace {
@@ -30,6 +31,12 @@ NodeResources::NodeResources(const System& system, const Network& network)
     : chips_per_node_(system.chips_per_node()) {
   const Graph& graph = network.graph();
   const NetworkResources& resources = network.resources();
+  if (!system.faults().empty()) {
+    faulty_ = NodesWithFaults(system);
+    if (system.scale_up() && system.scale_up()->spans_nodes) {
+      faulty_.assign(faulty_.size(), true);
+    }
+  }
   node_.resize(resources.capacities().size(), -1);
   place_.resize(resources.capacities().size(), -1);
   of_node_.resize(static_cast<size_t>(system.nodes()));
@@ -73,6 +80,13 @@ NodeResources::NodeResources(const System& system, const Network& network)
                                            VertexKind::kSwitch, false));
     }
   }
+}
+
+bool NodeResources::OnWholeNodes(const std::vector<int>& chips) const {
+  if (faulty_.empty()) return true;
+  return std::none_of(chips.begin(), chips.end(), [&](int chip) {
+    return faulty_[static_cast<size_t>(NodeOf(chip))] != 0;
+  });
 }
 
 bool NodeResources::OnOneNode(const std::vector<int>& chips) const {

@@ -8,7 +8,8 @@
 // places in nodes, and are on the same nodes, leaves and pods of the fabric as
 // each other.
 //
-// Requires: no link of the machine is cut or slow.
+// Nodes with a link that is cut or slow are unlike others: groups on them lie
+// like no other.
 #include <absl/container/flat_hash_map.h>
 
 #include <vector>
@@ -24,6 +25,9 @@ class NodeResources {
   // Both must outlive it.
   NodeResources(const System& system, const Network& network);
 
+  // Whether all members are on nodes whose links are whole, so that no way
+  // between them meets one that is not: fabrics that span nodes have none such.
+  bool OnWholeNodes(const std::vector<int>& chips) const;
   // How a group lies; the same of groups that lie alike. Of a group on one node
   // its places say it all.
   std::vector<int32_t> ShapeOf(const std::vector<int>& chips) const;
@@ -51,6 +55,7 @@ class NodeResources {
   int32_t NodeOf(int chip) const { return chip / chips_per_node_; }
 
   int32_t chips_per_node_;
+  std::vector<char> faulty_;  // by node; empty if all links are whole
   IdVector<ResourceId, int32_t> node_;
   IdVector<ResourceId, int32_t> place_;           // among those of its node
   std::vector<std::vector<ResourceId>> of_node_;  // by place

@@ -241,7 +241,8 @@ class Comparison {
         }
       }
       const bool has_shape =
-          by_shape_ || (one_island_ && nodes_.OnOneNode(members));
+          (by_shape_ || (one_island_ && nodes_.OnOneNode(members))) &&
+          nodes_.OnWholeNodes(members);
       const std::vector<int32_t> shape =
           has_shape ? nodes_.ShapeOf(members) : std::vector<int32_t>();
       if (has_shape) {

@@ -18,7 +18,8 @@
 //
 // Cost: O(uses of all replicas). Where the fabric never blocks, ports cover the
 // links between switches, which are then left out; and groups that lie alike
-// are planned once (NodeResources).
+// are planned once (NodeResources), those on nodes with a link that is cut or
+// slow by themselves.
 #include <absl/status/statusor.h>
 
 #include <optional>
@@ -57,8 +58,9 @@ absl::StatusOr<FoldingVerdict> CompareReplicas(const PlacedProgram& placed,
                                                CallPlanner& planner);
 
 // Whether the fabric between nodes carries whatever its NICs send and receive,
-// however they are paired: a tree of switches, all links whole and sprayed
-// over, in which every switch has as much bandwidth up as comes from below.
+// however they are paired: a tree of switches, sprayed over, in which every
+// switch has as much bandwidth up as comes from below. Links that are cut or
+// slow are those of chips, and bring no more than whole ones.
 bool NeverBlocks(const System& system, const Graph& graph);
 
 }  // namespace orrery

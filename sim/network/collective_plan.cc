@@ -15,6 +15,11 @@ std::vector<Use> Scaled(std::vector<Use> uses, double factor) {
   return uses;
 }
 
+// Whether both weigh the same.
+bool Alike(const TierShares& a, const TierShares& b) {
+  return a.scale_up == b.scale_up && a.scale_out == b.scale_out;
+}
+
 }  // namespace
 
 StepMessage PlanSteps::MessageOf(int32_t place) const {
@@ -79,8 +84,14 @@ std::vector<ResourceUse> CollectivePlan::UsesOf(const Stage& stage) const {
   for (size_t phase = stage.begin; phase < stage.end; ++phase) {
     std::vector<ResourceUse> uses;
     uses.reserve(loads_->loads(phase).size());
+    TierShares shares;
+    double weight = Weight(shares);
     for (const ResourceLoad& load : loads_->loads(phase)) {
-      uses.push_back({load.resource, Weight(load.shares)});
+      if (!Alike(load.shares, shares)) {
+        shares = load.shares;
+        weight = Weight(shares);
+      }
+      uses.push_back({load.resource, weight});
     }
     sum = phase == stage.begin ? std::move(uses) : Sum(sum, uses);
   }
@@ -121,10 +132,16 @@ CollectivePlan::Weights CollectivePlan::AllWeights() const {
 
 double CollectivePlan::WireOf(const Stage& stage) const {
   if (stage.end - stage.begin > 1) return WireOf(UsesOf(stage));
+  // Of a spray most links are like the one before them.
   double longest = 0;
+  double before = 0;  // its capacity
+  TierShares shares;
   for (const ResourceLoad& load : loads_->loads(stage.begin)) {
-    longest = std::max(longest, Weight(load.shares) * work() /
-                                    resources_->capacities()[load.resource]);
+    const double capacity = resources_->capacities()[load.resource];
+    if (capacity == before && Alike(load.shares, shares)) continue;
+    before = capacity;
+    shares = load.shares;
+    longest = std::max(longest, Weight(shares) * work() / capacity);
   }
   return longest;
 }

@@ -44,8 +44,13 @@ IdVector<ResourceId, double> MergeResources(
   for (const PlanSteps& plan : plans) {
     for (const TransferStep& step : plan.steps) {
       ++step_number;
+      // Of a spray most links are loaded like the one before them.
+      double before = -1;
+      uint64_t load = 0;
       for (const ResourceUse& use : step.uses) {
-        const uint64_t load = Rounded(use.weight / capacities[use.resource]);
+        const double exact = use.weight / capacities[use.resource];
+        if (exact != before) load = Rounded(exact);
+        before = exact;
         Signature& s = signatures[use.resource];
         s.a = MixBits(s.a ^ MixBits(step_number) ^ load);
         s.b = MixBits(s.b + MixBits(step_number * 3 + load * 5));

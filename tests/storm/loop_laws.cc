@@ -43,7 +43,6 @@ Facts FactsOf(const SimulatedRun& run) {
   Facts facts = {{"step", result.end.time_since_epoch().count()},
                  {"tasks", result.tasks},
                  {"events", result.events},
-                 {"instants", result.instants},
                  {"transfer steps", result.transfer_steps},
                  {"rate changes", result.kernel_rate_changes},
                  {"critical path", run.bounds.critical_path.count()},

@@ -74,6 +74,7 @@ TEST(Storm, EveryLawOfTrainingHoldsOnEveryCase) {
                            "sharding ZERO_3",
                            "folded",
                            "not folded",
+                           "folded around a fault",
                            "stepped",
                            "experts",
                            "context",

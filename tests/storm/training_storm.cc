@@ -38,6 +38,9 @@ class TrainingLaws {
     std::optional<SimulatedRun> run = Run("fluid", options_);
     if (!run) return;
     sheet_.Label(run->placed.folded ? "folded" : "not folded");
+    if (run->placed.folded && !scenario_.system.faults().empty()) {
+      sheet_.Label("folded around a fault");
+    }
     CheckMemory(*run);
     CheckLoop();
     RunOptions all = options_;

@@ -8,11 +8,13 @@
 
 namespace orrery {
 
-Assembler::Assembler(const ParallelLayout& layout, bool fold, bool host)
+Assembler::Assembler(const ParallelLayout& layout, bool fold, bool host,
+                     absl::Span<const RankMark> marks)
     : layout_(layout),
       fold_(fold),
       placement_(layout),
       classes_(layout, placement_),
+      parts_(layout, placement_, fold ? marks : absl::Span<const RankMark>()),
       builder_(RankStreams(layout.stages, host)) {}
 
 std::vector<RoleKey> Assembler::roles() const {
@@ -36,19 +38,25 @@ void Assembler::AddRanks(const RoleKey& key, const RoleBuilder& role,
                          const RoleSlots& slots, const WorkSplit& passes,
                          const WorkSplit& optimizer, Duration host) {
   const std::vector<int> stage = StageRanks(key.pipeline);
-  const int64_t all = std::count_if(stage.begin(), stage.end(), [&](int rank) {
-    return classes_.ClassOf(rank) == key.rank_class;
-  });
+  std::vector<int64_t> ranks_of(static_cast<size_t>(parts_.count()));
+  int64_t all = 0;
   for (const int rank : stage) {
     if (classes_.ClassOf(rank) != key.rank_class) continue;
-    const RankRef ref = builder_.AddRank(rank, role, fold_ ? all : 1);
+    ++ranks_of[static_cast<size_t>(parts_.ClassOf(rank))];
+    ++all;
+  }
+  for (const int rank : stage) {
+    if (classes_.ClassOf(rank) != key.rank_class) continue;
+    const int part = parts_.ClassOf(rank);
+    if (fold_ && rank != parts_.Representative(part, key.pipeline)) continue;
+    const RankRef ref = builder_.AddRank(
+        rank, role, fold_ ? ranks_of[static_cast<size_t>(part)] : 1);
     for (const auto& slot : slots.groups()) {
       builder_.Bind(ref, slot.slot, CollectiveGroup(slot, rank, stage));
     }
     for (const auto& slot : slots.channels()) {
       builder_.Bind(ref, slot.slot, ChannelGroup(slot, rank, stage));
     }
-    if (fold_) break;
   }
   work_.Add({key.pipeline, all, passes, optimizer, host});
 }
@@ -87,8 +95,8 @@ GroupRef Assembler::CollectiveGroup(const RoleSlots::GroupSlot& slot, int rank,
   const std::string family =
       fmt::format("{}{}", Name(slot.family), slot.gathers ? " gather" : "");
   // Folded, groups alike are one: that of the lowest class among them.
-  const int lowest = fold_ ? classes_.LowestIn(slot.family, rank) : 0;
-  const int first = fold_ ? classes_.Representative(
+  const int lowest = fold_ ? parts_.LowestIn(slot.family, rank) : 0;
+  const int first = fold_ ? parts_.Representative(
                                 lowest, placement_.CoordinatesOf(rank).pipeline)
                           : rank;
   const int leader = placement_.Leader(slot.family, first);
@@ -104,7 +112,7 @@ GroupRef Assembler::CollectiveGroup(const RoleSlots::GroupSlot& slot, int rank,
       if (seen[static_cast<size_t>(other)]) continue;
       std::vector<int> members = placement_.Members(slot.family, other);
       for (const int member : members) seen[static_cast<size_t>(member)] = true;
-      if (classes_.LowestIn(slot.family, other) != lowest) continue;
+      if (parts_.LowestIn(slot.family, other) != lowest) continue;
       group.replicas.push_back(Chips(std::move(members)));
     }
     return group;
@@ -134,7 +142,7 @@ GroupRef Assembler::ChannelGroup(const RoleSlots::ChannelSlot& slot, int rank,
     PlacedGroup group{.members = Chips(members), .replicas = {Chips(members)}};
     if (!fold_) return group;
     for (const int other : stage) {
-      if (other != rank && classes_.ClassOf(other) == classes_.ClassOf(rank)) {
+      if (other != rank && parts_.ClassOf(other) == parts_.ClassOf(rank)) {
         group.replicas.push_back(Chips(ends(other)));
       }
     }

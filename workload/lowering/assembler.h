@@ -17,10 +17,13 @@
 //
 // Folded, the first rank of a role stands for all of its ranks: they do the
 // same at the same time as long as nothing tells them apart (sim/folding
-// decides that). A folded group has one simulated member of each class in it
-// and stands for all groups like it in its stage.
+// decides that). Ranks of a role that are marked otherwise are told apart, and
+// so are those who communicate with them: one stands for each such part. A
+// folded group has one simulated member of each part in it and stands for all
+// groups like it in its stage.
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
+#include <absl/types/span.h>
 
 #include <optional>
 #include <string>
@@ -46,8 +49,9 @@ struct RoleKey {
 class Assembler {
  public:
   // The layout must outlive the assembler. With `host` every rank has a stream
-  // for its host as well (HostStream).
-  Assembler(const ParallelLayout& layout, bool fold, bool host = false);
+  // for its host as well (HostStream). Marks count where ranks are folded.
+  Assembler(const ParallelLayout& layout, bool fold, bool host = false,
+            absl::Span<const RankMark> marks = {});
   // Roles and placement are referred to.
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;
@@ -83,7 +87,8 @@ class Assembler {
   const ParallelLayout& layout_;
   bool fold_;
   Placement placement_;
-  RankClasses classes_;
+  RankClasses classes_;  // of roles
+  RankClasses parts_;    // of ranks that are simulated as one
   ProgramBuilder builder_;
   IdVector<RoleId, RoleWork> work_;
   absl::flat_hash_map<GroupKey, GroupRef> refs_;

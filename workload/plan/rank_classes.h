@@ -1,12 +1,18 @@
 #pragma once
 // RankClasses: which ranks of a pipeline stage do the same, at the same time.
 //
-// Ranks whose experts get different loads differ, and so do ranks that
-// communicate with ranks that differ: starting from the load of its experts,
-// classes are refined until the ranks of a class see the same classes in each
-// of their groups. Then one rank can stand for its class, and a group of
-// representatives for all groups alike. All stages have the same classes. With
-// balanced experts there is one.
+// Ranks whose experts get different loads differ, ranks that are marked
+// otherwise do (their chips are told apart by the machine), and so do ranks
+// that communicate with ranks that differ: starting from the load of its
+// experts and its marks, classes are refined until the ranks of a class see the
+// same classes in each of their groups. Then one rank can stand for its class,
+// and a group of representatives for all groups alike. All stages have the same
+// classes: what marks a rank marks its place in every stage. With balanced
+// experts and no marks there is one.
+//
+// Cost: O(ranks of a stage) for each round, of which there are few.
+#include <absl/types/span.h>
+
 #include <vector>
 
 #include "workload/plan/parallel_layout.h"
@@ -14,9 +20,16 @@
 
 namespace orrery {
 
+// Ranks of different marks are told apart, and so are marked ones from others.
+struct RankMark {
+  int rank = 0;
+  int mark = 0;
+};
+
 class RankClasses {
  public:
-  RankClasses(const ParallelLayout& layout, const Placement& placement);
+  RankClasses(const ParallelLayout& layout, const Placement& placement,
+              absl::Span<const RankMark> marks = {});
 
   int count() const { return count_; }
   int ClassOf(int rank) const {

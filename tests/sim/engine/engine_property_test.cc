@@ -45,6 +45,61 @@ struct Replayed {
   }
 };
 
+// Whose spans nobody wants but those of one rank.
+struct SinkOfOne {
+  RankId rank;
+  std::vector<TaskSpan> spans = {};
+  bool Wants(RankId of) const { return of == rank; }
+  void Add(const TaskSpan& span) { spans.push_back(span); }
+};
+
+// Kernels of ranks that nobody looks at are chained: nothing else may change.
+TYPED_TEST(EngineProperties, UnseenRanksRunAsTheyWouldIfSeen) {
+  int64_t fewer = 0;
+  for (uint64_t seed = 0; seed < kPrograms; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomProgram description = MakeRandomProgram(seed);
+    // Slow ranks are not chained.
+    for (double& slowness : description.slowness) {
+      if (seed % 4 != 0) slowness = 1;
+    }
+    const AssembledProgram assembled = Assemble(description);
+    RecordingSink all;
+    const auto seen =
+        Simulate<TypeParam>(assembled.program, assembled.transfers, {}, all);
+    ASSERT_TRUE(seen.ok());
+    for (const RankId rank : assembled.program.ranks().ids()) {
+      SinkOfOne one{rank};
+      const auto unseen =
+          Simulate<TypeParam>(assembled.program, assembled.transfers, {}, one);
+      ASSERT_TRUE(unseen.ok());
+      ASSERT_EQ(unseen->end, seen->end);
+      ASSERT_EQ(unseen->events, seen->events);
+      ASSERT_EQ(unseen->transfer_steps, seen->transfer_steps);
+      ASSERT_EQ(unseen->kernel_rate_changes, seen->kernel_rate_changes);
+      for (const RankId other : assembled.program.ranks().ids()) {
+        ASSERT_EQ(unseen->ranks[other].finished, seen->ranks[other].finished);
+      }
+      for (const ResourceId id : assembled.transfers.capacities.ids()) {
+        ASSERT_EQ(unseen->carried[id], seen->carried[id]);
+      }
+      std::vector<TaskSpan> own;
+      for (const TaskSpan& span : all.spans()) {
+        if (span.rank == rank) own.push_back(span);
+      }
+      ASSERT_EQ(one.spans.size(), own.size());
+      for (size_t i = 0; i < own.size(); ++i) {
+        ASSERT_EQ(one.spans[i].task, own[i].task);
+        ASSERT_EQ(one.spans[i].ready, own[i].ready);
+        ASSERT_EQ(one.spans[i].started, own[i].started);
+        ASSERT_EQ(one.spans[i].ended, own[i].ended);
+      }
+      if (unseen->instants < seen->instants) ++fewer;
+    }
+  }
+  EXPECT_GT(fewer, 500) << "hardly any kernel was chained";
+}
+
 double Picos(Duration d) { return static_cast<double>(d.count()); }
 
 // The kernel with the chip to itself, to the engine's nearest picosecond.

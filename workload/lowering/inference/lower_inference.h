@@ -11,10 +11,13 @@
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
+#include <vector>
+
 #include "workload/lowering/pass_template.h"
 #include "workload/model/model.h"
 #include "workload/plan/inference_pass.h"
 #include "workload/plan/inference_plan.h"
+#include "workload/plan/rank_classes.h"
 #include "workload/program/placed_program.h"
 
 namespace orrery {
@@ -22,6 +25,8 @@ namespace orrery {
 struct LowerInferenceOptions {
   PassOptions pass = {};
   bool fold = true;
+  // Ranks that are told apart where others are folded.
+  std::vector<RankMark> marks = {};
   // With the engine's host.
   bool hosted = true;
   // What libraries keep of the memory.

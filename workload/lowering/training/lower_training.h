@@ -9,8 +9,11 @@
 // and folding to the Assembler.
 #include <absl/status/statusor.h>
 
+#include <vector>
+
 #include "workload/lowering/pass_template.h"
 #include "workload/model/model.h"
+#include "workload/plan/rank_classes.h"
 #include "workload/plan/training_plan.h"
 #include "workload/program/placed_program.h"
 
@@ -19,6 +22,8 @@ namespace orrery {
 struct LowerOptions {
   PassOptions pass = {};
   bool fold = true;
+  // Ranks that are told apart where others are folded.
+  std::vector<RankMark> marks = {};
 };
 
 absl::StatusOr<PlacedProgram> LowerTraining(const Model& model,
