@@ -79,7 +79,7 @@ BreakdownSink AddRankTime(const SimulatedRun& run, const SpanIndex& spans,
       {"optimizer", b.kernels.optimizer},
       {"slow chip", b.kernels.slow_chip},
       {kSlowedByCommunication, b.kernels.shared_chip},
-      {"straggler", b.straggler},
+      {"late peers", b.late_peer},
       {"host", b.host},
   };
   for (auto& [name, time] : BubbleParts(program, spans, path, sink)) {
