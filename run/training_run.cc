@@ -1,6 +1,7 @@
 #include "run/training_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/status.h"
@@ -28,6 +29,21 @@ RunSize RoughSize(const Model& model, const TrainingPlan& plan, bool fold,
       (fold ? 1 : plan.degrees().ranks() / plan.degrees().pipeline);
   size.rank_places = size.rank_tasks;
   return size;
+}
+
+// Rounds until a pipeline repeats itself: one to fill it, one in which what the
+// first did still shows, and one to empty it.
+constexpr int kFilled = 3;
+// A step that has fewer rounds more than those simulated is run as it is.
+constexpr int kWorthwhile = 4;
+
+absl::StatusOr<PeriodicStep> RunWhole(const TrainingGround& on,
+                                      const TrainingPlan& plan,
+                                      const RunOptions& options) {
+  ASSIGN_OR_RETURN(SimulatedRun run, RunTraining(on, plan, options));
+  return PeriodicStep{.time = run.result.end.time_since_epoch(),
+                      .memory = std::move(run.memory),
+                      .simulated = plan.micro_batches()};
 }
 
 }  // namespace
@@ -103,6 +119,33 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
                               options, forecast));
   run.ops = cache.ops();
   return run;
+}
+
+absl::StatusOr<PeriodicStep> RunPeriodically(const TrainingGround& on,
+                                             const TrainingPlan& plan,
+                                             const RunOptions& options) {
+  const int round = plan.degrees().pipeline;
+  const int all = plan.micro_batches();
+  // Whole rounds fewer than the plan has.
+  const int first = kFilled * round + all % round;
+  if (all <= first + (2 + kWorthwhile) * round)
+    return RunWhole(on, plan, options);
+  // The slowest chip of a step evens out over its passes: all of them.
+  RunOptions part = options;
+  part.slowness = KernelSlowness(plan);
+  PeriodicStep steps[3];
+  for (int i = 0; i < 3; ++i) {
+    ASSIGN_OR_RETURN(
+        steps[i], RunWhole(on, plan.WithMicroBatches(first + i * round), part));
+  }
+  const double before = ToSeconds(steps[1].time - steps[0].time);
+  const double last = ToSeconds(steps[2].time - steps[1].time);
+  const bool steady = std::abs(last - before) <= kAgreement * last &&
+                      steps[1].memory.peak.total == steps[2].memory.peak.total;
+  if (!steady) return RunWhole(on, plan, options);
+  steps[2].time +=
+      (steps[2].time - steps[1].time) * ((all - steps[2].simulated) / round);
+  return std::move(steps[2]);
 }
 
 }  // namespace orrery
