@@ -152,9 +152,13 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
       RETURN_IF_ERROR(CheckRunSize(size, options.memory));
     }
   }
-  ASSIGN_OR_RETURN(
-      Transfers transfers,
-      PlanTransfers(placed, planner, options.memory - size.total()));
+  TransferSize foreseen;
+  const auto allow = [&](const TransferSize& so_far) {
+    foreseen = so_far;
+    size.transfers = so_far.total();
+    return CheckRunSize(size, options.memory);
+  };
+  ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner, allow));
 
   CallTimes alone;
   if (options.record) {
@@ -179,7 +183,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   RecordingSink recording(options.memory, std::move(window));
   absl::StatusOr<RunResult> result;
-  EngineOptions engine = {.max_state = options.memory - size.total()};
+  EngineOptions engine = {.max_state =
+                              options.memory - size.total() + foreseen.state};
   if (options.progress) {
     engine.progress = [&](double done) { report("simulating", done); };
   }

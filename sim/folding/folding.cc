@@ -43,9 +43,14 @@ absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,
                                             const System& system,
                                             CallPlanner& planner) {
   CHECK(placed.folded);
+  for (const Call& call : placed.program.calls()) {
+    placed.stands_for.Add(
+        static_cast<double>(placed.groups[call.group].replicas.size()));
+  }
   ASSIGN_OR_RETURN(FoldingVerdict verdict,
                    CompareReplicas(placed, system, planner));
   if (verdict.difference) return verdict;
+  placed.stands_for = verdict.stands_for;
   std::vector<bool> own(static_cast<size_t>(system.nodes()));
   for (PlacedGroup& group : placed.groups) {
     switch (verdict.kept) {
