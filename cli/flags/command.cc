@@ -50,9 +50,13 @@ absl::Status UnknownFlag(const Command& command, absl::string_view name) {
 bool SameFile(const std::string& a, const std::string& b) {
   if (a == "-" || b == "-") return a == b;
   std::error_code error;
-  const auto first = std::filesystem::weakly_canonical(a, error);
+  const auto whole = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(
+        std::filesystem::absolute(path, error), error);
+  };
+  const auto first = whole(a);
   if (error) return a == b;
-  const auto second = std::filesystem::weakly_canonical(b, error);
+  const auto second = whole(b);
   if (error) return a == b;
   if (std::filesystem::exists(first, error) &&
       !std::filesystem::is_regular_file(first, error)) {
