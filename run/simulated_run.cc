@@ -133,7 +133,10 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
     ASSIGN_OR_RETURN(FoldingVerdict verdict,
                      TrimReplicas(placed, system, planner));
     asymmetry = std::move(verdict.difference);
-    if (!verdict.apart.empty()) {
+    if (!verdict.apart.empty() && options.fidelity == Fidelity::kStepped) {
+      // Messages of one call move at once, and a log of all would be large.
+      asymmetry = std::move(verdict.unless_apart);
+    } else if (!verdict.apart.empty()) {
       ASSIGN_OR_RETURN(const bool apart,
                        StaysApart(verdict.apart, placed, planner, options));
       if (!apart) asymmetry = std::move(verdict.unless_apart);

@@ -125,26 +125,31 @@ TEST(GroupLaunch, StartsACollectiveOnceForEveryChipOfTheNode) {
 }
 
 // Of every group the host starts its own members on the node, whatever the
-// others have. Two nodes of 8, tensor groups of 2 and 4, experts over all 16
-// ranks or 8 of them with 2 ranks each:
-//   tensor 2, expert 16             2 + 8 of an expert group on the node
-//   tensor 4, expert 8, of pairs    4 + every other rank, 4, + 2
+// others have. On two nodes of 8, experts split as the rest is:
+//   tensor 1, expert 16    half of an expert group is on the node
+//   tensor 2, expert 8     every other rank of the node
+//   tensor 4, expert 4     every fourth
 TEST(GroupLaunch, CountsTheMembersOfTheGroup) {
   struct Case {
     Sets sets;
     int tensor, expert, expert_tensor;
   };
   const Case cases[] = {
-      {{"inference.parallel.tensor=2", "inference.parallel.data=8",
+      {{"inference.parallel.tensor=1", "inference.parallel.data=16",
         "inference.parallel.expert=16"},
-       2,
+       1,
        8,
        1},
+      {{"inference.parallel.tensor=2", "inference.parallel.data=8",
+        "inference.parallel.expert=8"},
+       2,
+       4,
+       2},
       {{"inference.parallel.tensor=4", "inference.parallel.data=4",
-        "inference.parallel.expert=8", "inference.parallel.expert_tensor=2"},
+        "inference.parallel.expert=4"},
        4,
-       4,
-       2}};
+       2,
+       4}};
   const Duration us(1'000'000);
   for (const Case& c : cases) {
     Sets sets = {"model.preset=qwen3_235b_a22b",

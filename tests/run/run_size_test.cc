@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"MessageByMessage",
                          {"simulate", "quickstart", "--fidelity", "STEPPED",
                           "--kernels", "merged", "--set", "system.nodes=192",
-                          "--set", "training.global_batch=1536", "--set",
+                          "--set", "training.global_batch=384", "--set",
                           "training.parallel.pipeline=1"}}),
     [](const auto& one) { return std::string(one.param.name); });
 
