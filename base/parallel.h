@@ -8,12 +8,17 @@
 // Each item is taken once, by whichever thread is free; as long as an item only
 // writes its own place, the result does not depend on how many threads there
 // are. Returns when all are done.
+//
+// `tell`, if given, hears after every item what share of them is done; one call
+// at a time, on any thread.
 #include <absl/functional/function_ref.h>
 
 #include <cstddef>
+#include <functional>
 
 namespace orrery {
 
-void InParallel(size_t count, absl::FunctionRef<void(size_t)> work);
+void InParallel(size_t count, absl::FunctionRef<void(size_t)> work,
+                const std::function<void(double done)>& tell = {});
 
 }  // namespace orrery

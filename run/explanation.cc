@@ -38,16 +38,16 @@ using Shares = google::protobuf::RepeatedPtrField<pb::Explanation::Share>;
 std::vector<std::pair<std::string, Duration>> WaitParts(
     const Program& program, const SpanIndex& spans,
     const std::vector<PathStep>& path, const BreakdownSink& sink) {
-  Duration bubble{0}, straggler{0};
+  Duration bubble{0}, late_peers{0};
   std::map<std::string, Duration> communication;
   for (const WaitedWork& part : FollowToWork(spans, path, sink.waits())) {
-    const bool late = part.wait->kind == RankWait::Kind::kStraggler;
+    const bool late = part.wait->kind == RankWait::Kind::kLatePeer;
     if (!late && part.wait->kind != RankWait::Kind::kBubble) continue;
     const bool kernel = part.work == nullptr ||
                         part.work->kind == SpanKind::kKernel ||
                         part.work->kind == SpanKind::kMarker;
     if (kernel) {
-      (late ? straggler : bubble) += part.time();
+      (late ? late_peers : bubble) += part.time();
     } else {
       communication[fmt::format("communication of other ranks: {}",
                                 program.streams()[part.work->stream].name)] +=
@@ -57,7 +57,7 @@ std::vector<std::pair<std::string, Duration>> WaitParts(
   std::vector<std::pair<std::string, Duration>> parts(communication.begin(),
                                                       communication.end());
   parts.emplace_back("bubble", bubble);
-  parts.emplace_back("straggler", straggler);
+  parts.emplace_back("late peers", late_peers);
   return parts;
 }
 

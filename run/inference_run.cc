@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "analytic/inference/inference_estimate.h"
 #include "base/status.h"
 #include "cost/kernel/kernel_work.h"
 #include "run/scenario_cost.h"
 #include "run/step_integral.h"
+#include "run/time_range.h"
 #include "workload/lowering/inference/lower_inference.h"
 
 namespace orrery {
@@ -24,6 +26,21 @@ absl::Status TooLong() {
   return absl::InvalidArgumentError(
       "the request takes more than 46 days, longer than can be simulated; "
       "shorten inference.prompt or inference.output");
+}
+
+// Names what takes longest where that alone is too long; otherwise as it is.
+absl::Status Explained(const absl::Status& too_long, const TrainingGround& on,
+                       const InferencePlan& plan,
+                       absl::Span<const InferencePass> passes) {
+  ASSIGN_OR_RETURN(InferenceEstimator estimator,
+                   InferenceEstimator::Create(on.model, on.system, on.kernels,
+                                              Others::kNone));
+  StepEstimate sum;
+  for (const InferencePass& pass : passes) {
+    sum += estimator.Step(plan, pass, {.waited = DimensionSet::All()});
+  }
+  RETURN_IF_ERROR(CheckTimeRange(sum));
+  return too_long;
 }
 
 }  // namespace
@@ -57,10 +74,14 @@ absl::StatusOr<SimulatedRun> InferenceSimulator::Run(
     lowering.marks = fold.marks;
     return LowerInference(on_.model, *plan_, passes, timed, lowering);
   };
-  ASSIGN_OR_RETURN(SimulatedRun run,
-                   RunLowered(plan_->layout(passes[0].purpose), on_.system,
-                              on_.network, lower, options));
-  run.ops = ops_->ops();
+  absl::StatusOr<SimulatedRun> run =
+      RunLowered(plan_->layout(passes[0].purpose), on_.system, on_.network,
+                 lower, options);
+  if (absl::IsOutOfRange(run.status())) {
+    return Explained(run.status(), on_, *plan_, passes);
+  }
+  RETURN_IF_ERROR(run.status());
+  run->ops = ops_->ops();
   return run;
 }
 

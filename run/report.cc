@@ -88,7 +88,7 @@ void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
   to.set_bubble_s(ToSeconds(from.bubble));
   to.set_optimizer_s(ToSeconds(from.kernels.optimizer));
   to.set_other_s(ToSeconds(from.kernels.slow_chip + from.kernels.shared_chip));
-  to.set_straggler_s(ToSeconds(from.straggler));
+  to.set_late_peer_s(ToSeconds(from.late_peer));
   if (from.host > Duration(0)) to.set_host_s(ToSeconds(from.host));
 }
 

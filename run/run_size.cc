@@ -65,20 +65,29 @@ RunSize SizeOf(const Program& program, bool recorded) {
 
 absl::Status CheckRunSize(const RunSize& size, Bytes budget) {
   if (size.total() <= budget) return absl::OkStatus();
-  std::vector<std::string> helps = {
-      "a larger micro_batch or a smaller global_batch",
-      "--kernels merged (fewer tasks)"};
+  std::vector<std::string> helps;
+  // What takes most of it helps most.
+  if (size.transfers > size.total() / 2) {
+    helps = {"folding (--fold=auto)", "fidelity FLUID", "fewer ranks"};
+  } else {
+    helps = {"a larger micro_batch or a smaller global_batch",
+             "--kernels merged (fewer tasks)"};
+  }
   if (size.recorded) {
     helps.insert(helps.begin(), "no trace and no explanation of all ranks");
   }
   return absl::ResourceExhaustedError(fmt::format(
       "the step has {:.3g} tasks and would take about {} and {} "
-      "(program {}, bounds {}, recorded spans {}), more than the {} it may "
+      "(program {}, bounds {}, transfers {}, recorded spans {}), more than the "
+      "{} it may "
       "take; what would help: {}, or --memory",
       static_cast<double>(size.rank_tasks), ToBinaryText(size.total(), 3),
       ToText(FromSeconds(size.seconds()), 2), ToBinaryText(size.program(), 3),
-      ToBinaryText(size.path(), 3), ToBinaryText(size.spans(), 3),
-      ToBinaryText(budget, 3), fmt::join(helps, ", ")));
+      ToBinaryText(size.path(), 3),
+      size.transfers > Bytes(0) ? ToBinaryText(size.transfers, 3)
+                                : std::string("not counted yet"),
+      ToBinaryText(size.spans(), 3), ToBinaryText(budget, 3),
+      fmt::join(helps, ", ")));
 }
 
 absl::StatusOr<std::optional<RunSize>> ForecastSize(

@@ -28,11 +28,12 @@ struct RunSize {
   int64_t rank_places = 0;  // of ranks that are not alike: see path_classes.h
   int64_t rank_tasks = 0;   // of all simulated ranks: what is run
   bool recorded = false;    // every span is kept
+  Bytes transfers{};        // plans, routes and what is under way, if known
 
   Bytes program() const;  // and what it takes to build it
   Bytes path() const;     // the longest path, for the bounds
   Bytes spans() const;    // recorded, with their index
-  Bytes total() const { return program() + path() + spans(); }
+  Bytes total() const { return program() + path() + spans() + transfers; }
   double seconds() const;  // to build and run it
 };
 

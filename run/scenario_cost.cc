@@ -121,6 +121,32 @@ void FillEnergy(const Draw& of, pb::Report::EnergyResult& to) {
   }
 }
 
+// Call by call, so that a folded run has what the whole one has.
+double BytesSentByChips(const SimulatedRun& run) {
+  const Program& program = run.placed.program;
+  IdVector<CallId, double> sent;
+  for (const CallId id : program.calls().ids()) {
+    const GroupId group = program.calls()[id].group;
+    // Every simulated member runs it.
+    sent.Add(run.transfers.sent_by_chips[run.transfers.plan_of_call[id]] *
+             (run.placed.folded ? run.placed.stands_for[id] : 1) /
+             program.groups()[group].member_count);
+  }
+  double sum = 0;
+  for (const RankId rank : program.ranks().ids()) {
+    const Role& role = program.role_of(rank);
+    for (int32_t p = 0; p < role.place_count(); ++p) {
+      const auto place = static_cast<PlaceId>(p);
+      const Task& task = role.at(place);
+      if (task.kind == TaskKind::kKernel || task.kind == TaskKind::kMarker) {
+        continue;
+      }
+      sum += role.times(place) * sent[program.call_of(rank, task)];
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 StepWork WorkOf(const SimulatedRun& run) {
@@ -141,12 +167,7 @@ StepWork WorkOf(const SimulatedRun& run) {
     work.memory_bytes +=
         bytes * static_cast<double>(program.ranks()[rank].multiplicity);
   }
-  for (const ResourceId link : run.result.carried.ids()) {
-    for (const ResourceClass& c : run.transfers.resource_classes[link]) {
-      work.link_bytes +=
-          run.result.carried[link] * static_cast<double>(c.count);
-    }
-  }
+  work.link_bytes = BytesSentByChips(run);
   return work;
 }
 

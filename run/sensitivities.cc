@@ -1,10 +1,13 @@
 #include "run/sensitivities.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/parallel.h"
 #include "base/status.h"
 #include "run/run_scenario.h"
+#include "run/training_run.h"
 
 namespace orrery {
 namespace {
@@ -18,6 +21,17 @@ absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
   ASSIGN_OR_RETURN(better.proto, Improved(scenario.proto, improvement, factor));
   ASSIGN_OR_RETURN(better.system, System::FromProto(better.proto.system()));
   ASSIGN_OR_RETURN(better.kernels, Kernels::FromProto(better.proto.kernels()));
+  if (const TrainingPlan* plan = better.training()) {
+    std::optional<Network> own;
+    if (ImprovesNetwork(improvement)) {
+      ASSIGN_OR_RETURN(own, Network::Make(better.system));
+    }
+    ASSIGN_OR_RETURN(const PeriodicStep step,
+                     RunPeriodically({better.model, better.system,
+                                      better.kernels, own ? *own : network},
+                                     *plan, options));
+    return step.time;
+  }
   ASSIGN_OR_RETURN(const SimulatedRun run,
                    ImprovesNetwork(improvement)
                        ? RunScenario(better, options)
@@ -30,14 +44,21 @@ absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
 absl::StatusOr<std::vector<StepSensitivity>> Sensitivities(
     const ResolvedScenario& scenario, RunOptions options) {
   options.record = false;  // only the step times are needed
-  options.progress = {};
+  const auto progress = std::exchange(options.progress, {});
   ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
   constexpr double kFactors[] = {1.1, 2.0};
   std::vector<absl::StatusOr<Duration>> times(2 * kImprovements.size());
-  InParallel(times.size(), [&](size_t i) {
-    times[i] = StepTimeWith(scenario, network, options, kImprovements[i / 2],
-                            kFactors[i % 2]);
-  });
+  const auto tell = [&](double done) {
+    if (progress) progress("simulating better machines", done);
+  };
+  tell(0);
+  InParallel(
+      times.size(),
+      [&](size_t i) {
+        times[i] = StepTimeWith(scenario, network, options,
+                                kImprovements[i / 2], kFactors[i % 2]);
+      },
+      tell);
   std::vector<StepSensitivity> result;
   for (size_t i = 0; i < kImprovements.size(); ++i) {
     RETURN_IF_ERROR(times[2 * i].status());

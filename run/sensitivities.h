@@ -21,7 +21,9 @@ struct StepSensitivity {
 // The most helpful first (by `twice`, then in the order of kImprovements). Runs
 // on all processors; the result does not depend on how many there are. With the
 // options of the run that it is compared to: merging kernels alone changes a
-// step by some tenths of a percent.
+// step by some tenths of a percent. A training step of many micro-batches is
+// known from shorter ones where it repeats itself (RunPeriodically).
+// `options.progress` hears how many machines are done.
 absl::StatusOr<std::vector<StepSensitivity>> Sensitivities(
     const ResolvedScenario& scenario, RunOptions options);
 

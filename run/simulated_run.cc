@@ -118,6 +118,10 @@ absl::StatusOr<std::optional<std::string>> WhyUnlike(
   // Of those that are folded anyway it would only be told.
   const bool told = options.checked || !options.fold_nearly;
   if (verdict.apart.empty() || !told) return verdict.difference;
+  // Messages of one call move at once, and a log of all would be large.
+  if (options.fidelity == Fidelity::kStepped) {
+    return std::optional<std::string>(verdict.unless_apart);
+  }
   ASSIGN_OR_RETURN(const bool apart,
                    StaysApart(verdict.apart, placed, planner, options));
   if (apart) return std::optional<std::string>();
@@ -216,11 +220,15 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
                    ChooseProgram(std::move(why_not), system, planner, lower,
                                  options, forecast));
   PlacedProgram& placed = chosen.placed;
-  const RunSize size = SizeOf(placed.program, options.records_all());
+  RunSize size = SizeOf(placed.program, options.records_all());
   report("planning transfers", 0);
-  ASSIGN_OR_RETURN(
-      Transfers transfers,
-      PlanTransfers(placed, planner, options.memory - size.total()));
+  TransferSize foreseen;
+  const auto allow = [&](const TransferSize& so_far) {
+    foreseen = so_far;
+    size.transfers = so_far.total();
+    return CheckRunSize(size, options.memory);
+  };
+  ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner, allow));
 
   CallTimes alone;
   if (options.record) {
@@ -237,7 +245,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   RecordingSink recording(options.memory, options.window);
   absl::StatusOr<RunResult> result;
-  EngineOptions engine = {.max_state = options.memory - size.total()};
+  EngineOptions engine = {.max_state =
+                              options.memory - size.total() + foreseen.state};
   if (options.progress) {
     engine.progress = [&](double done) { report("simulating", done); };
   }

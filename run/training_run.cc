@@ -1,6 +1,7 @@
 #include "run/training_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/status.h"
@@ -30,9 +31,32 @@ RunSize RoughSize(const Model& model, const TrainingPlan& plan, bool fold,
   return size;
 }
 
-}  // namespace
+// Rounds until a pipeline repeats itself: one to fill it, one in which what the
+// first did still shows, and one to empty it.
+constexpr int kFilled = 3;
 
-namespace {
+// Micro-batches of the shortest step: whole rounds fewer than the plan has.
+int Shortest(const TrainingPlan& plan) {
+  const int round = plan.degrees().pipeline;
+  return kFilled * round + plan.micro_batches() % round;
+}
+
+// The slowest chip of a step evens out over its passes: all of them.
+RunOptions OfPart(const TrainingPlan& plan, const RunOptions& options) {
+  RunOptions part = options;
+  part.slowness = KernelSlowness(plan);
+  return part;
+}
+
+absl::StatusOr<PeriodicStep> RunOne(const TrainingGround& on,
+                                    const TrainingPlan& plan,
+                                    const RunOptions& options) {
+  ASSIGN_OR_RETURN(SimulatedRun run, RunTraining(on, plan, options));
+  return PeriodicStep{.time = run.result.end.time_since_epoch(),
+                      .memory = std::move(run.memory),
+                      .simulated = plan.micro_batches(),
+                      .folding = std::move(run.folding)};
+}
 
 void Stretch(double factor, KernelWork& work) {
   if (factor == 1) return;
@@ -72,16 +96,14 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   }
   // Nothing if it has to be written out: what is recorded is told by task.
   const auto loop =
-      [&](const Fold& fold) -> absl::StatusOr<std::optional<PlacedProgram>> {
+      [&](bool fold) -> absl::StatusOr<std::optional<PlacedProgram>> {
     if (options.record || !options.loops) return std::optional<PlacedProgram>();
-    return LowerLoop(on.model, plan, timed,
-                     {.pass = pass, .fold = fold.on, .marks = fold.marks});
+    return LowerLoop(on.model, plan, timed, {.pass = pass, .fold = fold});
   };
-  const auto lower = [&](const Fold& fold) -> absl::StatusOr<PlacedProgram> {
+  const auto lower = [&](bool fold) -> absl::StatusOr<PlacedProgram> {
     ASSIGN_OR_RETURN(std::optional<PlacedProgram> looped, loop(fold));
     if (looped) return *std::move(looped);
-    return LowerTraining(on.model, plan, timed,
-                         {.pass = pass, .fold = fold.on, .marks = fold.marks});
+    return LowerTraining(on.model, plan, timed, {.pass = pass, .fold = fold});
   };
   const auto forecast =
       [&](bool fold) -> absl::StatusOr<std::optional<RunSize>> {
@@ -89,8 +111,7 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
     if (RoughSize(on.model, plan, fold, options).total() <= options.memory) {
       return std::nullopt;
     }
-    ASSIGN_OR_RETURN(const std::optional<PlacedProgram> looped,
-                     loop({.on = fold}));
+    ASSIGN_OR_RETURN(const std::optional<PlacedProgram> looped, loop(fold));
     if (looped) return SizeOf(looped->program, options.records_all());
     return ForecastSize(
         plan, options.records_all(),
@@ -106,6 +127,43 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
                               options, forecast));
   run.ops = cache.ops();
   return run;
+}
+
+absl::StatusOr<MemoryPeaks> RunForMemory(const TrainingGround& on,
+                                         const TrainingPlan& plan,
+                                         const RunOptions& options) {
+  const int first = Shortest(plan);
+  if (plan.micro_batches() <= first) {
+    ASSIGN_OR_RETURN(PeriodicStep step, RunOne(on, plan, options));
+    return std::move(step.memory);
+  }
+  ASSIGN_OR_RETURN(PeriodicStep step, RunOne(on, plan.WithMicroBatches(first),
+                                             OfPart(plan, options)));
+  return std::move(step.memory);
+}
+
+absl::StatusOr<PeriodicStep> RunPeriodically(const TrainingGround& on,
+                                             const TrainingPlan& plan,
+                                             const RunOptions& options) {
+  const int round = plan.degrees().pipeline;
+  const int all = plan.micro_batches();
+  const int first = Shortest(plan);
+  if (all <= 3 * (first + round)) return RunOne(on, plan, options);
+  RunOptions part = OfPart(plan, options);
+  PeriodicStep steps[3];
+  for (int i = 0; i < 3; ++i) {
+    ASSIGN_OR_RETURN(
+        steps[i], RunOne(on, plan.WithMicroBatches(first + i * round), part));
+    part.folding = steps[i].folding;
+  }
+  const double before = ToSeconds(steps[1].time - steps[0].time);
+  const double last = ToSeconds(steps[2].time - steps[1].time);
+  const bool steady = std::abs(last - before) <= kAgreement * last &&
+                      steps[1].memory.peak.total == steps[2].memory.peak.total;
+  if (!steady) return RunOne(on, plan, options);
+  steps[2].time +=
+      (steps[2].time - steps[1].time) * ((all - steps[2].simulated) / round);
+  return std::move(steps[2]);
 }
 
 }  // namespace orrery

@@ -9,12 +9,12 @@
 
 #include "accuracy/training/counted_memory.h"
 #include "accuracy/training/left_out.h"
-#include "accuracy/training/periodic_step.h"
 #include "accuracy/training/training_row.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
+#include "run/training_run.h"
 #include "workload/plan/memory.h"
 
 namespace orrery {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 
 #include "analytic/step/unit_estimate.h"
 #include "workload/plan/engine_profile.h"
@@ -16,10 +17,10 @@ class HostClock {
  public:
   // `collective`: what it takes to start a call.
   HostClock(const EngineProfile& engine, EngineLaunch launch,
-            Duration collective)
+            const CollectiveLaunches& collective)
       : launch_(launch),
         kernel_(ToSeconds(engine.host_launch)),
-        call_(ToSeconds(collective)),
+        call_(collective),
         calls_wait_(engine.wait_for_collectives),
         host_(launch == EngineLaunch::kGraph ? ToSeconds(engine.graph_start)
                                              : 0),
@@ -61,7 +62,7 @@ class HostClock {
 
   void RunOne(const ForwardEstimate& unit) {
     for (size_t i = 0; i < unit.steps.size(); ++i) {
-      if (launch_ != EngineLaunch::kGraph) Start(unit.is_call[i]);
+      if (launch_ != EngineLaunch::kGraph) Start(unit.call[i]);
       WaitFor(input_);
       chip_ += unit.steps[i];
     }
@@ -71,19 +72,19 @@ class HostClock {
     chip_ = time;
     waited_ = true;
   }
-  void Start(bool call) {
+  void Start(std::optional<ExchangeGroup> call) {
     const bool waits =
         launch_ == EngineLaunch::kWaiting || (call && calls_wait_);
     // Nothing ran before the first.
     if (waits && ran_) host_ = std::max(host_, chip_);
-    host_ += call ? call_ : kernel_;
+    host_ += call ? ToSeconds(call_[static_cast<size_t>(*call)]) : kernel_;
     WaitFor(host_);
     ran_ = true;
   }
 
   EngineLaunch launch_;
   double kernel_;
-  double call_;
+  CollectiveLaunches call_;
   bool calls_wait_;
   double host_;
   double chip_;

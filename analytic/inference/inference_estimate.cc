@@ -102,7 +102,7 @@ class PassEstimator {
     PassTapeQuestion question{
         .engine = plan_.engine(),
         .launch = launch(),
-        .collective = plan_.CollectiveLaunch(pass_.purpose),
+        .collective = plan_.collective_launches(pass_.purpose),
         .placement = placement_,
         .classes = {},
         .prices = prices_,
@@ -128,7 +128,7 @@ class PassEstimator {
     const EngineProfile& engine = plan_.engine();
     std::vector<HostClock> clocks(
         end - first,
-        HostClock(engine, launch(), plan_.CollectiveLaunch(pass_.purpose)));
+        HostClock(engine, launch(), plan_.collective_launches(pass_.purpose)));
     std::vector<double> sent(end - first, 0);
     for (int part = 0; part < parts; ++part) {
       for (size_t i = 0; i < clocks.size(); ++i) {

@@ -46,7 +46,7 @@ class PassTapeWriter {
         blocks = std::exchange(exchange->steps, 1);
       }
       for (int i = 0; i < blocks; ++i) {
-        Start(step.op() == nullptr);
+        Start(step.exchange());
         if (std::exchange(receives_, false)) {
           writer_.Add({.what = What::kReceive, .index = part});
         }
@@ -55,14 +55,16 @@ class PassTapeWriter {
     }
   }
 
-  void Start(bool call) {
+  void Start(const Exchange* call) {
     if (q_.launch == EngineLaunch::kGraph) return;
     const bool waits = q_.launch == EngineLaunch::kWaiting ||
-                       (call && q_.engine.wait_for_collectives);
-    writer_.Add(
-        {.what = What::kHost,
-         .flag = waits && ran_,
-         .seconds = ToSeconds(call ? q_.collective : q_.engine.host_launch)});
+                       (call != nullptr && q_.engine.wait_for_collectives);
+    const Duration start = call != nullptr
+                               ? q_.collective[static_cast<size_t>(call->group)]
+                               : q_.engine.host_launch;
+    writer_.Add({.what = What::kHost,
+                 .flag = waits && ran_,
+                 .seconds = ToSeconds(start)});
     ran_ = true;
   }
 

@@ -15,7 +15,7 @@ namespace orrery {
 struct PassTapeQuestion {
   const EngineProfile& engine;
   EngineLaunch launch;
-  Duration collective;  // what it takes to start a call
+  CollectiveLaunches collective;  // what it takes to start a call
   const Placement& placement;
   std::vector<PassOps> classes;  // of ranks
   PriceList& prices;

@@ -215,13 +215,13 @@ ForwardEstimate EstimateForward(const LayerOps& ops, DimensionSet waited,
     const Exchange* exchange = ops.forward[i].exchange();
     if (exchange == nullptr) {
       estimate.steps.push_back(priced.seconds[i]);
-      estimate.is_call.push_back(false);
+      estimate.call.push_back(std::nullopt);
       continue;
     }
     // The blocks of a ring are started one by one.
     for (int block = 0; block < exchange->steps; ++block) {
       estimate.steps.push_back(priced.exposed[i] / exchange->steps);
-      estimate.is_call.push_back(true);
+      estimate.call.push_back(exchange->group);
     }
   }
   return estimate;

@@ -62,7 +62,8 @@ struct UnitEstimate {
 struct ForwardEstimate {
   PassEstimate sums;
   std::vector<double> steps;
-  std::vector<bool> is_call;
+  // Of which group, if it is an exchange.
+  std::vector<std::optional<ExchangeGroup>> call;
 };
 ForwardEstimate EstimateForward(const LayerOps& ops, DimensionSet waited,
                                 PriceList& prices, const ExchangeSpans& spans);

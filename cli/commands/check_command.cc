@@ -35,7 +35,7 @@ std::vector<Term> Terms(const pb::Report& r) {
           {"pipeline communication", e.pipeline_s(), b.pipeline_exposed_s()},
           {"data communication", e.data_s(), b.data_exposed_s()},
           {"bubble", e.bubble_s(), b.bubble_s()},
-          {"stragglers", 0, b.straggler_s()},
+          {"late peers", 0, b.late_peer_s()},
           {"host", e.host_s(), b.host_s()},
           {"optimizer", e.optimizer_s(), b.optimizer_s()}};
 }

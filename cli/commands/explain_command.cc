@@ -28,20 +28,17 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
                    ReadTraceRequest(arguments));
   RecordForTrace(options);
   Progress progress(arguments);
-  progress.Tell("simulating better machines", 0);
+  options.progress = progress.Listener();
   std::vector<StepSensitivity> sensitivities;
   if (!arguments.Has("no-sensitivities")) {
     ASSIGN_OR_RETURN(sensitivities, Sensitivities(scenario, options));
   }
-  options.progress = progress.Listener();
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   std::vector<pb::Explanation::PlanAdvice> advice;
   if (!arguments.Has("no-sensitivities")) {
-    progress.Tell("simulating other plans", 0);
     ASSIGN_OR_RETURN(const pb::Scenario said,
                      MergeScenario(Catalog(), arguments.positional()[0],
                                    arguments.All("set")));
-    options.progress = {};
     ASSIGN_OR_RETURN(
         advice, AdvisePlans(said, scenario, run.result.end - Time{}, options));
   }

@@ -4,6 +4,10 @@
 #include <absl/strings/strip.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <system_error>
 
 #include "base/format.h"
 #include "base/status.h"
@@ -40,6 +44,54 @@ absl::Status UnknownFlag(const Command& command, absl::string_view name) {
   return Bad(command,
              fmt::format("'{}' has no flag '{}'{}", command.name,
                          typed.substr(0, 80), DidYouMean(typed, names)));
+}
+
+// The same file, however it is written. Two may share what is no file.
+bool SameFile(const std::string& a, const std::string& b) {
+  if (a == "-" || b == "-") return a == b;
+  std::error_code error;
+  const auto whole = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(
+        std::filesystem::absolute(path, error), error);
+  };
+  const auto first = whole(a);
+  if (error) return a == b;
+  const auto second = whole(b);
+  if (error) return a == b;
+  if (std::filesystem::exists(first, error) &&
+      !std::filesystem::is_regular_file(first, error)) {
+    return false;
+  }
+  return first == second;
+}
+
+// Whatever is written goes to a file of its own, and over nothing that is read.
+absl::Status CheckFiles(const Command& command, const Arguments& arguments) {
+  std::map<std::string, std::string> written;  // by flag
+  for (const Flag& flag : command.flags) {
+    const auto file = arguments.Get(flag.name);
+    if (file && flag.value == "FILE") written.emplace(flag.name, *file);
+  }
+  for (auto one = written.begin(); one != written.end(); ++one) {
+    const auto& [flag, file] = *one;
+    for (auto other = std::next(one); other != written.end(); ++other) {
+      if (!SameFile(file, other->second)) continue;
+      return absl::InvalidArgumentError(fmt::format(
+          "--{} and --{} both write {}; give each a file of its own", flag,
+          other->first,
+          file == "-" ? std::string("to standard output")
+                      : fmt::format("'{}'", file.substr(0, 200))));
+    }
+    for (const std::string& read : arguments.positional()) {
+      // Names of presets have neither.
+      const bool is_path = read.find_first_of("./") != std::string::npos;
+      if (!is_path || file == "-" || !SameFile(file, read)) continue;
+      return absl::InvalidArgumentError(
+          fmt::format("--{} would write over '{}', which is read", flag,
+                      file.substr(0, 200)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -115,6 +167,7 @@ absl::StatusOr<Arguments> ParseArguments(const Command& command,
         fmt::format("'{}' does not know what to do with '{}'", command.name,
                     arguments.positional_[command.max_operands].substr(0, 80)));
   }
+  RETURN_IF_ERROR(CheckFiles(command, arguments));
   return arguments;
 }
 

@@ -5,8 +5,6 @@
 #include <absl/strings/strip.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "base/format.h"
 #include "base/status.h"
@@ -55,15 +53,6 @@ absl::Status ParseWindow(const std::string& text, TraceRequest& request) {
   return absl::OkStatus();
 }
 
-// The same file, however it is written.
-bool SameFile(const std::string& a, const std::string& b) {
-  std::error_code error;
-  const auto first = std::filesystem::weakly_canonical(a, error);
-  if (error) return a == b;
-  const auto second = std::filesystem::weakly_canonical(b, error);
-  return error ? a == b : first == second;
-}
-
 }  // namespace
 
 absl::Status CheckTracePath(const Arguments& arguments) {
@@ -73,12 +62,6 @@ absl::Status CheckTracePath(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         "--trace: a trace is binary and goes to a file of its own, not to "
         "standard output");
-  }
-  const auto json = arguments.Get("json");
-  if (json && *json != "-" && SameFile(*json, *trace)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "--json and --trace both write '{}'; give each a file of its own",
-        trace->substr(0, 200)));
   }
   return absl::OkStatus();
 }

@@ -59,7 +59,7 @@ std::string StepText(const pb::Report& report) {
       {"expert communication, exposed", b.expert_exposed_s()},
       {"pipeline communication, exposed", b.pipeline_exposed_s()},
       {"waiting for other ranks (bubble)", b.bubble_s()},
-      {"waiting for stragglers", b.straggler_s()},
+      {"waiting for late peers", b.late_peer_s()},
       {"kernels slowed by communication", b.other_s()}};
   std::string text =
       fmt::format("\n{}: {}\n",

@@ -41,7 +41,7 @@ std::string BreakdownText(const pb::Report& report) {
       {"pipeline communication, exposed", b.pipeline_exposed_s()},
       {"data communication, exposed", b.data_exposed_s()},
       {"waiting for other ranks (bubble)", b.bubble_s()},
-      {"waiting for stragglers", b.straggler_s()},
+      {"waiting for late peers", b.late_peer_s()},
       {"waiting for the host", b.host_s()},
       {"optimizer", b.optimizer_s()},
       {"kernels slowed by communication", b.other_s()}};

@@ -8,8 +8,9 @@
 //   P / limit = base + (1 - base) min(1, u_matrix + u_memory)
 //
 // u_matrix is arithmetic over the rate held under load, u_memory traffic over
-// bandwidth. Links add what a bit costs to drive. The base is in the price list
-// (power/base) with its source; everything else is the chip's and the run's.
+// bandwidth. Links add what a bit costs a chip to drive. The base is in the
+// price list (power/base) with its source; everything else is the chip's and
+// the run's.
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct StepWork {
   Flops arithmetic{};
   // Of main memory, all chips.
   double memory_bytes = 0;
-  // Over links, every hop.
+  // Sent by chips over their links, by each on the way. What switches send is
+  // theirs to draw, and in the power they are rated at.
   double link_bytes = 0;
 
   // One after the other.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/parallel.h"
@@ -10,6 +11,7 @@
 #include "run/report.h"
 #include "run/run_scenario.h"
 #include "run/search/plan_search.h"
+#include "run/training_run.h"
 
 namespace orrery {
 namespace {
@@ -28,7 +30,7 @@ std::vector<Respect> Respects() {
 }
 
 struct Candidate {
-  const char* what;
+  std::string_view what;
   pb::Training plan;
 };
 
@@ -63,21 +65,41 @@ absl::StatusOr<std::vector<Candidate>> Candidates(
   return candidates;
 }
 
+// The whole step, as typing the plan gives it, or continued from shorter ones.
+enum class Steps : uint8_t { kWhole, kContinued };
+
+struct FoundStep {
+  Duration time{};
+  bool whole = true;
+};
+
 // Nothing if the plan does not fit, or is refused.
-std::optional<Duration> StepOf(const pb::Scenario& said, pb::Training plan,
-                               const Network& network,
-                               const RunOptions& options) {
+std::optional<FoundStep> StepOf(const pb::Scenario& said, pb::Training plan,
+                                const Network& network,
+                                const RunOptions& options, Steps steps) {
   pb::Scenario changed = said;
   *changed.mutable_training() = std::move(plan);
   FillDefaults(&changed);
   const auto scenario = MakeScenario(std::move(changed));
   if (!scenario.ok()) return std::nullopt;
-  const auto run = RunScenario(*scenario, network, options);
-  if (!run.ok()) return std::nullopt;
-  if (MemoryNeeded(*scenario, run->memory) > MemoryCapacity(scenario->system)) {
-    return std::nullopt;
+  const auto fits = [&](const MemoryPeaks& memory) {
+    return MemoryNeeded(*scenario, memory) <= MemoryCapacity(scenario->system);
+  };
+  if (steps == Steps::kContinued) {
+    const auto step = RunPeriodically(
+        {scenario->model, scenario->system, scenario->kernels, network},
+        *scenario->training(), options);
+    if (!step.ok() || !fits(step->memory)) return std::nullopt;
+    return FoundStep{step->time,
+                     step->simulated == scenario->training()->micro_batches()};
   }
-  return run->result.end - Time{};
+  const auto run = RunScenario(*scenario, network, options);
+  if (!run.ok() || !fits(run->memory)) return std::nullopt;
+  return FoundStep{run->result.end - Time{}};
+}
+
+double SavedOf(Duration better, Duration step) {
+  return 1 - ToSeconds(better) / ToSeconds(step);
 }
 
 }  // namespace
@@ -91,33 +113,55 @@ absl::StatusOr<std::vector<pb::Explanation::PlanAdvice>> AdvisePlans(
     return advice;
   }
   options.record = false;
-  options.progress = {};
+  const auto progress = std::exchange(options.progress, {});
+  const auto tell = [&](double done) {
+    if (progress) progress("simulating other plans", done);
+  };
+  tell(0);
   ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
   ASSIGN_OR_RETURN(const std::vector<Candidate> candidates,
                    Candidates(said, scenario));
-  std::vector<std::optional<Duration>> steps(candidates.size());
-  InParallel(candidates.size(), [&](size_t i) {
-    steps[i] = StepOf(said, candidates[i].plan, network, options);
-  });
+  // The best of each respect by shorter steps, then these in full.
+  std::vector<std::optional<FoundStep>> found(candidates.size());
+  InParallel(
+      candidates.size(),
+      [&](size_t i) {
+        found[i] = StepOf(said, candidates[i].plan, network, options,
+                          Steps::kContinued);
+      },
+      [&](double done) { tell(done / 2); });
+  std::vector<size_t> best;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    if (!steps[i]) continue;
-    const double saved = 1 - ToSeconds(*steps[i]) / ToSeconds(step);
-    if (saved < kWorthAdvising) continue;
-    pb::Explanation::PlanAdvice plan;
-    plan.set_what(candidates[i].what);
-    for (std::string& each : SettingsOf(said, candidates[i].plan)) {
+    if (!found[i] || SavedOf(found[i]->time, step) < kWorthAdvising) continue;
+    const auto same = std::find_if(best.begin(), best.end(), [&](size_t b) {
+      return candidates[b].what == candidates[i].what;
+    });
+    if (same == best.end()) {
+      best.push_back(i);
+    } else if (found[i]->time < found[*same]->time) {
+      *same = i;
+    }
+  }
+  std::vector<std::optional<FoundStep>> steps(best.size());
+  InParallel(
+      best.size(),
+      [&](size_t i) {
+        steps[i] = found[best[i]]->whole
+                       ? found[best[i]]
+                       : StepOf(said, candidates[best[i]].plan, network,
+                                options, Steps::kWhole);
+      },
+      [&](double done) { tell(0.5 + done / 2); });
+  for (size_t i = 0; i < best.size(); ++i) {
+    if (!steps[i] || SavedOf(steps[i]->time, step) < kWorthAdvising) continue;
+    const Candidate& candidate = candidates[best[i]];
+    pb::Explanation::PlanAdvice& plan = advice.emplace_back();
+    plan.set_what(std::string(candidate.what));
+    for (std::string& each : SettingsOf(said, candidate.plan)) {
       plan.add_settings(std::move(each));
     }
-    plan.set_step_time_s(ToSeconds(*steps[i]));
-    plan.set_saved(saved);
-    const auto same = std::find_if(
-        advice.begin(), advice.end(),
-        [&](const auto& other) { return other.what() == plan.what(); });
-    if (same == advice.end()) {
-      advice.push_back(std::move(plan));
-    } else if (plan.step_time_s() < same->step_time_s()) {
-      *same = std::move(plan);
-    }
+    plan.set_step_time_s(ToSeconds(steps[i]->time));
+    plan.set_saved(SavedOf(steps[i]->time, step));
   }
   std::stable_sort(advice.begin(), advice.end(),
                    [](const auto& a, const auto& b) {

@@ -25,6 +25,7 @@ inline constexpr double kWorthAdvising = 0.01;
 //   sharding, recompute, micro_batch
 // None for inference, or where a rank map fixes the plan. Runs on all
 // processors; the result does not depend on how many there are.
+// `options.progress` hears how far it is.
 absl::StatusOr<std::vector<pb::Explanation::PlanAdvice>> AdvisePlans(
     const pb::Scenario& said, const ResolvedScenario& scenario, Duration step,
     RunOptions options);

@@ -7,7 +7,7 @@
 
 namespace orrery {
 Duration StepBreakdown::total() const {
-  Duration sum = kernels.total() + bubble + straggler + host;
+  Duration sum = kernels.total() + bubble + late_peer + host;
   for (const Exposed& e : exposed) sum += e.time;
   return sum;
 }
@@ -26,8 +26,8 @@ std::string_view NameOf(RankWait::Kind kind) {
       return "exposed";
     case RankWait::Kind::kBubble:
       return "bubble";
-    case RankWait::Kind::kStraggler:
-      return "straggler";
+    case RankWait::Kind::kLatePeer:
+      return "late peer";
     case RankWait::Kind::kHost:
       return "host";
   }
@@ -121,9 +121,9 @@ void BreakdownSink::AddWait(const WaitPart& part,
     }
     Keep(RankWait::Kind::kExposed, part, waiter);
   } else if (part.cause == WaitPart::Cause::kPartner &&
-             WaitsForStraggler(program_, *part.link, rank_)) {
-    breakdown_.straggler += part.time();
-    Keep(RankWait::Kind::kStraggler, part, waiter);
+             WaitsForLatePeer(program_, *part.link, rank_)) {
+    breakdown_.late_peer += part.time();
+    Keep(RankWait::Kind::kLatePeer, part, waiter);
   } else {
     AddBubble(part, waiter);
   }

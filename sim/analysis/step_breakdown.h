@@ -9,7 +9,8 @@
 // standing still; what it stands still for is followed back (wait_chain.h):
 //   exposed    communication of its own was being transferred, by stream
 //   bubble     it waited for a rank with other work to do: the pipeline
-//   straggler  it waited for a rank with the same work to do that was late
+//   late peer  it waited for a rank with the same work to do that was late: its
+//              calls take longer, or its chip is slow
 //   host       it waited for the host to start the kernel
 #include <array>
 #include <deque>
@@ -31,7 +32,7 @@ namespace orrery {
 struct StepBreakdown {
   KernelParts kernels;
   Duration bubble{};
-  Duration straggler{};
+  Duration late_peer{};
   // It waited for its host.
   Duration host{};
   // By stream, with the dimension it communicates for; zero for the compute
@@ -58,7 +59,7 @@ struct Bubble {
 
 // A part of the run in which a rank's compute stream stood still, and for what.
 struct RankWait {
-  enum class Kind : uint8_t { kExposed, kBubble, kStraggler, kHost };
+  enum class Kind : uint8_t { kExposed, kBubble, kLatePeer, kHost };
   Kind kind = Kind::kBubble;
   Time from{};
   Time to{};

@@ -43,8 +43,8 @@ void FollowWait(const Program& program, const TaskSpan& span, Time from,
   part(Cause::kNothing, from, to, nullptr);
 }
 
-bool WaitsForStraggler(const Program& program, const TaskSpan& link,
-                       RankId rank) {
+bool WaitsForLatePeer(const Program& program, const TaskSpan& link,
+                      RankId rank) {
   const auto last = static_cast<RankId>(link.release.index);
   return link.kind == SpanKind::kCollective &&
          link.release.by == Release::By::kPartner &&

@@ -10,7 +10,7 @@
 //   nothing    no communication of this rank explains it
 //
 // This is the one attribution of waiting: what reports call exposed, bubble and
-// straggler, and what timelines give as the cause of a wait, are read off it.
+// late peer, and what timelines give as the cause of a wait, are read off it.
 #include <absl/functional/function_ref.h>
 
 #include <cstdint>
@@ -44,7 +44,7 @@ void FollowWait(const Program& program, const TaskSpan& span, Time from,
 
 // Whether the partner that `link` waited for has the same work to do as `rank`
 // and was late with it.
-bool WaitsForStraggler(const Program& program, const TaskSpan& link,
-                       RankId rank);
+bool WaitsForLatePeer(const Program& program, const TaskSpan& link,
+                      RankId rank);
 
 }  // namespace orrery

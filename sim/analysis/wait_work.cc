@@ -20,7 +20,7 @@ class Follower {
                       : nullptr);
         return;
       case RankWait::Kind::kBubble:
-      case RankWait::Kind::kStraggler:
+      case RankWait::Kind::kLatePeer:
         break;
     }
     if (wait.link) {

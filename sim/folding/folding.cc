@@ -43,8 +43,13 @@ absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,
                                             const System& system,
                                             CallPlanner& planner) {
   CHECK(placed.folded);
+  for (const Call& call : placed.program.calls()) {
+    placed.stands_for.Add(
+        static_cast<double>(placed.groups[call.group].replicas.size()));
+  }
   ASSIGN_OR_RETURN(FoldingVerdict verdict,
                    CompareReplicas(placed, system, planner));
+  if (!verdict.difference) placed.stands_for = verdict.stands_for;
   TrimReplicas(placed, system, verdict);
   return verdict;
 }

@@ -86,7 +86,8 @@ std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
 absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,
                                             const System& system,
                                             CallPlanner& planner);
-// The same by a verdict on a program whose groups and calls are the same.
+// The same by a verdict on a program whose groups are the same. How many calls
+// one stands for is left open: calls may be more.
 void TrimReplicas(PlacedProgram& placed, const System& system,
                   const FoldingVerdict& verdict);
 

@@ -85,15 +85,19 @@ class Comparison {
   absl::StatusOr<FoldingVerdict> Run() {
     const Program& program = placed_.program;
     using Key = std::tuple<GroupId, CommunicationKind, CallShape, int64_t>;
-    absl::flat_hash_set<Key> seen;
+    absl::flat_hash_map<Key, double> seen;
+    IdVector<CallId, double> stands_for;
     for (const CallId id : program.calls().ids()) {
       const Call& call = program.calls()[id];
       const Communication& what = call.what;
-      if (!seen.insert({call.group, what.kind, what.shape, what.bytes.value()})
-               .second) {
+      const auto [known, is_new] = seen.try_emplace(
+          {call.group, what.kind, what.shape, what.bytes.value()});
+      if (!is_new) {
+        stands_for.Add(known->second);
         continue;
       }
-      ASSIGN_OR_RETURN(const bool alike, AddCall(call));
+      ASSIGN_OR_RETURN(const bool alike, AddCall(call, known->second));
+      stands_for.Add(known->second);
       const std::string& family =
           program.name(program.groups()[call.group].family);
       if (!alike) {
@@ -108,12 +112,17 @@ class Comparison {
       calls_.resize(profiles_.rows(), id);
     }
     const std::optional<int32_t> uneven = profiles_.FindUnevenRow();
-    if (!uneven) return FoldingVerdict{std::nullopt, profiles_.Needed()};
+    if (!uneven) {
+      FoldingVerdict verdict{std::nullopt, profiles_.Needed()};
+      verdict.stands_for = std::move(stands_for);
+      return verdict;
+    }
     std::string why =
         fmt::format("{} groups meet different traffic on their links",
                     names_[static_cast<size_t>(*uneven)]);
     if (std::optional<FoldingVerdict> verdict = WithSomeApart()) {
       verdict->unless_apart = std::move(why);
+      verdict->stands_for = std::move(stands_for);
       return *std::move(verdict);
     }
     return FoldingVerdict{std::move(why)};
@@ -218,10 +227,12 @@ class Comparison {
   }
 
   // Plans every replica of the call, and adds its uses; false if one is planned
-  // otherwise than the first.
-  absl::StatusOr<bool> AddCall(const Call& call) {
+  // otherwise than the first. `stands_for`: see FoldingVerdict.
+  absl::StatusOr<bool> AddCall(const Call& call, double& stands_for) {
     const PlacedGroup& group = placed_.groups[call.group];
+    stands_for = static_cast<double>(group.replicas.size());
     if (group.members.size() < 2) return true;
+    double sent = 0;
     std::optional<PlannedCall> first;
     Shapes by_chips;
     Shapes by_nodes;
@@ -235,6 +246,7 @@ class Comparison {
       if (lies) {
         const auto known = by_chips.find(*lies);
         if (known != by_chips.end()) {
+          sent += known->second.planned.sent_by_chips;
           AddUses(known->second.planned, first_row, replica, nearness,
                   chips_.MapOf(known->second.members, members));
           continue;
@@ -248,6 +260,7 @@ class Comparison {
       if (has_shape) {
         const auto known = by_nodes.find(shape);
         if (known != by_nodes.end()) {
+          sent += known->second.planned.sent_by_chips;
           AddUses(known->second.planned, first_row, replica, nearness,
                   nodes_.MapOf(known->second.members, members));
           continue;
@@ -269,6 +282,7 @@ class Comparison {
       } else if (!AlikeButForLinks(*first, planned)) {
         return false;
       }
+      sent += planned.sent_by_chips;
       AddUses(planned, first_row, replica, nearness, Map());
       if (lies && OfChips(planned, members)) {
         by_chips.emplace(*lies, Known{members, std::move(planned)});
@@ -276,6 +290,7 @@ class Comparison {
         by_nodes.emplace(shape, Known{members, std::move(planned)});
       }
     }
+    if (first->sent_by_chips > 0) stands_for = sent / first->sent_by_chips;
     return true;
   }
 

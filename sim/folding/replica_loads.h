@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "sim/network/call_planner.h"
 #include "topology/machine/system.h"
 #include "workload/program/placed_program.h"
@@ -50,6 +51,9 @@ struct FoldingVerdict {
   // otherwise.
   std::vector<ApartCall> apart = {};
   std::string unless_apart = {};
+  // What all replicas of a call send over what its own group does; complete
+  // unless there is a difference.
+  IdVector<CallId, double> stands_for = {};
 };
 
 // Requires: `placed` is folded; `planner` does not arbitrate by port.

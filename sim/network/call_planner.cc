@@ -170,6 +170,7 @@ absl::StatusOr<PlannedCall> CallPlanner::Plan(const CollectiveCall& call) {
   if (best.protocols.scale_out != nullptr) {
     planned.efficiency.scale_out = best.protocols.scale_out->efficiency;
   }
+  planned.sent_by_chips = best.plan.BytesSentByChips();
   return planned;
 }
 

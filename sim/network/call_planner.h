@@ -53,6 +53,8 @@ struct PlannedCall {
   // What the plan was made of, kept by the planner; null for a group of one.
   const RoutedSchedule* routed = nullptr;
   PlanEfficiency efficiency = {};
+  // By the group itself, without those it stands for, at any fidelity.
+  double sent_by_chips = 0;
 };
 
 class CallPlanner {
@@ -70,6 +72,9 @@ class CallPlanner {
   // Drops the schedules of all calls so far if they take much memory, and with
   // them PlannedCall::routed. Plans do not depend on it.
   void ForgetIfMany() { schedules_.ForgetIfMany(); }
+  // What the schedules so far take, and about the most they ever do.
+  Bytes kept() const { return schedules_.kept(); }
+  static constexpr Bytes kMostKept = ScheduleCache::kMostKept;
 
  private:
   struct Choice {

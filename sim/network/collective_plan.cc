@@ -177,6 +177,16 @@ double CollectivePlan::WireTime() const {
   return wire;
 }
 
+double CollectivePlan::BytesSentByChips() const {
+  double sum = 0;
+  for (size_t phase = 0; phase < routed_->schedule().phases.size(); ++phase) {
+    for (const ResourceLoad& load : loads_->loads(phase)) {
+      if (resources_->from_chip(load.resource)) sum += Weight(load.shares);
+    }
+  }
+  return sum * work() * routed_->schedule().segments;
+}
+
 Duration CollectivePlan::SoloTime(const CallOverhead& overhead) const {
   Duration latency = AddTimes(overhead.base, overhead.alongside);
   for (const Stage& stage : stages_) latency = AddTimes(latency, stage.latency);

@@ -82,6 +82,9 @@ class CollectivePlan {
   const RoutedSchedule& routed() const { return *routed_; }
   // Seconds on the wire, all stages together, by itself.
   double WireTime() const;
+  // What chips put on their links, every chip on the way counted; with what the
+  // protocol adds.
+  double BytesSentByChips() const;
   // With the machine to itself.
   Duration SoloTime(const CallOverhead& overhead) const;
 

@@ -54,6 +54,11 @@ class MessageRoutes {
   std::vector<ResourceUse> uses(size_t message) const;
   absl::Span<const PortUse> ports(size_t message) const;
   bool by_port() const { return by_port_; }
+  size_t size_in_bytes() const {
+    return routes_.size() * sizeof(Route) +
+           own_uses_.size() * sizeof(ResourceUse) +
+           route_of_.size() * sizeof(int32_t);
+  }
 
  private:
   MessageRoutes() = default;

@@ -81,6 +81,7 @@ NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
         double bandwidth = 0;
         for (LinkId id : planes) bandwidth += graph.link(id).bandwidth.value();
         const ResourceId resource = capacities_.Add(bandwidth);
+        from_chip_.Add(direction == Direction::kLeaving);
         for (LinkId id : planes) of_link_[id] = resource;
       }
     }
@@ -90,6 +91,7 @@ NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
     // A cut link is on no route; its capacity only has to be positive.
     const double bandwidth = graph.link(id).bandwidth.value();
     of_link_[id] = capacities_.Add(bandwidth > 0 ? bandwidth : 1.0);
+    from_chip_.Add(graph.kind(graph.link(id).from) == VertexKind::kChip);
   }
 }
 

@@ -23,10 +23,13 @@ class NetworkResources {
   ResourceId of(LinkId link) const { return of_link_[link]; }
   // Bytes per second.
   const IdVector<ResourceId, double>& capacities() const { return capacities_; }
+  // Whether it is a chip that sends on it, and no switch or NIC.
+  bool from_chip(ResourceId resource) const { return from_chip_[resource]; }
 
  private:
   IdVector<LinkId, ResourceId> of_link_;
   IdVector<ResourceId, double> capacities_;
+  IdVector<ResourceId, bool> from_chip_;
 };
 
 // "NVLink chip 3 to switch 64"; "NIC 31 to chip 3", where an end names the

@@ -13,7 +13,6 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "base/status.h"
-#include "base/units_text.h"
 #include "sim/network/merge_resources.h"
 #include "sim/network/resource_places.h"
 #include "topology/graph/link_tiers.h"
@@ -110,58 +109,91 @@ Bytes SizeOf(const PlanSteps& plan) {
 }
 
 // What plans are alike in size by.
-using SizeClass = std::tuple<CommunicationKind, CallShape, Bytes, int32_t>;
-SizeClass SizeClassOf(const Program& program, CallId id) {
-  const Call& call = program.calls()[id];
-  return {call.what.kind, call.what.shape, call.what.bytes,
-          program.groups()[call.group].member_count};
-}
+using SizeClass = std::tuple<CommunicationKind, CallShape, Bytes, size_t>;
 
 // The size of all plans, from one of each size.
 class PlanForecast {
  public:
-  explicit PlanForecast(Bytes budget) : budget_(budget) {}
+  PlanForecast(const Program& program,
+               const IdVector<GroupId, PlacedGroup>& groups)
+      : program_(program), groups_(groups) {
+    for (const CallId id : program.calls().ids()) class_of_.Add(ClassOf(id));
+  }
 
-  // Whether it is the first of its size.
-  bool Expect(const SizeClass& what) { return ++expected_[what] == 1; }
+  // Each distinct call once. Whether it is the first of its size.
+  bool Expect(CallId call) { return ++kinds_[class_of_[call]].count == 1; }
 
-  absl::Status Add(const SizeClass& what, Bytes size) {
-    const int64_t count = expected_[what];
-    plans_ += count;
-    total_ += static_cast<double>(size.value()) * static_cast<double>(count);
-    if (total_ <= static_cast<double>(budget_.value())) return absl::OkStatus();
-    return absl::ResourceExhaustedError(fmt::format(
-        "the transfers of {} distinct calls, if not of more, would take about "
-        "{}, more than the {} left of what it may take; what would help: "
-        "fidelity FLUID, folding, or --memory",
-        plans_, ToBinaryText(Bytes(static_cast<int64_t>(total_)), 3),
-        ToBinaryText(budget_, 3)));
+  // One of this size has been planned, and the planner keeps `routes` more.
+  void Add(CallId call, const PlanSteps& plan, Bytes routes) {
+    Kind& kind = kinds_[class_of_[call]];
+    size_.plans += kind.count;
+    size_.steps += SizeOf(plan) * kind.count;
+    size_.routes =
+        std::min(size_.routes + routes * kind.count, CallPlanner::kMostKept);
+    kind.steps = plan.orders.empty() ? 1 : plan.steps.size();
+  }
+
+  // Of all whose size is known.
+  TransferSize size() const {
+    TransferSize size = size_;
+    size_t steps = 0;
+    for (const ProgramGroup& group : program_.groups()) {
+      size_t most = 0;
+      for (int32_t i = 0; i < group.call_count; ++i) {
+        const int32_t call = static_cast<int32_t>(group.first_call) + i;
+        most =
+            std::max(most, kinds_[class_of_[static_cast<CallId>(call)]].steps);
+      }
+      steps += most;
+    }
+    constexpr int64_t kBytesPerStep = 200;  // run_result.cc
+    size.state = Bytes(kBytesPerStep * static_cast<int64_t>(steps));
+    return size;
   }
 
  private:
-  Bytes budget_;
-  std::map<SizeClass, int64_t> expected_;
-  double total_ = 0;
-  int64_t plans_ = 0;
+  struct Kind {
+    int64_t count = 0;  // of plans
+    size_t steps = 0;   // that may be under way at once
+  };
+  size_t ClassOf(CallId id) {
+    const Call& call = program_.calls()[id];
+    const auto [found, is_new] =
+        classes_.try_emplace({call.what.kind, call.what.shape, call.what.bytes,
+                              groups_[call.group].members.size()},
+                             kinds_.size());
+    if (is_new) kinds_.emplace_back();
+    return found->second;
+  }
+
+  const Program& program_;
+  const IdVector<GroupId, PlacedGroup>& groups_;
+  std::map<SizeClass, size_t> classes_;
+  std::vector<Kind> kinds_;
+  IdVector<CallId, size_t> class_of_;
+  TransferSize size_;
 };
 
 }  // namespace
 
 absl::StatusOr<Transfers> PlanTransfers(const PlacedProgram& placed,
-                                        CallPlanner& planner, Bytes budget) {
+                                        CallPlanner& planner,
+                                        const AllowTransfers& allow) {
   return PlanTransfers(placed.program, placed.groups, planner,
-                       placed.traffic ? &*placed.traffic : nullptr, budget);
+                       placed.traffic ? &*placed.traffic : nullptr, allow);
 }
 
 absl::StatusOr<Transfers> PlanTransfers(
     const Program& program, const IdVector<GroupId, PlacedGroup>& groups,
-    CallPlanner& planner, const ExpertTraffic* traffic, Bytes budget) {
+    CallPlanner& planner, const ExpertTraffic* traffic,
+    const AllowTransfers& allow) {
   const Network& network = planner.network();
   CHECK_EQ(groups.size(), program.groups().size());
   Transfers transfers;
   std::vector<PlanSteps> plans;
   std::vector<std::string> names;  // of each plan
   std::vector<PlanEfficiency> efficiencies;
+  std::vector<double> sent;
   // Calls of the same chips that ask for the same have one plan: a channel of
   // every virtual stage is a group, and all of them join the same two.
   const IdVector<GroupId, GroupId> like = FirstAlike(groups);
@@ -179,32 +211,39 @@ absl::StatusOr<Transfers> PlanTransfers(
   }
   // Group by group, so that what was routed for one may be forgotten.
   // But one of each size first, which tells how much there will be.
-  PlanForecast forecast(budget);
+  PlanForecast forecast(program, groups);
   std::vector<size_t> order;
   std::vector<size_t> others;
   for (const auto& [what, place] : known) {
-    const bool is_new =
-        forecast.Expect(SizeClassOf(program, first_call[place]));
-    (is_new ? order : others).push_back(place);
+    (forecast.Expect(first_call[place]) ? order : others).push_back(place);
   }
+  constexpr Bytes kMostMade{int64_t{16} << 20};
+  Bytes made{};
   const size_t sizes = order.size();
   order.insert(order.end(), others.begin(), others.end());
   plans.resize(first_call.size());
   names.resize(first_call.size());
   efficiencies.resize(first_call.size());
+  sent.resize(first_call.size());
   for (size_t i = 0; i < order.size(); ++i) {
     const size_t place = order[i];
+    const Bytes kept = planner.kept();
     const Call& call = program.calls()[first_call[place]];
     ASSIGN_OR_RETURN(PlannedCall planned,
                      planner.Plan(CallOf(call, groups[call.group], traffic)));
     efficiencies[place] = planned.efficiency;
+    sent[place] = planned.sent_by_chips;
     plans[place] = std::move(planned.plan);
     names[place] =
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol);
+    if (i < sizes && allow) {
+      made += SizeOf(plans[place]) + (planner.kept() - kept);
+      forecast.Add(first_call[place], plans[place], planner.kept() - kept);
+      // A no has the numbers of all, unless it takes much to know them.
+      const absl::Status allowed = allow(forecast.size());
+      if (i + 1 == sizes || made > kMostMade) RETURN_IF_ERROR(allowed);
+    }
     planner.ForgetIfMany();
-    if (i >= sizes) continue;
-    RETURN_IF_ERROR(forecast.Add(SizeClassOf(program, first_call[place]),
-                                 SizeOf(plans[place])));
   }
   for (const size_t plan : plan_of) transfers.algorithms.Add(names[plan]);
   const Arbitration arbitration = planner.options().arbitration;
@@ -222,6 +261,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   for (const PlanEfficiency& each : efficiencies) {
     transfers.efficiencies.Add(each);
   }
+  for (const double each : sent) transfers.sent_by_chips.Add(each);
   for (const size_t plan : plan_of) transfers.plan_of_call.Add(ids[plan]);
   return transfers;
 }

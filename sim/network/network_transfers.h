@@ -12,7 +12,8 @@
 // machine has by the thousand, become one resource.
 #include <absl/status/statusor.h>
 
-#include <limits>
+#include <cstdint>
+#include <functional>
 
 #include "base/ids.h"
 #include "base/units.h"
@@ -23,14 +24,24 @@
 
 namespace orrery {
 
-inline constexpr Bytes kAnySize{std::numeric_limits<int64_t>::max()};
+// What the transfers of a program will take of this computer's memory.
+struct TransferSize {
+  int64_t plans = 0;  // distinct calls
+  Bytes steps{};      // as they are made, and as they are stored
+  Bytes routes{};     // of the schedules that the planner keeps
+  Bytes state{};      // of the engine, for steps under way
+  Bytes total() const { return steps + routes + state; }
+};
+// Says no to what would take too much.
+using AllowTransfers = std::function<absl::Status(const TransferSize&)>;
 
-// Fails as soon as it is known that plans would take more than `budget`: calls
-// of a kind, over groups of one size, have plans of one size, so that one of
-// each is enough to tell.
+// Asks `allow` before most of the plans are made: calls of a kind, over groups
+// of one size, have plans of one size, so that one of each is enough to tell.
+// It is asked after each of these, with what is known by then; a no counts when
+// all are known, or these few take much themselves.
 absl::StatusOr<Transfers> PlanTransfers(const PlacedProgram& placed,
                                         CallPlanner& planner,
-                                        Bytes budget = kAnySize);
+                                        const AllowTransfers& allow = {});
 
 // The same for any program: `groups` says who is in each of its groups,
 // `traffic` how tokens travel. Requires: `traffic` if any call of the program
@@ -38,6 +49,6 @@ absl::StatusOr<Transfers> PlanTransfers(const PlacedProgram& placed,
 absl::StatusOr<Transfers> PlanTransfers(
     const Program& program, const IdVector<GroupId, PlacedGroup>& groups,
     CallPlanner& planner, const ExpertTraffic* traffic = nullptr,
-    Bytes budget = kAnySize);
+    const AllowTransfers& allow = {});
 
 }  // namespace orrery

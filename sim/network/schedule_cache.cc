@@ -84,12 +84,10 @@ absl::StatusOr<const Schedule*> ScheduleCache::ScheduleOf(
 }
 
 void ScheduleCache::ForgetIfMany() {
-  // 128 MB of them.
-  constexpr size_t kMany = 4 << 20;
-  if (kept_loads_ < kMany) return;
+  if (kept_ < kMostKept) return;
   entries_.clear();
   others_.clear();
-  kept_loads_ = 0;
+  kept_ = {};
 }
 
 const ScheduleCache::Entry& ScheduleCache::Find(
@@ -116,9 +114,16 @@ const ScheduleCache::Entry& ScheduleCache::Find(
     entry->status = routed.status();
     if (routed.ok()) {
       entry->routed = *std::move(routed);
+      size_t loads = 0;
       for (size_t phase = 0; phase < (*schedule)->phases.size(); ++phase) {
-        kept_loads_ += entry->routed->loads().loads(phase).size();
+        loads += entry->routed->loads().loads(phase).size();
       }
+      size_t routes = 0;
+      if (options_.by_message) {
+        routes = entry->routed->routes().size_in_bytes();
+      }
+      kept_ +=
+          Bytes(static_cast<int64_t>(loads * sizeof(ResourceLoad) + routes));
     }
   }
   cached = std::move(entry);

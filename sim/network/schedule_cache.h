@@ -56,8 +56,10 @@ class ScheduleCache {
                     absl::Span<const VertexId> chips,
                     const GroupPlacement& placement);
 
-  // Drops all entries if together they have many loads.
+  // Drops all entries if together they take much.
   void ForgetIfMany();
+  static constexpr Bytes kMostKept{int64_t{128} << 20};
+  Bytes kept() const { return kept_; }
 
  private:
   struct Key {
@@ -99,7 +101,7 @@ class ScheduleCache {
   // At fixed addresses: entries refer to them.
   std::map<LayoutKey, Schedule> by_layout_;
   std::deque<Schedule> others_;
-  size_t kept_loads_ = 0;
+  Bytes kept_{};
   absl::flat_hash_map<Key, std::unique_ptr<const Entry>> entries_;
 };
 

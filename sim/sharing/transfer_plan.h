@@ -244,6 +244,9 @@ struct Transfers {
   IdVector<ResourceId, ResourcePlace> resource_places = {};
   IdVector<CallId, std::string> algorithms = {};  // "ring", "tree", ...
   IdVector<PlanId, PlanEfficiency> efficiencies = {};
+  // Bytes that chips put on their links, each on the way; of one group, however
+  // many a plan stands for.
+  IdVector<PlanId, double> sent_by_chips = {};
 };
 
 }  // namespace orrery

@@ -125,19 +125,19 @@ TEST(Explain, ABubbleHidesNoCommunication) {
   }
 }
 
-// Nor does a straggler: in crossing_groups ranks of a tensor group are late
+// Nor does a late peer: in crossing_groups ranks of a tensor group are late
 // because their gradients come over full links, and no chip is slow.
-TEST(Explain, AStragglerHidesNoCommunication) {
+TEST(Explain, ALatePeerHidesNoCommunication) {
   const JsonValue json = Explained("crossing_groups");
-  double straggler = 0, communication = 0;
+  double late = 0, communication = 0;
   for (const JsonValue& share : *json.Find("rank_0_time")->array()) {
     const std::string& name = *share.Find("name")->string();
-    if (name == "straggler") straggler += Number(share, "share");
+    if (name == "late peers") late += Number(share, "share");
     if (absl::StartsWith(name, "communication of other ranks: ")) {
       communication += Number(share, "share");
     }
   }
-  EXPECT_LT(straggler, 0.01);
+  EXPECT_LT(late, 0.01);
   EXPECT_GT(communication, 0.05);
 }
 

@@ -96,6 +96,31 @@ TEST(Nonsense, NumbersAreNumbers) {
   }
 }
 
+// Of every command, any two flags that name a file to be written; and no answer
+// is written over the question.
+TEST(Nonsense, WhateverIsWrittenHasAFileOfItsOwn) {
+  const std::string file = TestFile("twice");
+  const std::vector<std::vector<std::string>> commands = {
+      {"simulate", "quickstart"},  {"estimate", "quickstart"},
+      {"check", "quickstart"},     {"explain", "quickstart"},
+      {"cost", "quickstart"},      {"compare", "quickstart", "quickstart"},
+      {"sweep", "chiplets"},       {"topology", "dgx_h100_ib400"},
+      {"validate", "collectives"}, {"collective", "--size", "1MB"},
+      {"kernel", "--m", "1"},      {"list", "models"}};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.end(), {"--json", file, "--csv", file});
+    EXPECT_THAT(Refusal(words), HasSubstr("--csv and --json both write"))
+        << words[0];
+    words[words.size() - 3] = words[words.size() - 1] = "-";
+    EXPECT_THAT(Refusal(words),
+                HasSubstr("--csv and --json both write to standard output"))
+        << words[0];
+  }
+  EXPECT_THAT(
+      Refusal({"simulate", "./mine.textproto", "--json", "mine.textproto"}),
+      HasSubstr("--json would write over 'mine.textproto', which is read"));
+}
+
 TEST(Nonsense, ATraceHasAFileOfItsOwn) {
   const std::string file = TestFile("both");
   EXPECT_THAT(
@@ -105,6 +130,9 @@ TEST(Nonsense, ATraceHasAFileOfItsOwn) {
       Refusal({"simulate", "quickstart", "--json", file, "--trace",
                testing::TempDir() + "/./" + file.substr(file.rfind('/') + 1)}),
       HasSubstr("--json and --trace both write"));
+  EXPECT_THAT(
+      Refusal({"simulate", "quickstart", "--csv", file, "--trace", file}),
+      HasSubstr("--csv and --trace both write"));
   EXPECT_THAT(Refusal({"simulate", "quickstart", "--trace", "-"}),
               HasSubstr("not to standard output"));
   EXPECT_THAT(Refusal({"collective", "--system", "dgx_h100_ib400", "--size",
@@ -235,6 +263,19 @@ TEST(Nonsense, ARunBeyondTimeNamesWhatTakesSoLong) {
   EXPECT_THAT(Refusal(Gemm({"--chip", "h100_sxm", "--set",
                             "memory_bandwidth=1e-9 B/s"})),
               HasSubstr("longer than the 9000000 s"));
+}
+
+TEST(Nonsense, ARequestBeyondTimeNamesTheSlowestPart) {
+  for (const auto& [field, part] :
+       {std::pair("system.scale_up.fabric.link.bandwidth=1 B/s",
+                  "tensor communication"),
+        std::pair("system.scale_up.fabric.link.latency=1000000 s",
+                  "tensor communication"),
+        std::pair("system.chip.memory_bandwidth=1 KB/s", "kernels")}) {
+    EXPECT_THAT(Refusal({"simulate", "llama2_70b_inference", "--set", field}),
+                HasSubstr(fmt::format("most of it is {}", part)))
+        << field;
+  }
 }
 
 // Every example that --help shows does what it says; those that wait for a

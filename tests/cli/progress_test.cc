@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace orrery {
 namespace {
 
@@ -32,6 +34,22 @@ TEST(Progress, RewritesOneLineAndTakesItAway) {
   EXPECT_THAT(text, MatchesRegex("\rplanning transfers\rsimulating: 50 %, "
                                  "[0-9]+ s left *\r *\r"));
   EXPECT_THAT(text, testing::Not(HasSubstr("\n")));
+  std::fclose(file);
+}
+
+// Work that tells nothing once it has begun: the line comes all the same.
+TEST(Progress, ComesWithoutBeingTold) {
+  std::FILE* file = std::tmpfile();
+  {
+    Progress progress(true, {.silence = milliseconds(1),
+                             .between = milliseconds(1),
+                             .looks = milliseconds(1),
+                             .to = file});
+    // The first look is after the silence; however long it takes to come.
+    progress.Tell("simulating better machines", 0);
+    while (std::ftell(file) == 0) std::this_thread::yield();
+  }
+  EXPECT_THAT(Written(file), HasSubstr("simulating better machines"));
   std::fclose(file);
 }
 

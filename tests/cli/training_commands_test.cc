@@ -101,7 +101,7 @@ TEST(TrainingCommands, TheBreakdownSumsToTheStep) {
   for (const char* part :
        {"compute_s", "memory_bound_s", "launch_s", "tensor_exposed_s",
         "context_exposed_s", "expert_exposed_s", "pipeline_exposed_s",
-        "data_exposed_s", "bubble_s", "straggler_s", "optimizer_s",
+        "data_exposed_s", "bubble_s", "late_peer_s", "optimizer_s",
         "other_s"}) {
     sum += Number(breakdown, part);
   }

@@ -112,12 +112,68 @@ TEST(GroupLaunch, StartsACollectiveOnceForEveryChipOfTheNode) {
   const ResolvedScenario a = Scenario(plain);
   const ResolvedScenario b = Scenario(grouped);
   const Duration us(1'000'000);
-  EXPECT_EQ(a.inference()->CollectiveLaunch(PassPurpose::kDecode), 30 * us);
-  EXPECT_EQ(b.inference()->CollectiveLaunch(PassPurpose::kDecode), 46 * us);
+  const auto tensor = [](const ResolvedScenario& s) {
+    return s.inference()->collective_launches(
+        PassPurpose::kDecode)[static_cast<size_t>(ExchangeGroup::kTensor)];
+  };
+  EXPECT_EQ(tensor(a), 30 * us);
+  EXPECT_EQ(tensor(b), 46 * us);
   const Duration longer = DecodeAt(b, 2048) - DecodeAt(a, 2048);
   // 80 layers with two all-reduces, the embedding's, and the head's gather.
   EXPECT_GE(longer, 161 * 16 * us);
   EXPECT_LE(longer, 163 * 16 * us);
+}
+
+// Of every group the host starts its own members on the node, whatever the
+// others have. On two nodes of 8, experts split as the rest is:
+//   tensor 1, expert 16    half of an expert group is on the node
+//   tensor 2, expert 8     every other rank of the node
+//   tensor 4, expert 4     every fourth
+TEST(GroupLaunch, CountsTheMembersOfTheGroup) {
+  struct Case {
+    Sets sets;
+    int tensor, expert, expert_tensor;
+  };
+  const Case cases[] = {
+      {{"inference.parallel.tensor=1", "inference.parallel.data=16",
+        "inference.parallel.expert=16"},
+       1,
+       8,
+       1},
+      {{"inference.parallel.tensor=2", "inference.parallel.data=8",
+        "inference.parallel.expert=8"},
+       2,
+       4,
+       2},
+      {{"inference.parallel.tensor=4", "inference.parallel.data=4",
+        "inference.parallel.expert=4"},
+       4,
+       2,
+       4}};
+  const Duration us(1'000'000);
+  for (const Case& c : cases) {
+    Sets sets = {"model.preset=qwen3_235b_a22b",
+                 "system.nodes=2",
+                 "inference.batch=64",
+                 "inference.graph_launch=false",
+                 "inference.engine.host_launch=2 us",
+                 "inference.engine.collective_launch=30 us",
+                 "inference.engine.group_launch=true"};
+    sets.insert(sets.end(), c.sets.begin(), c.sets.end());
+    const ResolvedScenario s = Scenario(sets);
+    for (const PassPurpose purpose :
+         {PassPurpose::kPrefill, PassPurpose::kDecode}) {
+      const CollectiveLaunches launches =
+          s.inference()->collective_launches(purpose);
+      const auto of = [&](ExchangeGroup group) {
+        return launches[static_cast<size_t>(group)];
+      };
+      EXPECT_EQ(of(ExchangeGroup::kTensor), (30 + 2 * c.tensor) * us);
+      EXPECT_EQ(of(ExchangeGroup::kExpert), (30 + 2 * c.expert) * us);
+      EXPECT_EQ(of(ExchangeGroup::kExpertTensor),
+                (30 + 2 * c.expert_tensor) * us);
+    }
+  }
 }
 
 // Somebody else guesses: three drafts at a tenth of a step each make a step 1.3

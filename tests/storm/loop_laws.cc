@@ -29,7 +29,7 @@ void Add(const StepBreakdown& of, Facts& facts) {
         std::pair("optimizer", kernels.optimizer),
         std::pair("slow chip", kernels.slow_chip),
         std::pair("shared chip", kernels.shared_chip),
-        std::pair("bubble", of.bubble), std::pair("straggler", of.straggler),
+        std::pair("bubble", of.bubble), std::pair("late peer", of.late_peer),
         std::pair("host", of.host)}) {
     facts.emplace_back(name, time.count());
   }

@@ -17,7 +17,7 @@ std::string NameOfPart(const TimelineSource& source, const PassTable& passes,
     case RankWait::Kind::kExposed:
       return program.streams()[work->stream].name;
     case RankWait::Kind::kBubble:
-    case RankWait::Kind::kStraggler:
+    case RankWait::Kind::kLatePeer:
       break;
   }
   if (work == nullptr) return "other ranks";

@@ -58,6 +58,7 @@ enum class ExchangeGroup : uint8_t {
   kExpert,
   kExpertTensor,
 };
+inline constexpr size_t kExchangeGroups = 4;
 std::string_view Name(ExchangeKind kind);
 // What the network is asked for. A step of a ring sends a block to the next.
 CommunicationKind CommunicationKindOf(ExchangeKind kind);

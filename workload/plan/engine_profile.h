@@ -4,6 +4,7 @@
 // How it starts kernels, what it fuses, what its host does between steps, and
 // how it shares out the memory of a chip; see proto/engine.proto. One profile
 // serves all models and machines.
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/units.h"
 #include "topology/machine/dtype.h"
 #include "topology/machine/field_reader.h"
+#include "workload/model/layer.h"
 
 namespace orrery {
 
@@ -28,6 +30,9 @@ enum class MemoryPolicy : uint8_t {
   kShareOfFree,              // TensorRT-LLM
   kAsNeeded,
 };
+
+// Host time to start a collective, by the group it is of.
+using CollectiveLaunches = std::array<Duration, kExchangeGroups>;
 
 struct EngineProfile {
   std::string name;

@@ -7,6 +7,8 @@
 #include "proto/inference.pb.h"
 #include "topology/machine/field_reader.h"
 #include "workload/plan/divisors.h"
+#include "workload/plan/exchange_family.h"
+#include "workload/plan/placement.h"
 #include "workload/plan/plan_limits.h"
 
 namespace orrery {
@@ -51,10 +53,29 @@ class InferencePlanReader {
     ReadContext();
     ReadSpeculation();
     RETURN_IF_ERROR(violations_.ToStatus());
+    plan_.prefill_on_node_ =
+        MembersOnNode(plan_.prefill_, prefill_.chips_per_node());
+    plan_.decode_on_node_ =
+        MembersOnNode(plan_.decode_, system_.chips_per_node());
     return std::move(plan_);
   }
 
  private:
+  // Of the groups of the first rank.
+  static InferencePlan::OnNode MembersOnNode(const ParallelLayout& layout,
+                                             int chips_per_node) {
+    const Placement placement(layout);
+    InferencePlan::OnNode on_node{};
+    for (size_t i = 0; i < kExchangeGroups; ++i) {
+      const GroupFamily family = FamilyOf(static_cast<ExchangeGroup>(i));
+      const int node = placement.ChipOf(0) / chips_per_node;
+      for (const int member : placement.Members(family, 0)) {
+        if (placement.ChipOf(member) / chips_per_node == node) ++on_node[i];
+      }
+    }
+    return on_node;
+  }
+
   DType Format(const char* name) const {
     const auto dtype = fields_.Enum<pb::DType>(name);
     return dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype);
@@ -323,10 +344,6 @@ class InferencePlanReader {
   void ReadEngine() {
     const auto engine = fields_.Required("engine");
     if (engine) plan_.engine_ = ReadEngineProfile(*engine);
-    plan_.prefill_on_node_ =
-        std::min(plan_.prefill_.degrees.tensor, prefill_.chips_per_node());
-    plan_.decode_on_node_ =
-        std::min(plan_.decode_.degrees.tensor, system_.chips_per_node());
     if (plan_.engine_.prefill_dispatch_by_node && model_.moe() &&
         plan_.prefill_.degrees.expert > prefill_.chips_per_node() &&
         plan_.prefill_.degrees.expert % prefill_.chips_per_node() == 0) {

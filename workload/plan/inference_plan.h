@@ -8,11 +8,13 @@
 // the same.
 #include <absl/status/statusor.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "topology/machine/dtype.h"
 #include "topology/machine/system.h"
+#include "workload/model/layer.h"
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
 #include "workload/plan/engine_profile.h"
@@ -86,10 +88,15 @@ class InferencePlan {
   // Tokens per block of the paged cache.
   int kv_block() const { return engine_.kv_block; }
   const EngineProfile& engine() const { return engine_; }
-  // Host time to start a collective in a phase.
-  Duration CollectiveLaunch(PassPurpose purpose) const {
-    return engine_.CollectiveLaunch(
-        purpose == PassPurpose::kDecode ? decode_on_node_ : prefill_on_node_);
+  // Host time to start collectives in a phase.
+  CollectiveLaunches collective_launches(PassPurpose purpose) const {
+    const OnNode& on_node =
+        purpose == PassPurpose::kDecode ? decode_on_node_ : prefill_on_node_;
+    CollectiveLaunches launches;
+    for (size_t i = 0; i < kExchangeGroups; ++i) {
+      launches[i] = engine_.CollectiveLaunch(on_node[i]);
+    }
+    return launches;
   }
   int micro_batches() const { return micro_batches_; }
   bool overlap_halves() const { return overlap_halves_; }
@@ -120,9 +127,10 @@ class InferencePlan {
   int prefill_chunk_ = 0;
   int decode_beside_ = 0;
   EngineProfile engine_;
-  // Ranks of a tensor group that are on one node.
-  int prefill_on_node_ = 1;
-  int decode_on_node_ = 1;
+  // Of each kind of group, how many members are on a node with a member.
+  using OnNode = std::array<int, kExchangeGroups>;
+  OnNode prefill_on_node_{};
+  OnNode decode_on_node_{};
   int micro_batches_ = 1;
   bool overlap_halves_ = false;
   int redundant_experts_ = 0;

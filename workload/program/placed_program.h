@@ -35,6 +35,9 @@ struct PlacedProgram {
   IdVector<RoleId, RoleWork> work;
   bool folded = false;
   std::optional<ExpertTraffic> traffic = std::nullopt;
+  // Folded: how many times what a call sends all groups send that it stands
+  // for, itself included. The number of groups, where all lie alike.
+  IdVector<CallId, double> stands_for = {};
 };
 
 }  // namespace orrery

@@ -168,7 +168,7 @@ TEST_P(ScenarioSql, WaitsAreThoseOfTheExplanation) {
     const StepBreakdown parts = sink.Finish(run().result.end);
     std::map<std::pair<std::string, std::string>, Duration> sums;
     sums[{"bubble", ""}] = parts.bubble;
-    sums[{"straggler", ""}] = parts.straggler;
+    sums[{"late peer", ""}] = parts.late_peer;
     sums[{"host", ""}] = parts.host;
     for (const StreamId stream : program().streams().ids()) {
       sums[{"exposed", program().streams()[stream].name}] =

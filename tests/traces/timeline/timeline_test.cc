@@ -257,7 +257,7 @@ TEST_F(TimelineTest, WaitsAreThoseOfTheBreakdown) {
     };
     row("bubble", parts.bubble);
     row("exposed", exposed);
-    row("straggler", parts.straggler);
+    row("late peer", parts.late_peer);
   }
   const TraceAnswers answers = WriteAndAsk(
       AllRanks(),

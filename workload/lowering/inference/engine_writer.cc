@@ -35,14 +35,17 @@ TaskRef EngineWriter::HostTask(const char* name, Duration time) {
   return task;
 }
 
-void EngineWriter::Launch(TaskRef task, bool collective) {
+void EngineWriter::Launch(TaskRef task,
+                          std::optional<ExchangeGroup> collective) {
   if (!hosted_) return;
   const EngineProfile& engine = plan_.engine();
   if (collective && launch_ != EngineLaunch::kGraph) {
-    const TaskRef start =
-        HostTask("launch", plan_.CollectiveLaunch(phase_ == WorkPhase::kDecode
-                                                      ? PassPurpose::kDecode
-                                                      : PassPurpose::kPrefill));
+    const PassPurpose purpose = phase_ == WorkPhase::kDecode
+                                    ? PassPurpose::kDecode
+                                    : PassPurpose::kPrefill;
+    const TaskRef start = HostTask(
+        "launch",
+        plan_.collective_launches(purpose)[static_cast<size_t>(*collective)]);
     const bool waits =
         launch_ == EngineLaunch::kWaiting || engine.wait_for_collectives;
     if (waits && last_) role_.AddDependency(*last_, start);
@@ -115,7 +118,7 @@ bool EngineWriter::WriteNext(const PassUnits& units, Run& run) {
   if (task.after_input || run.task == 0) {
     for (const TaskRef& before : run.inputs) depend(before);
   }
-  Launch(ref, !task.is_kernel);
+  Launch(ref, task.is_kernel ? std::nullopt : std::optional(task.group));
   if (!first_ && task.is_kernel) first_ = ref;
   last_ = ref;
   run.written.push_back(ref);

@@ -54,7 +54,7 @@ class EngineWriter {
   }
   // The host's part in starting `task`.
   TaskRef HostTask(const char* name, Duration time);
-  void Launch(TaskRef task, bool collective);
+  void Launch(TaskRef task, std::optional<ExchangeGroup> collective);
   Mark MarkOf(const Run& run, int layer) const;
 
   const InferencePlan& plan_;

@@ -1,6 +1,4 @@
 // A step of many micro-batches from steps of few, against the whole step.
-#include "accuracy/training/periodic_step.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +7,7 @@
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
 #include "run/run_scenario.h"
+#include "run/training_run.h"
 #include "sim/network/network.h"
 #include "tests/status_matchers.h"
 
