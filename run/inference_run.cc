@@ -101,12 +101,17 @@ absl::StatusOr<Duration> InferenceSimulator::StepTime(const InferencePass& pass,
   InferencePass one = pass;
   one.sequences /= one.parts;
   one.parts = 1;
-  InferencePass twice = pass;
+  // Parts of other rounds follow: what the host does meanwhile is not at the
+  // end of either, and takes its time by itself.
+  InferencePass once = pass;
+  once.ends_step = false;
+  InferencePass twice = once;
   twice.parts *= 2;
   ASSIGN_OR_RETURN(const Duration way, time({one}));
-  ASSIGN_OR_RETURN(const Duration round, time({pass}));
+  ASSIGN_OR_RETURN(const Duration round, time({once}));
   ASSIGN_OR_RETURN(const Duration rounds, time({twice}));
-  return std::max(way, rounds - round);
+  return std::max(
+      {way, rounds - round, plan_->engine().Between(pass.sequences)});
 }
 
 absl::StatusOr<Duration> InferenceSimulator::PrefillTime(

@@ -44,10 +44,9 @@ class PassEstimator {
     Estimate();
     const int parts = pass_.parts;
     const EngineProfile& engine = plan_.engine();
-    const double between =
-        engine.overlap_steps ? 0 : ToSeconds(engine.Between(pass_.sequences));
-    return Through(2 * parts, pass_.sequences) -
-           Through(parts, pass_.sequences) + between;
+    const Duration between = Between();
+    return Through(2 * parts, between) - Through(parts, between) +
+           (engine.overlap_steps ? 0 : ToSeconds(between));
   }
 
   StepEstimate Estimate() {
@@ -90,13 +89,16 @@ class PassEstimator {
     return BoundaryBytes(model_, ShapeOf(plan_, pass_));
   }
 
-  // Of so many parts through all stages.
-  double Through(int parts, int64_t sequences) const {
-    return RankByRank(parts, sequences)
-        .value_or(Through(0, stages(), parts, sequences));
+  // What the host does between steps.
+  Duration Between() const { return plan_.engine().Between(pass_.sequences); }
+
+  // Of so many parts through all stages, with the host's work after them.
+  double Through(int parts, Duration between) const {
+    return RankByRank(parts, between)
+        .value_or(Through(0, stages(), parts, between));
   }
 
-  std::optional<double> RankByRank(int parts, int64_t sequences) const {
+  std::optional<double> RankByRank(int parts, Duration between) const {
     if (!each_rank_) return std::nullopt;
     const RankClasses classes(layout_, placement_);
     PassTapeQuestion question{
@@ -108,7 +110,7 @@ class PassEstimator {
         .prices = prices_,
         .transfer = Boundary(),
         .parts = parts,
-        .between = plan_.engine().Between(sequences)};
+        .between = between};
     for (int of = 0; of < classes.count(); ++of) {
       question.classes.push_back(OpsAt(classes.ExpertPlaceOf(of)));
     }
@@ -122,9 +124,8 @@ class PassEstimator {
   }
 
   // Of so many parts through the stages from `first` on, and the host's work
-  // for so many sequences after them. Parts follow one another; a stage sends
-  // one at a time.
-  double Through(size_t first, size_t end, int parts, int64_t sequences) const {
+  // after them. Parts follow one another; a stage sends one at a time.
+  double Through(size_t first, size_t end, int parts, Duration between) const {
     const EngineProfile& engine = plan_.engine();
     std::vector<HostClock> clocks(
         end - first,
@@ -143,8 +144,8 @@ class PassEstimator {
     }
     double last = 0;
     for (const HostClock& clock : clocks) {
-      last = std::max(last, clock.Finish(ToSeconds(engine.Between(sequences)),
-                                         engine.overlap_steps));
+      last = std::max(last,
+                      clock.Finish(ToSeconds(between), engine.overlap_steps));
     }
     return last;
   }
@@ -169,26 +170,29 @@ class PassEstimator {
     out.expert_s = shown * parts * sums.exposed[2];
     const double serial = out.compute_s + communication;
     communication *= shown;
-    const double alone =
-        Through(fullest, fullest + 1, pass_.parts, pass_.sequences);
+    const double alone = Through(fullest, fullest + 1, pass_.parts, Between());
     out.host_s = std::max(0.0, alone - serial);
     if (stages() == 1) {
-      if (const auto step = RankByRank(pass_.parts, pass_.sequences)) {
+      if (const auto step = RankByRank(pass_.parts, Between())) {
         AddRest(*step - out.step_s(), out);
       }
       return out;
     }
-    // A decode step waits for the slower of one part's way and of a round of
-    // all parts, which follow those of the round before; a prefill fills the
-    // pipeline and drains it.
-    const double way =
-        Through(1, std::max<int64_t>(1, pass_.sequences / pass_.parts));
-    double total = Through(pass_.parts, pass_.sequences);
+    // A decode step waits for the slowest of one part's way, a round of all
+    // parts, which follow those of the round before, and the host's work for
+    // them; a prefill fills the pipeline and drains it.
     bool sends = true;
+    double total;
     if (pass_.purpose == PassPurpose::kDecode) {
-      const double round = Through(2 * pass_.parts, pass_.sequences) - total;
-      sends = way >= round;
-      total = std::max(way, round);
+      const double way = Through(1, plan_.engine().Between(std::max<int64_t>(
+                                        1, pass_.sequences / pass_.parts)));
+      constexpr Duration kNone{0};
+      const double round =
+          Through(2 * pass_.parts, kNone) - Through(pass_.parts, kNone);
+      total = std::max({way, round, ToSeconds(Between())});
+      sends = way == total;
+    } else {
+      total = Through(pass_.parts, Between());
     }
     if (shown < 1) total *= (out.compute_s + communication) / serial;
     double rest = total - out.compute_s - communication - out.host_s;

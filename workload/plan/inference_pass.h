@@ -24,6 +24,8 @@ struct InferencePass {
   int parts = 1;
   // Of the replica, whose tokens the host takes out.
   int64_t sequences = 1;
+  // The host's work between steps comes after it.
+  bool ends_step = true;
   friend bool operator==(const InferencePass&, const InferencePass&) = default;
 };
 

@@ -192,7 +192,7 @@ void EngineWriter::Write(const InferencePass& pass, const PassUnits& units,
                    grows);
   }
   before_ = ends;
-  if (!hosted_) return;
+  if (!hosted_ || !pass.ends_step) return;
   const Duration between = engine.Between(pass.sequences);
   if (between == Duration(0)) return;
   const TaskRef host = HostTask("between steps", between);
