@@ -102,8 +102,12 @@ Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
   const double clock = chip.power.Clock(a.operand, busy, kAttentionMemory);
   const double result = static_cast<double>(flash.rows) * a.value_dimension *
                         BytesPerElement(a.operand);
+  const double ends =
+      flash.tile_cycles.has_value()
+          ? *flash.tile_cycles * chip.nominal_cycle / clock
+          : chip.TileEnds(result);
   return {parts.matrix / clock, parts.vector * chip.power.VectorClock() / clock,
-          chip.TileEnds(result)};
+          ends};
 }
 
 // Seconds on the units with tiles of queries (backward: of keys).
@@ -223,11 +227,11 @@ KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
       << a.batch << " x " << a.queries << " x " << a.keys;
   const FlashConstants& c = chip.constants.attention;
   const TrafficBytes bytes = Traffic(a, KeysSeen(a));
-  KernelEstimate best =
-      Combine(a, QueryTiles(a, chip), bytes, chip.launch, chip);
+  const double launch = chip.launch + ToSeconds(c.start);
+  KernelEstimate best = Combine(a, QueryTiles(a, chip), bytes, launch, chip);
   if (!a.backward) {
     if (MaySplitKeys(a, chip)) {
-      const double merge = chip.launch + ToSeconds(c.combine);
+      const double merge = launch + ToSeconds(c.combine);
       const KernelEstimate split =
           Combine(a, SplitKeys(a, chip), bytes, merge, chip);
       if (split.seconds < best.seconds) best = split;
