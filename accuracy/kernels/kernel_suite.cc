@@ -20,7 +20,7 @@ constexpr double kLargeProductBar = 0.05;
 double BarOf(KernelClass kernel_class) {
   switch (kernel_class) {
     case KernelClass::kGemm:
-      return 0.12;
+      return 0.08;
     case KernelClass::kGroupedGemm:
       return 0.10;
     case KernelClass::kAttention:
@@ -44,8 +44,15 @@ GroupKey KeyOf(const KernelMeasurement& row, bool narrow) {
                                                    : ", not host-bound";
   }
   return {.subject = row.chip,
-          .rank = 2 * static_cast<int>(row.kernel_class) + (narrow ? 1 : 0),
+          .rank = 3 * static_cast<int>(row.kernel_class) + (narrow ? 1 : 0),
           .part = std::move(part)};
+}
+
+// Products of one source, after all of the chip.
+GroupKey SourceKeyOf(const KernelMeasurement& row) {
+  return {.subject = row.chip,
+          .rank = 3 * static_cast<int>(row.kernel_class) + 2,
+          .part = "gemm, " + row.source};
 }
 
 // Whether the row also belongs to the narrower group of its class.
@@ -111,6 +118,10 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
     const double bar = BarOf(row.kernel_class);
     const bool decides = !found->second->taken_over();
     parts.bars[KeyOf(row, false)] = {.median = bar, .decides = decides};
+    if (row.kernel_class == KernelClass::kGemm) {
+      predicted.groups.push_back(SourceKeyOf(row));
+      parts.bars[SourceKeyOf(row)] = {.median = bar, .decides = decides};
+    }
     if (IsNarrow(row, predicted.predicted)) {
       predicted.groups.push_back(KeyOf(row, true));
       parts.bars[KeyOf(row, true)] = {

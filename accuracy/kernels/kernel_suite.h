@@ -2,7 +2,8 @@
 // The kernel suite: measured kernels against the chips' models.
 //
 // Groups are a chip and a class of kernels; products above 1 TFLOP are a group
-// of their own besides, and so are memory-bound kernels whose work outlasts
+// of their own besides, and so are those of each source, and memory-bound
+// kernels whose work outlasts
 // what a host clock adds to them. Bars are for medians; those of chips whose
 // kernels are estimates, or another chip's, are shown and do not decide.
 #include <absl/status/statusor.h>

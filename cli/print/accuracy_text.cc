@@ -89,8 +89,8 @@ std::vector<Column> GroupColumns(Suite suite) {
     case Suite::kKernels:
       return {{"chip", 12, true}, {"kernels", 28, true}, {"rows", 5},
               {"fitted", 7},      {"median", 8},         {"held out", 9},
-              {"p90", 8},         {"worst", 8},          {"bar", 7},
-              {"", 0, true}};
+              {"mean", 8},        {"p90", 8},            {"worst", 8},
+              {"bar", 7},         {"", 0, true}};
     case Suite::kCollectives:
       return {{"system", 17, true}, {"messages", 15, true},
               {"rows", 5},          {"median", 8},
@@ -124,6 +124,7 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
               Count(e.fitted),
               Percent(e.median),
               Percent(e.held_out_median),
+              Percent(e.mean),
               Percent(e.ninetieth),
               Percent(e.worst),
               Percent(group.bars.median),
@@ -135,7 +136,7 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
               Percent(e.median),
               Percent(e.mean),
               Percent(e.worst),
-              Percent(group.bars.median),
+              Percent(group.bars.mean ? group.bars.mean : group.bars.median),
               Verdict(group)};
     case Suite::kTraining:
       return {part.empty() ? subject : fmt::format("{}, {}", subject, part),

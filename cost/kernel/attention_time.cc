@@ -152,7 +152,8 @@ Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
 }
 
 // Libraries split the keys where the queries of a key-value head are one tile
-// (decoding), or tiles of queries do not fill the units. Those of a latent are
+// after keys that are cached (decoding), or tiles of queries do not fill the
+// units. A prompt by itself goes head by head. Those of a latent are
 // packed into tiles whether or not one is enough: the rows of FlashMLA are
 // heads times queries.
 bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
@@ -161,7 +162,8 @@ bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
   const double group = static_cast<double>(a.query_heads) / a.kv_heads;
   const double tiles = static_cast<double>(a.batch) * a.query_heads *
                        std::ceil(queries / flash.rows);
-  return group * queries <= flash.rows || tiles < chip.units ||
+  const bool prompt = a.queries > 1 && a.queries == a.keys;
+  return (group * queries <= flash.rows && !prompt) || tiles < chip.units ||
          (a.shared_key_value && queries < flash.min_rows);
 }
 
