@@ -16,6 +16,8 @@ namespace orrery {
 namespace {
 
 constexpr double kLargeProductBar = 0.05;
+// The median of fewer rows is one row's or two's, and decides nothing.
+constexpr int kFewRows = 4;
 
 double BarOf(KernelClass kernel_class) {
   switch (kernel_class) {
@@ -120,7 +122,7 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
     parts.bars[KeyOf(row, false)] = {.median = bar, .decides = decides};
     if (row.kernel_class == KernelClass::kGemm) {
       predicted.groups.push_back(SourceKeyOf(row));
-      parts.bars[SourceKeyOf(row)] = {.median = bar, .decides = decides};
+      parts.bars[SourceKeyOf(row)] = {.median = bar, .decides = false};
     }
     if (IsNarrow(row, predicted.predicted)) {
       predicted.groups.push_back(KeyOf(row, true));
@@ -129,6 +131,13 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
           .decides = decides};
     }
     parts.rows.push_back(std::move(predicted));
+  }
+  std::map<GroupKey, int> sizes;
+  for (const AccuracyRow& row : parts.rows) {
+    for (const GroupKey& key : row.groups) ++sizes[key];
+  }
+  for (const auto& [key, rows] : sizes) {
+    if (rows < kFewRows) parts.bars[key].decides = false;
   }
   return AccuracyTable(std::move(parts));
 }
