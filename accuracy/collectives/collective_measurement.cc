@@ -125,9 +125,8 @@ CollectiveMeasurements ReadCollectiveMeasurements(
     const MeasurementTable& table, const MeasurementTable& systems,
     const MeasurementTable* harnesses) {
   return ReadMeasurements<CollectiveMeasurement>(
-      table, [&](const MeasurementRow& row) {
-        return Read(row, systems, harnesses);
-      });
+      table,
+      [&](const MeasurementRow& row) { return Read(row, systems, harnesses); });
 }
 
 }  // namespace orrery

@@ -16,7 +16,7 @@ namespace orrery {
 namespace {
 
 constexpr double kLargeProductBar = 0.05;
-// The median of fewer rows is one row's or two's, and decides nothing.
+// Fewer large products than this, which are products too, decide nothing.
 constexpr int kFewRows = 4;
 
 double BarOf(KernelClass kernel_class) {
@@ -97,6 +97,7 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
     parts.refused.push_back({row});
   }
   std::map<std::string, absl::StatusOr<HarnessTimers>> timers;
+  std::map<GroupKey, int> large_products;
   for (const KernelMeasurement& row : measurements.rows) {
     auto found = timers.find(row.chip);
     if (found == timers.end()) {
@@ -120,23 +121,20 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
     const double bar = BarOf(row.kernel_class);
     const bool decides = !found->second->taken_over();
     parts.bars[KeyOf(row, false)] = {.median = bar, .decides = decides};
-    if (row.kernel_class == KernelClass::kGemm) {
+    if (row.kernel_class == KernelClass::kGemm && !row.source.empty()) {
       predicted.groups.push_back(SourceKeyOf(row));
       parts.bars[SourceKeyOf(row)] = {.median = bar, .decides = false};
     }
     if (IsNarrow(row, predicted.predicted)) {
       predicted.groups.push_back(KeyOf(row, true));
+      if (IsLargeProduct(row)) ++large_products[KeyOf(row, true)];
       parts.bars[KeyOf(row, true)] = {
           .median = IsLargeProduct(row) ? kLargeProductBar : bar,
           .decides = decides};
     }
     parts.rows.push_back(std::move(predicted));
   }
-  std::map<GroupKey, int> sizes;
-  for (const AccuracyRow& row : parts.rows) {
-    for (const GroupKey& key : row.groups) ++sizes[key];
-  }
-  for (const auto& [key, rows] : sizes) {
+  for (const auto& [key, rows] : large_products) {
     if (rows < kFewRows) parts.bars[key].decides = false;
   }
   return AccuracyTable(std::move(parts));

@@ -38,9 +38,9 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
       AmountsByRank(traffic, group.per_island() == 1 ? n : 1);
   double all = 0;
   for (const double amount : amounts) all += amount;
-  FormBuilder form(group, CollectiveAlgorithm::kDirect,
-                   traffic.by_island ? ProtocolUse::kExperts
-                                     : ProtocolUse::kPointToPoint);
+  FormBuilder form(
+      group, CollectiveAlgorithm::kDirect,
+      traffic.by_island ? ProtocolUse::kExperts : ProtocolUse::kPointToPoint);
   form.BeginWave();
   form.BeginRound();
   if (traffic.even()) {

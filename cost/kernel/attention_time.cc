@@ -102,10 +102,9 @@ Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
   const double clock = chip.power.Clock(a.operand, busy, kAttentionMemory);
   const double result = static_cast<double>(flash.rows) * a.value_dimension *
                         BytesPerElement(a.operand);
-  const double ends =
-      flash.tile_cycles.has_value()
-          ? *flash.tile_cycles * chip.nominal_cycle / clock
-          : chip.TileEnds(result);
+  const double ends = flash.tile_cycles.has_value()
+                          ? *flash.tile_cycles * chip.nominal_cycle / clock
+                          : chip.TileEnds(result);
   return {parts.matrix / clock, parts.vector * chip.power.VectorClock() / clock,
           ends};
 }

@@ -79,9 +79,8 @@ TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
   }
   cost.merge = kPartialBytes * static_cast<double>(g.m) *
                static_cast<double>(g.n) * batch / chip.cache_rate;
-  const double work =
-      cost.tiles * cost.reduction_steps * cost.step_seconds /
-      chip.UnitsFor(tile);
+  const double work = cost.tiles * cost.reduction_steps * cost.step_seconds /
+                      chip.UnitsFor(tile);
   cost.least =
       chip.launch + std::max({work, cost.cache, cost.memory, cost.widen});
   return cost;
@@ -127,10 +126,11 @@ KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
   double core = std::max({matrix, latency, cost.cache, cost.widen});
   const double fixed = chip.launch + MergeSeconds(cost, chip, split);
   if (chip.clock_by_share) {
-    const double nominal =
-        fixed + Overlapped(core, cost.memory, c.overlap_exponent);
+    // What waits for memory or the cache draws less still; it is not counted,
+    // so that no kernel is slower for a faster one of them.
     const double clock =
-        ClockOf(g, chip, tiles * steps * cost.busy_seconds / units, nominal);
+        ClockOf(g, chip, tiles * steps * cost.busy_seconds / units,
+                fixed + std::max(matrix, latency));
     matrix /= clock;
     latency /= clock;
     core = std::max({matrix, latency, cost.cache, cost.widen});
@@ -176,8 +176,8 @@ GemmChoice TimeGemm(const Gemm& gemm, const KernelChip& chip) {
     const TileCost cost = CostOf(gemm, chip, tile);
     for (const int split : kSplits) {
       // More parts only add to the merging.
-      if (split > max_split ||
-          cost.least + MergeSeconds(cost, chip, split) >= best.estimate.seconds) {
+      if (split > max_split || cost.least + MergeSeconds(cost, chip, split) >=
+                                   best.estimate.seconds) {
         break;
       }
       const KernelEstimate estimate =

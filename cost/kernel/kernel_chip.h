@@ -56,7 +56,8 @@ struct KernelChip {
   double units = 0;
   // FLOP/s of one compute unit in the main loop of a large product, by operand
   // format, at the clock that such a product holds; the peak at the nominal
-  // clock, and what the main loop makes of it. A format the chip has no units for runs as the next wider one.
+  // clock, and what the main loop makes of it. A format the chip has no units
+  // for runs as the next wider one.
   std::array<double, kAllDTypes.size()> unit_rate{};
   std::array<double, kAllDTypes.size()> unit_peak{};
   std::array<double, kAllDTypes.size()> nominal_rate{};

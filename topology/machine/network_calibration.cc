@@ -34,18 +34,19 @@ std::optional<ProtocolUse> ReadUse(const FieldReader& fields) {
 
 Protocol ReadProtocol(const FieldReader& fields, Duration base_latency) {
   const auto tier = fields.Enum<pb::CollectiveCalibration::Tier>("tier");
-  Protocol protocol{.name = fields.Text("name"),
-          .tier = tier == pb::CollectiveCalibration::SCALE_OUT ? Tier::kScaleOut
-                                                               : Tier::kScaleUp,
-          .step_latency = fields.NonNegative<Duration>("step_latency"),
-          .efficiency = fields.Efficiency("efficiency"),
-          .fill_latency = fields.Has("fill_latency")
-                              ? fields.NonNegative<Duration>("fill_latency")
-                              : Duration(0),
-          .base_latency = fields.Has("base_latency")
-                              ? fields.NonNegative<Duration>("base_latency")
-                              : base_latency,
-          .use = ReadUse(fields)};
+  Protocol protocol{
+      .name = fields.Text("name"),
+      .tier = tier == pb::CollectiveCalibration::SCALE_OUT ? Tier::kScaleOut
+                                                           : Tier::kScaleUp,
+      .step_latency = fields.NonNegative<Duration>("step_latency"),
+      .efficiency = fields.Efficiency("efficiency"),
+      .fill_latency = fields.Has("fill_latency")
+                          ? fields.NonNegative<Duration>("fill_latency")
+                          : Duration(0),
+      .base_latency = fields.Has("base_latency")
+                          ? fields.NonNegative<Duration>("base_latency")
+                          : base_latency,
+      .use = ReadUse(fields)};
   if (fields.Has("efficiency_across")) {
     protocol.efficiency_across = fields.Efficiency("efficiency_across");
     if (protocol.tier == Tier::kScaleOut) {

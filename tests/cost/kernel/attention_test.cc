@@ -51,7 +51,8 @@ TEST(TimeAttention, ACallHasAStartAndATileItsEnds) {
   FusedAttention a = Square(16, Mask::kCausal);
   a.batch = 4;
   a.query_heads = a.kv_heads = 64;
-  KernelChip chip = TimerOf(PresetChip("b200_sxm")).chip();
+  const Chip b200 = PresetChip("b200_sxm");
+  KernelChip chip = TimerOf(b200, {.clock = b200.clock()}).chip();
   chip.memory_rate *= 1e6;
   FlashConstants& flash = chip.constants.attention;
   flash.tile_cycles = 0;

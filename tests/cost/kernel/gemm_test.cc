@@ -141,8 +141,7 @@ KernelChip BareChip() {
 TEST(GemmTime, UnitsThatShareATileShareItsMainLoop) {
   const KernelChip chip = BareChip();
   const Gemm g{.m = 6 * 256, .n = 9 * 256, .k = 8192};
-  MatrixTile tile{
-      .rows = 256, .columns = 256, .step_bytes = 64, .resident = 1};
+  MatrixTile tile{.rows = 256, .columns = 256, .step_bytes = 64, .resident = 1};
   const double ends =
       chip.TileEnds(BytesPerElement(g.output) * tile.rows * tile.columns);
   const double alone = TimeGemm(g, chip, tile, 1).seconds - chip.launch - ends;
@@ -152,9 +151,8 @@ TEST(GemmTime, UnitsThatShareATileShareItsMainLoop) {
   // One tile more than there are pairs is a second round.
   Gemm more = g;
   more.m += 256;
-  EXPECT_NEAR(
-      TimeGemm(more, chip, tile, 1).seconds - chip.launch - 2 * ends,
-      2 * shared, 1e-3 * alone);
+  EXPECT_NEAR(TimeGemm(more, chip, tile, 1).seconds - chip.launch - 2 * ends,
+              2 * shared, 1e-3 * alone);
 }
 
 TEST(GemmTime, AddingUpASplitReductionMayBeAKernelOfItsOwn) {
@@ -180,10 +178,8 @@ TEST(GemmTime, AFormatMayHaveTilesOfItsOwn) {
       .rows = 128, .columns = 64, .step_bytes = 64, .resident = 1};
   const Gemm g{.m = 16, .n = 4096, .k = 4096, .operand = DType::kFp8};
   EXPECT_LT(TimeGemm(g, chip).tile.rows, 128);
-  chip.constants.precisions.push_back({.dtype = DType::kFp8,
-                                       .efficiency = 1,
-                                       .max_split = 1,
-                                       .tiles = {only}});
+  chip.constants.precisions.push_back(
+      {.dtype = DType::kFp8, .efficiency = 1, .max_split = 1, .tiles = {only}});
   EXPECT_EQ(TimeGemm(g, chip).tile.rows, 128);
   Gemm other = g;
   other.operand = DType::kBf16;
