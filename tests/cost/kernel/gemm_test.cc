@@ -178,8 +178,11 @@ TEST(GemmTime, AFormatMayHaveTilesOfItsOwn) {
       .rows = 128, .columns = 64, .step_bytes = 64, .resident = 1};
   const Gemm g{.m = 16, .n = 4096, .k = 4096, .operand = DType::kFp8};
   EXPECT_LT(TimeGemm(g, chip).tile.rows, 128);
-  chip.constants.precisions.push_back(
-      {.dtype = DType::kFp8, .efficiency = 1, .max_split = 1, .tiles = {only}});
+  chip.constants.precisions.push_back({.dtype = DType::kFp8,
+                                       .efficiency = 1,
+                                       .max_split = 1,
+                                       .tiles = {only},
+                                       .step_cycles = std::nullopt});
   EXPECT_EQ(TimeGemm(g, chip).tile.rows, 128);
   Gemm other = g;
   other.operand = DType::kBf16;
