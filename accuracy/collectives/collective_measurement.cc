@@ -57,14 +57,28 @@ absl::StatusOr<double> SecondsOf(const MeasurementRow& row,
   return microseconds * 1e-6;
 }
 
+double HostOf(const MeasurementRow& row, const MeasurementTable* harnesses) {
+  if (harnesses == nullptr) return 0;
+  for (const MeasurementRow& harness : harnesses->rows()) {
+    if (harness.Text("source_id") != row.Text("source_id") ||
+        harness.Text("kernel") != row.Text("collective")) {
+      continue;
+    }
+    return harness.Positive("overhead_us").value_or(0) * 1e-6;
+  }
+  return 0;
+}
+
 absl::StatusOr<CollectiveMeasurement> Read(const MeasurementRow& row,
-                                           const MeasurementTable& systems) {
+                                           const MeasurementTable& systems,
+                                           const MeasurementTable* harnesses) {
   CollectiveMeasurement result;
   result.id = row.id();
   result.line = row.line();
   result.source = row.Text("source_id");
   result.library = row.Text("library");
   result.algorithm = row.Text("algo");
+  result.host = HostOf(row, harnesses);
   const bool of_experts = IsExpertExchange(row);
   if (!of_experts) {
     ASSIGN_OR_RETURN(result.kind, KindOf(row));
@@ -102,10 +116,17 @@ absl::StatusOr<MeasurementTable> OpenCollectiveSystems() {
                                 {"source_id", "hardware", "system"});
 }
 
+absl::StatusOr<MeasurementTable> OpenCollectiveHarnesses() {
+  return MeasurementTable::Open(std::nullopt, "harnesses.csv",
+                                {"source_id", "kernel", "overhead_us"});
+}
+
 CollectiveMeasurements ReadCollectiveMeasurements(
-    const MeasurementTable& table, const MeasurementTable& systems) {
+    const MeasurementTable& table, const MeasurementTable& systems,
+    const MeasurementTable* harnesses) {
   return ReadMeasurements<CollectiveMeasurement>(
-      table, [&](const MeasurementRow& row) { return Read(row, systems); });
+      table,
+      [&](const MeasurementRow& row) { return Read(row, systems, harnesses); });
 }
 
 }  // namespace orrery

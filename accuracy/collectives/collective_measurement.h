@@ -30,6 +30,8 @@ struct CollectiveMeasurement {
   Bytes bytes;
   // As measured, or the table's bus bandwidth turned into a time.
   double seconds = 0;
+  // What the host of the harness needs to start a call: none passes sooner.
+  double host = 0;
   // What the table says was used (measured_algorithm.h).
   std::string algorithm;
   // Of an exchange of tokens with experts.
@@ -44,8 +46,12 @@ absl::StatusOr<MeasurementTable> OpenCollectiveTable(
     const std::optional<std::string>& file);
 // Which preset stands for which source and hardware (collective_systems.csv).
 absl::StatusOr<MeasurementTable> OpenCollectiveSystems();
+// How sources time calls (harnesses.csv).
+absl::StatusOr<MeasurementTable> OpenCollectiveHarnesses();
 
+// Without harnesses hosts take no time.
 CollectiveMeasurements ReadCollectiveMeasurements(
-    const MeasurementTable& table, const MeasurementTable& systems);
+    const MeasurementTable& table, const MeasurementTable& systems,
+    const MeasurementTable* harnesses = nullptr);
 
 }  // namespace orrery

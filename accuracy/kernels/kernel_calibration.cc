@@ -41,7 +41,16 @@ constexpr Fitted kFitted[] = {
     {"kernels.memory_efficiency", "", 0.6, 0.93},
     {"kernels.launch", " us", 1, 10},
     {"kernels.precision[FP8].efficiency", "", 0.5, 1},
+    {"kernels.precision[FP8].step_cycles", "", 50, 1000},
+    {"kernels.precision[FP4].efficiency", "", 0.5, 1},
+    {"kernels.precision[FP4].step_cycles", "", 50, 1000},
+    {"kernels.precision[FP4].memory_efficiency", "", 0.3, 1},
     {"kernels.step_cycles", "", 50, 500},
+    // A launch and what a tile costs are told apart by products of many tiles;
+    // where splitting costs a kernel, small ones say what the launch is.
+    {"kernels.tile_overhead_cycles", "", 300, 3000, std::nullopt,
+     "kernels.split_launch"},
+    {"kernels.split_launch", " us", 0.1, 10},
     {"kernels.overlap_exponent", "", 1.2, 8},
     {"kernels.cache_efficiency", "", 0.6, 1},
     {"kernels.grouped_launch", " us", 0.5, 20, KernelClass::kGroupedGemm},
@@ -60,6 +69,8 @@ constexpr Fitted kFittedAttention[] = {
     {"softmax_exposed", "", 0.02, 1},
     {kBackwardExposed, "", 0.1, 3},
     {"combine", " us", 0.5, 20, KernelClass::kDecodeAttention},
+    {"tile_cycles", "", 300, 20000},
+    {"start", " us", 0.1, 20},
 };
 
 constexpr absl::string_view kKernels = "kernels.";

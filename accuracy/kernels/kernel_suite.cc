@@ -16,11 +16,13 @@ namespace orrery {
 namespace {
 
 constexpr double kLargeProductBar = 0.05;
+// Fewer large products than this, which are products too, decide nothing.
+constexpr int kFewRows = 4;
 
 double BarOf(KernelClass kernel_class) {
   switch (kernel_class) {
     case KernelClass::kGemm:
-      return 0.12;
+      return 0.08;
     case KernelClass::kGroupedGemm:
       return 0.10;
     case KernelClass::kAttention:
@@ -44,8 +46,15 @@ GroupKey KeyOf(const KernelMeasurement& row, bool narrow) {
                                                    : ", not host-bound";
   }
   return {.subject = row.chip,
-          .rank = 2 * static_cast<int>(row.kernel_class) + (narrow ? 1 : 0),
+          .rank = 3 * static_cast<int>(row.kernel_class) + (narrow ? 1 : 0),
           .part = std::move(part)};
+}
+
+// Products of one source, after all of the chip.
+GroupKey SourceKeyOf(const KernelMeasurement& row) {
+  return {.subject = row.chip,
+          .rank = 3 * static_cast<int>(row.kernel_class) + 2,
+          .part = "gemm, " + row.source};
 }
 
 // Whether the row also belongs to the narrower group of its class.
@@ -88,6 +97,7 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
     parts.refused.push_back({row});
   }
   std::map<std::string, absl::StatusOr<HarnessTimers>> timers;
+  std::map<GroupKey, int> large_products;
   for (const KernelMeasurement& row : measurements.rows) {
     auto found = timers.find(row.chip);
     if (found == timers.end()) {
@@ -111,13 +121,21 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
     const double bar = BarOf(row.kernel_class);
     const bool decides = !found->second->taken_over();
     parts.bars[KeyOf(row, false)] = {.median = bar, .decides = decides};
+    if (row.kernel_class == KernelClass::kGemm && !row.source.empty()) {
+      predicted.groups.push_back(SourceKeyOf(row));
+      parts.bars[SourceKeyOf(row)] = {.median = bar, .decides = false};
+    }
     if (IsNarrow(row, predicted.predicted)) {
       predicted.groups.push_back(KeyOf(row, true));
+      if (IsLargeProduct(row)) ++large_products[KeyOf(row, true)];
       parts.bars[KeyOf(row, true)] = {
           .median = IsLargeProduct(row) ? kLargeProductBar : bar,
           .decides = decides};
     }
     parts.rows.push_back(std::move(predicted));
+  }
+  for (const auto& [key, rows] : large_products) {
+    if (rows < kFewRows) parts.bars[key].decides = false;
   }
   return AccuracyTable(std::move(parts));
 }

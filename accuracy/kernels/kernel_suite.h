@@ -2,8 +2,9 @@
 // The kernel suite: measured kernels against the chips' models.
 //
 // Groups are a chip and a class of kernels; products above 1 TFLOP are a group
-// of their own besides, and so are memory-bound kernels whose work outlasts
-// what a host clock adds to them. Bars are for medians; those of chips whose
+// of their own besides, so are those of each source, and memory-bound kernels
+// whose work outlasts what a host clock adds to them. Bars are for medians;
+// those of one source, of fewer than four large products, and of chips whose
 // kernels are estimates, or another chip's, are shown and do not decide.
 #include <absl/status/statusor.h>
 

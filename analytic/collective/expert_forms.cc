@@ -38,8 +38,9 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
       AmountsByRank(traffic, group.per_island() == 1 ? n : 1);
   double all = 0;
   for (const double amount : amounts) all += amount;
-  FormBuilder form(group, CollectiveAlgorithm::kDirect,
-                   ProtocolUse::kPointToPoint);
+  FormBuilder form(
+      group, CollectiveAlgorithm::kDirect,
+      traffic.by_island ? ProtocolUse::kExperts : ProtocolUse::kPointToPoint);
   form.BeginWave();
   form.BeginRound();
   if (traffic.even()) {
@@ -94,7 +95,7 @@ CollectiveForm ByIslandOnRoutes(const GroupNetwork& group,
   const TokenAmounts amounts = AmountsByIsland(traffic, islands);
   const double k = traffic.experts_per_token;
   FormBuilder form(group, CollectiveAlgorithm::kHierarchical,
-                   ProtocolUse::kPointToPoint);
+                   ProtocolUse::kExperts);
   const auto send = [&](int from, int to, double tokens) {
     if (from == to || tokens <= 0) return;
     form.Send(combine ? to : from, combine ? from : to, tokens / k);
@@ -148,7 +149,7 @@ CollectiveForm ByIslandForm(const GroupNetwork& group,
   loads.network *= group.most_on_nic();
   loads.crowded = loads.network;
   FormBuilder form(group, CollectiveAlgorithm::kHierarchical,
-                   ProtocolUse::kPointToPoint);
+                   ProtocolUse::kExperts);
   form.AddWave({{Across(group)}}, loads);
   form.AddWave({{Inside(group)}}, {});
   return std::move(form).Build();

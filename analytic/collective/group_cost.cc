@@ -117,11 +117,12 @@ std::vector<CollectiveForm> GroupCost::Forms(
   return made.empty() ? forms(false) : made;
 }
 
-TierPrice GroupCost::Priced(Tier tier, const Protocol& protocol) const {
+TierPrice GroupCost::Priced(Tier tier, const Protocol& protocol,
+                            bool across) const {
   return {
       .message = Seconds(ToSeconds(protocol.step_latency)),
       .second_per_byte = 1 / (ports_->rates[static_cast<size_t>(tier)].value() *
-                              protocol.efficiency)};
+                              protocol.EfficiencyIn(across))};
 }
 
 Seconds GroupCost::Time(const CollectiveForm& form, Kind kind, Bytes bytes,
@@ -137,7 +138,7 @@ GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
     Duration base{}, fill{};
     const auto add = [&](Tier tier, const Protocol* p, TierPrice& price) {
       if (p == nullptr) return;
-      price = Priced(tier, *p);
+      price = Priced(tier, *p, outer != nullptr);
       base = std::max(base, p->base_latency);
       fill = std::max(fill, p->fill_latency);
     };

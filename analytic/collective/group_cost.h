@@ -79,7 +79,8 @@ class GroupCost {
                                                 ProtocolUse use) const {
     return protocols_[static_cast<size_t>(tier)][static_cast<size_t>(use)];
   }
-  TierPrice Priced(Tier tier, const Protocol& protocol) const;
+  // `across`: of a call that also leaves the island.
+  TierPrice Priced(Tier tier, const Protocol& protocol, bool across) const;
   // By itself, and among others.
   struct Price {
     Seconds alone{};

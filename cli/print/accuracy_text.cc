@@ -87,9 +87,11 @@ std::string Verdict(const AccuracyGroup& group) {
 std::vector<Column> GroupColumns(Suite suite) {
   switch (suite) {
     case Suite::kKernels:
-      return {{"chip", 12, true}, {"kernels", 28, true}, {"rows", 5},
-              {"fitted", 7},      {"median", 8},         {"held out", 9},
-              {"p90", 8},         {"worst", 8},          {"bar", 7},
+      return {{"chip", 12, true}, {"kernels", 28, true},
+              {"rows", 5},        {"fitted", 7},
+              {"median", 8},      {"held out", 9},
+              {"mean", 8},        {"p90", 8},
+              {"worst", 8},       {"bar", 7},
               {"", 0, true}};
     case Suite::kCollectives:
       return {{"system", 17, true}, {"messages", 15, true},
@@ -118,15 +120,11 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
   const ErrorStatistics& e = group.errors;
   switch (suite) {
     case Suite::kKernels:
-      return {subject,
-              part,
-              Count(e.rows),
-              Count(e.fitted),
-              Percent(e.median),
-              Percent(e.held_out_median),
-              Percent(e.ninetieth),
-              Percent(e.worst),
-              Percent(group.bars.median),
+      return {subject,           part,
+              Count(e.rows),     Count(e.fitted),
+              Percent(e.median), Percent(e.held_out_median),
+              Percent(e.mean),   Percent(e.ninetieth),
+              Percent(e.worst),  Percent(group.bars.median),
               Verdict(group)};
     case Suite::kCollectives:
       return {subject,
@@ -135,7 +133,7 @@ Cells GroupCells(Suite suite, const AccuracyGroup& group) {
               Percent(e.median),
               Percent(e.mean),
               Percent(e.worst),
-              Percent(group.bars.median),
+              Percent(group.bars.mean ? group.bars.mean : group.bars.median),
               Verdict(group)};
     case Suite::kTraining:
       return {part.empty() ? subject : fmt::format("{}, {}", subject, part),

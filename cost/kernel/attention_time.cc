@@ -111,8 +111,11 @@ Parts PerScore(const FusedAttention& a, const KernelChip& chip) {
   const double clock = chip.power.Clock(a.operand, busy, kAttentionMemory);
   const double result = static_cast<double>(flash.rows) * a.value_dimension *
                         BytesPerElement(a.operand);
+  const double ends = flash.tile_cycles.has_value()
+                          ? *flash.tile_cycles * chip.nominal_cycle / clock
+                          : chip.TileEnds(result);
   return {parts.matrix / clock, parts.vector * chip.power.VectorClock() / clock,
-          chip.TileEnds(result)};
+          ends};
 }
 
 // Seconds on the units with tiles of queries (backward: of keys).
@@ -156,7 +159,8 @@ Parts SplitKeys(const FusedAttention& a, const KernelChip& chip) {
 }
 
 // Libraries split the keys where the queries of a key-value head are one tile
-// (decoding), or tiles of queries do not fill the units. Those of a latent are
+// after keys that are cached (decoding), or tiles of queries do not fill the
+// units. A prompt by itself goes head by head. Those of a latent are
 // packed into tiles whether or not one is enough: the rows of FlashMLA are
 // heads times queries.
 bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
@@ -164,8 +168,9 @@ bool MaySplitKeys(const FusedAttention& a, const KernelChip& chip) {
   const auto queries = static_cast<double>(a.queries);
   const double tiles = static_cast<double>(a.batch) * a.query_heads *
                        std::ceil(queries / flash.rows);
-  return LoadedTogether(a) * queries <= flash.rows || tiles < chip.units ||
-         (a.shared_key_value && queries < flash.min_rows);
+  const bool prompt = a.queries > 1 && a.queries == a.keys;
+  return (LoadedTogether(a) * queries <= flash.rows && !prompt) ||
+         tiles < chip.units || (a.shared_key_value && queries < flash.min_rows);
 }
 
 KernelEstimate Combine(const FusedAttention& a, const Parts& parts,
@@ -235,11 +240,11 @@ KernelEstimate TimeAttention(const FusedAttention& a, const KernelChip& chip) {
       << a.batch << " x " << a.queries << " x " << a.keys;
   const FlashConstants& c = chip.constants.attention;
   const TrafficBytes bytes = Traffic(a, KeysSeen(a));
-  KernelEstimate best =
-      Combine(a, QueryTiles(a, chip), bytes, chip.launch, chip);
+  const double launch = chip.launch + ToSeconds(c.start);
+  KernelEstimate best = Combine(a, QueryTiles(a, chip), bytes, launch, chip);
   if (!a.backward) {
     if (MaySplitKeys(a, chip)) {
-      const double merge = chip.launch + ToSeconds(c.combine);
+      const double merge = launch + ToSeconds(c.combine);
       const KernelEstimate split =
           Combine(a, SplitKeys(a, chip), bytes, merge, chip);
       if (split.seconds < best.seconds) best = split;

@@ -32,7 +32,7 @@ bool FitsMatrixUnits(const Gemm& g, const KernelChip& chip) {
 
 // FLOP/s of one unit in the main loop.
 double MainLoopRate(const Gemm& g, const KernelChip& chip) {
-  if (FitsMatrixUnits(g, chip)) return chip.UnitRate(g.operand);
+  if (FitsMatrixUnits(g, chip)) return chip.ProductRate(g.operand);
   const double products = kThreadTile * kThreadTile;
   const double widened = 2 * kThreadTile;
   return chip.vector_rate / chip.units * products /
@@ -42,8 +42,10 @@ double MainLoopRate(const Gemm& g, const KernelChip& chip) {
 // Everything of a tile that does not depend on the split.
 struct TileCost {
   double tiles;
-  // Seconds of one step of the main loop on one unit.
+  // Seconds of one step of the main loop on the units of a tile; what of that
+  // the matrix units are busy at their peak.
   double step_seconds;
+  double busy_seconds;
   double reduction_steps;
   double cache_bytes;
   double memory_bytes;
@@ -62,13 +64,14 @@ TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
   const auto batch = static_cast<double>(g.batch);
   TileCost cost{};
   cost.tiles = grid.rows * grid.columns * batch;
-  cost.step_seconds =
-      2.0 * tile.rows * tile.columns * step / MainLoopRate(g, chip);
+  const double step_flops = 2.0 * tile.rows * tile.columns * step / tile.units;
+  cost.step_seconds = step_flops / MainLoopRate(g, chip);
+  cost.busy_seconds = step_flops / chip.UnitPeak(g.operand);
   cost.reduction_steps = static_cast<double>(g.k) / step;
   cost.cache_bytes = CacheReadBytes(g, tile, chip) + CacheWriteBytes(g);
   cost.memory_bytes = MemoryReadBytes(g, tile, chip) + MemoryWriteBytes(g);
   cost.cache = cost.cache_bytes / chip.cache_rate;
-  cost.memory = cost.memory_bytes / chip.memory_rate;
+  cost.memory = cost.memory_bytes / chip.ProductMemoryRate(g.operand);
   if (g.weight) {
     // Every row of tiles widens all the weights anew.
     cost.widen = kWideningFlops * grid.rows * static_cast<double>(g.n) *
@@ -76,15 +79,16 @@ TileCost CostOf(const Gemm& g, const KernelChip& chip, const MatrixTile& tile) {
   }
   cost.merge = kPartialBytes * static_cast<double>(g.m) *
                static_cast<double>(g.n) * batch / chip.cache_rate;
-  const double work =
-      cost.tiles * cost.reduction_steps * cost.step_seconds / chip.units;
+  const double work = cost.tiles * cost.reduction_steps * cost.step_seconds /
+                      chip.UnitsFor(tile);
   cost.least =
       chip.launch + std::max({work, cost.cache, cost.memory, cost.widen});
   return cost;
 }
 
-double MergeSeconds(const TileCost& cost, int split) {
-  return split == 1 ? 0 : cost.merge * split;
+double MergeSeconds(const TileCost& cost, const KernelChip& chip, int split) {
+  if (split == 1) return 0;
+  return ToSeconds(chip.constants.split_launch) + cost.merge * split;
 }
 
 // Seconds of a tile before and after its main loop.
@@ -94,7 +98,16 @@ double TileEnds(const Gemm& g, const KernelChip& chip, const MatrixTile& tile,
   const double element =
       split > 1 ? kPartialBytes / 2
                 : BytesPerElement(g.output) * (g.accumulate ? 2 : 1);
-  return chip.TileEnds(element * tile.rows * tile.columns);
+  return chip.TileEndCycles(element * tile.rows * tile.columns) *
+         chip.ProductCycle();
+}
+
+// What the power limit leaves of the clock at which a product would keep the
+// matrix units busy for so long out of so many seconds.
+double ClockOf(const Gemm& g, const KernelChip& chip, double busy,
+               double seconds) {
+  return chip.power.Clock(g.operand, std::min(1.0, busy / seconds),
+                          kProductMemory);
 }
 
 // `give_up`: a time that is not worth beating; then the result is infinite.
@@ -105,12 +118,23 @@ KernelEstimate Estimate(const Gemm& g, const KernelChip& chip,
   const double tiles = cost.tiles * split;
   const double steps = std::ceil(cost.reduction_steps / split);
   const double ends = TileEnds(g, chip, tile, split);
-  const double matrix =
-      std::ceil(tiles / chip.units) * (steps * cost.step_seconds + ends);
-  const double latency = std::ceil(tiles / (chip.units * tile.resident)) *
-                         (steps * c.step_cycles * chip.cycle + ends);
-  const double core = std::max({matrix, latency, cost.cache, cost.widen});
-  const double fixed = chip.launch + MergeSeconds(cost, split);
+  const double units = chip.UnitsFor(tile);
+  double matrix = std::ceil(tiles / units) * (steps * cost.step_seconds + ends);
+  double latency =
+      std::ceil(tiles / (units * tile.resident)) *
+      (steps * chip.StepCycles(g.operand) * chip.ProductCycle() + ends);
+  double core = std::max({matrix, latency, cost.cache, cost.widen});
+  const double fixed = chip.launch + MergeSeconds(cost, chip, split);
+  if (chip.clock_by_share) {
+    // What waits for memory or the cache draws less still; it is not counted,
+    // so that no kernel is slower for a faster one of them.
+    const double clock =
+        ClockOf(g, chip, tiles * steps * cost.busy_seconds / units,
+                fixed + std::max(matrix, latency));
+    matrix /= clock;
+    latency /= clock;
+    core = std::max({matrix, latency, cost.cache, cost.widen});
+  }
   KernelEstimate estimate;
   if (fixed + std::max(core, cost.memory) >= give_up) {
     estimate.seconds = std::numeric_limits<double>::infinity();
@@ -148,12 +172,12 @@ GemmChoice TimeGemm(const Gemm& gemm, const KernelChip& chip) {
   const int max_split = chip.MaxSplit(gemm.operand);
   GemmChoice best;
   best.estimate.seconds = std::numeric_limits<double>::infinity();
-  for (const MatrixTile& tile : chip.constants.tiles) {
+  for (const MatrixTile& tile : chip.Tiles(gemm.operand)) {
     const TileCost cost = CostOf(gemm, chip, tile);
     for (const int split : kSplits) {
       // More parts only add to the merging.
-      if (split > max_split ||
-          cost.least + MergeSeconds(cost, split) >= best.estimate.seconds) {
+      if (split > max_split || cost.least + MergeSeconds(cost, chip, split) >=
+                                   best.estimate.seconds) {
         break;
       }
       const KernelEstimate estimate =

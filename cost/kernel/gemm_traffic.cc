@@ -58,7 +58,7 @@ double MemoryReadBytes(const Gemm& g, const MatrixTile& tile,
   if (streams || bytes.a + bytes.b <= chip.cache_size) {
     return (bytes.a + bytes.b + accumulated) * batch;
   }
-  const double at_once = chip.units * tile.resident;
+  const double at_once = chip.UnitsFor(tile) * tile.resident;
   const double raster_rows = std::min<double>(grid.rows, c.raster_rows);
   const double raster_columns =
       std::clamp(at_once / raster_rows, 1.0, grid.columns);

@@ -39,10 +39,13 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
   const double outputs = BytesPerElement(g.output) * (g.accumulate ? 2 : 1);
   const double overhead = chip.TileEnds(outputs * tile.rows * tile.columns);
   const double rate = chip.UnitRate(g.operand) * c.grouped_efficiency;
-  const double loop = steps * 2.0 * tile.rows * tile.columns * step / rate;
-  const double matrix = std::ceil(tiles / chip.units) * (loop + overhead);
-  const double latency = std::ceil(tiles / (chip.units * tile.resident)) *
-                         (steps * c.step_cycles * chip.cycle + overhead);
+  const double loop =
+      steps * 2.0 * tile.rows * tile.columns * step / (rate * tile.units);
+  const double units = chip.UnitsFor(tile);
+  const double matrix = std::ceil(tiles / units) * (loop + overhead);
+  const double latency =
+      std::ceil(tiles / (units * tile.resident)) *
+      (steps * chip.StepCycles(g.operand) * chip.cycle + overhead);
   const double weights = rows.active * n * k;
   const double memory_bytes =
       g.weight_gradient
@@ -61,7 +64,7 @@ KernelEstimate WithTile(const GroupedGemm& g, const Rows& rows,
                 n * k * element * std::max(rows.active, rows.tiles / shared) +
                 rows.total * n * outputs;
   const double cache = cache_bytes / chip.cache_rate;
-  const double memory = memory_bytes / chip.memory_rate;
+  const double memory = memory_bytes / chip.ProductMemoryRate(g.operand);
   const double widen = g.weight ? kWideningFlops * n * k *
                                       std::max(rows.active, rows.tiles) /
                                       chip.vector_rate
@@ -92,7 +95,7 @@ KernelEstimate BestTile(const GroupedGemm& g, const KernelChip& chip,
                         RowsOfTile rows_of) {
   KernelEstimate best;
   best.seconds = std::numeric_limits<double>::infinity();
-  for (const MatrixTile& tile : chip.constants.tiles) {
+  for (const MatrixTile& tile : chip.Tiles(g.operand)) {
     const KernelEstimate estimate = WithTile(g, rows_of(tile), tile, chip);
     if (estimate.seconds < best.seconds) best = estimate;
   }

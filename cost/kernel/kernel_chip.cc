@@ -10,10 +10,6 @@
 namespace orrery {
 namespace {
 
-// Share of the memory bandwidth that a large product takes: the profiled ones
-// of validation/gemm_a100_nsight.csv move 0.1 to 0.4 TB/s of 2.04.
-constexpr double kProductMemory = 0.15;
-
 // Enough parts to give every unit a share of the longest reduction.
 constexpr int kAnySplit = 16;
 
@@ -90,6 +86,8 @@ absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
   }
   result.power = PowerLimit::Of(chip, options.clock);
   result.units = chip.compute_units();
+  result.clock_by_share = constants.clock_by_share && !result.power.fixed();
+  result.nominal_cycle = 1 / chip.clock().value();
   result.cycle =
       1 / (chip.clock().value() *
            result.power.Clock(DType::kBf16, constants.matrix_efficiency,
@@ -102,11 +100,18 @@ absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
         (precision == nullptr ? 1 : precision->efficiency);
     result.unit_peak[i] =
         PeakAt(chip.clock().value(), chip, dtype) / result.units;
-    result.unit_rate[i] = result.unit_peak[i] * efficiency *
+    result.nominal_rate[i] = result.unit_peak[i] * efficiency;
+    result.unit_rate[i] = result.nominal_rate[i] *
                           result.power.Clock(dtype, efficiency, kProductMemory);
     result.max_split[i] = precision == nullptr
                               ? kAnySplit
                               : precision->max_split.value_or(kAnySplit);
+    result.step_cycles[i] =
+        precision == nullptr
+            ? constants.step_cycles
+            : precision->step_cycles.value_or(constants.step_cycles);
+    result.memory_share[i] =
+        precision == nullptr ? 1 : precision->memory_efficiency;
   }
   const double vector_clock = result.power.VectorClock();
   result.vector_rate = chip.vector_rate().value() * vector_clock *
@@ -121,6 +126,12 @@ absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
                                                     : constants.graph_launch);
   result.attention_form = options.attention;
   return result;
+}
+
+const std::vector<MatrixTile>& KernelChip::Tiles(DType dtype) const {
+  const KernelPrecision* precision = PrecisionOf(constants, dtype);
+  return precision == nullptr || precision->tiles.empty() ? constants.tiles
+                                                          : precision->tiles;
 }
 
 double Overlapped(double a, double b, double exponent) {

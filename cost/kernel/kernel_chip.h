@@ -7,10 +7,13 @@
 // it.
 #include <absl/status/statusor.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "cost/kernel/op_time.h"
@@ -52,14 +55,23 @@ struct KernelChip {
 
   double units = 0;
   // FLOP/s of one compute unit in the main loop of a large product, by operand
-  // format, at the clock that such a product holds; and the peak at the nominal
-  // clock. A format the chip has no units for runs as the next wider one.
+  // format, at the clock that such a product holds; the peak at the nominal
+  // clock, and what the main loop makes of it. A format the chip has no units
+  // for runs as the next wider one.
   std::array<double, kAllDTypes.size()> unit_rate{};
   std::array<double, kAllDTypes.size()> unit_peak{};
-  // The most parts a reduction is cut into, by operand format.
+  std::array<double, kAllDTypes.size()> nominal_rate{};
+  // The most parts a reduction is cut into, by operand format; the cycles of a
+  // step that is bound by latency; the share of the memory rate of a product.
   std::array<int, kAllDTypes.size()> max_split{};
-  // Seconds, at the clock of a large product.
+  std::array<double, kAllDTypes.size()> step_cycles{};
+  std::array<double, kAllDTypes.size()> memory_share{};
+  // Seconds, at the clock of a large product, and at the nominal one.
   double cycle = 0;
+  double nominal_cycle = 0;
+  // The power limit is applied to each product by what it keeps busy; until
+  // then its rates are at the nominal clock.
+  bool clock_by_share = false;
   // What is left of the nominal clock, at which the next two rates are.
   PowerLimit power = PowerLimit::Nominal();
   double vector_rate = 0;
@@ -79,19 +91,47 @@ struct KernelChip {
   double UnitPeak(DType dtype) const {
     return unit_peak[static_cast<size_t>(dtype)];
   }
-  // Seconds of a tile besides its main loop, if it reads and writes so many
-  // bytes of the result.
-  double TileEnds(double result_bytes) const {
+  // The rate and the cycle of products before the power limit is applied to
+  // each of them, or after it was to all.
+  double ProductRate(DType dtype) const {
+    return clock_by_share ? nominal_rate[static_cast<size_t>(dtype)]
+                          : UnitRate(dtype);
+  }
+  double ProductCycle() const { return clock_by_share ? nominal_cycle : cycle; }
+  // Cycles of a tile besides its main loop, if it reads and writes so many
+  // bytes of the result; and in seconds.
+  double TileEndCycles(double result_bytes) const {
     double cycles = constants.tile_overhead_cycles;
     if (const auto rate = constants.epilogue_bytes_per_cycle) {
       cycles += result_bytes / *rate;
     }
-    return cycles * cycle;
+    return cycles;
+  }
+  double TileEnds(double result_bytes) const {
+    return TileEndCycles(result_bytes) * cycle;
   }
   int MaxSplit(DType dtype) const {
     return max_split[static_cast<size_t>(dtype)];
   }
+  double StepCycles(DType dtype) const {
+    return step_cycles[static_cast<size_t>(dtype)];
+  }
+  // Bytes per second of products with such operands.
+  double ProductMemoryRate(DType dtype) const {
+    return memory_rate * memory_share[static_cast<size_t>(dtype)];
+  }
+  // What works on tiles of this kind: units, or groups of them.
+  double UnitsFor(const MatrixTile& tile) const {
+    return tile.units == 1 ? units
+                           : std::max(1.0, std::floor(units / tile.units));
+  }
+  // The tiles that products with such operands choose from.
+  const std::vector<MatrixTile>& Tiles(DType dtype) const;
 };
+
+// Share of the memory bandwidth that a large product takes: the profiled ones
+// of validation/gemm_a100_nsight.csv move 0.1 to 0.4 TB/s of 2.04.
+inline constexpr double kProductMemory = 0.15;
 
 // What the formulas say of one kernel, in seconds and bytes.
 struct KernelEstimate {

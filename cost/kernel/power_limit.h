@@ -31,6 +31,8 @@ class PowerLimit {
   // Without a limit.
   static PowerLimit Nominal();
 
+  // Whether one clock holds for every kernel.
+  bool fixed() const { return fixed_.has_value(); }
   // The clock over the nominal one: above 0; at most 1 unless it is given.
   double Clock(DType dtype, double matrix, double memory) const;
   // Of a kernel without matrix products.

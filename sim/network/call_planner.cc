@@ -92,7 +92,8 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
     const RoutedSchedule& routed = *entry.routed;
     for (const ProtocolPair& protocols : library.Protocols(
              {routed.schedule().kind, algorithm, routed.touches(Tier::kScaleUp),
-              routed.touches(Tier::kScaleOut)},
+              routed.touches(Tier::kScaleOut),
+              call.traffic != nullptr && call.traffic->by_island},
              options_.protocol)) {
       // Small calls are told apart by their latencies: no bytes, no wire.
       const CallOverhead least = library.Overhead(
@@ -165,10 +166,10 @@ absl::StatusOr<PlannedCall> CallPlanner::Plan(const CollectiveCall& call) {
   PlannedCall planned{best.algorithm, best.protocols.name(), best.solo,
                       std::move(steps), &best.plan.routed()};
   if (best.protocols.scale_up != nullptr) {
-    planned.efficiency.scale_up = best.protocols.scale_up->efficiency;
+    planned.efficiency.scale_up = best.protocols.Efficiency(Tier::kScaleUp);
   }
   if (best.protocols.scale_out != nullptr) {
-    planned.efficiency.scale_out = best.protocols.scale_out->efficiency;
+    planned.efficiency.scale_out = best.protocols.Efficiency(Tier::kScaleOut);
   }
   planned.sent_by_chips = best.plan.BytesSentByChips();
   return planned;

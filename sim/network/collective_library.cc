@@ -57,7 +57,8 @@ std::vector<CollectiveAlgorithm> CollectiveLibrary::Offered(
 
 std::vector<ProtocolPair> CollectiveLibrary::Protocols(
     const Use& use, const std::optional<std::string>& only) const {
-  const ProtocolUse purpose = UseOf(use.kind, use.algorithm);
+  const ProtocolUse purpose =
+      use.experts ? ProtocolUse::kExperts : UseOf(use.kind, use.algorithm);
   std::vector<ProtocolPair> pairs;
   const auto wanted = [&](const Protocol* p) {
     return !only || p->name == *only;

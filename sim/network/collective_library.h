@@ -45,6 +45,8 @@ class CollectiveLibrary {
     CollectiveAlgorithm algorithm;
     bool scale_up;
     bool scale_out;
+    // Of tokens to experts, or back, once to each island.
+    bool experts = false;
   };
   // The protocols that serve it; of those only the ones called `only`, if
   // given.

@@ -71,10 +71,10 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
 double CollectivePlan::Weight(const TierShares& shares) const {
   double sum = 0;
   if (shares.scale_up > 0) {
-    sum += shares.scale_up / protocols_.of(Tier::kScaleUp).efficiency;
+    sum += shares.scale_up / protocols_.Efficiency(Tier::kScaleUp);
   }
   if (shares.scale_out > 0) {
-    sum += shares.scale_out / protocols_.of(Tier::kScaleOut).efficiency;
+    sum += shares.scale_out / protocols_.Efficiency(Tier::kScaleOut);
   }
   return sum;
 }

@@ -21,6 +21,10 @@ struct ProtocolPair {
     CHECK(protocol != nullptr);
     return *protocol;
   }
+  // Share of the tier's bandwidth.
+  double Efficiency(Tier tier) const {
+    return of(tier).EfficiencyIn(/*across=*/scale_out != nullptr);
+  }
   // After the outer one; both go by one name but for trees of switches.
   const std::string& name() const {
     return (scale_out != nullptr ? scale_out : scale_up)->name;

@@ -222,7 +222,7 @@ class Expander {
                               part_.count, repeat};
     const MessageRoutes& routes = routed_.routes();
     const MessageRoutes::Route& route = routes.of(message);
-    const double efficiency = protocols_.of(route.tier).efficiency;
+    const double efficiency = protocols_.Efficiency(route.tier);
     TransferStep flow = {
         .latency = AddTimes(behind, StepLatency(route, protocols_)),
         .work = schedule_.ShareOf(schedule_.messages[message], round) *

@@ -127,7 +127,7 @@ TEST(ValidateCommand, KernelsMeetTheirBars) {
   const ProgramResult result = RunOrrery({"validate", "kernels"});
   EXPECT_EQ(result.exit_code, 0) << result.out;
   EXPECT_THAT(result.out, AllOf(HasSubstr("a100_sxm_80"), HasSubstr("h800_sxm"),
-                                HasSubstr("1040 rows predicted, 6 refused")));
+                                HasSubstr("1056 rows predicted, 6 refused")));
 }
 
 TEST(ValidateCommand, TakesATeamsOwnTableAndSaysNoWhenItIsFarOff) {

@@ -19,15 +19,24 @@ MatrixTile ReadTile(const FieldReader& fields) {
   return {.rows = fields.Count("rows", 1, kMaxTile),
           .columns = fields.Count("columns", 1, kMaxTile),
           .step_bytes = fields.Count("step_bytes", 1, kMaxTile),
-          .resident = fields.Count("resident", 1, kMaxResident)};
+          .resident = fields.Count("resident", 1, kMaxResident),
+          .units = fields.OptionalCount("units", 1, kMaxResident).value_or(1)};
 }
 
 KernelPrecision ReadPrecision(const FieldReader& fields) {
   const auto dtype = fields.Enum<pb::DType>("dtype");
-  return {
+  KernelPrecision precision{
       .dtype = dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype),
       .efficiency = fields.Efficiency("efficiency"),
-      .max_split = fields.OptionalCount("max_split", 1, kMaxTile)};
+      .max_split = fields.OptionalCount("max_split", 1, kMaxTile),
+      .tiles = {},
+      .step_cycles = fields.OptionalReal("step_cycles", 0, kMaxCycles),
+      .memory_efficiency =
+          fields.OptionalReal("memory_efficiency", 0.01, 1).value_or(1)};
+  for (const FieldReader& tile : fields.Each("tile")) {
+    precision.tiles.push_back(ReadTile(tile));
+  }
+  return precision;
 }
 
 FlashConstants ReadFlash(const FieldReader& fields) {
@@ -52,7 +61,10 @@ FlashConstants ReadFlash(const FieldReader& fields) {
       .combine = fields.NonNegative<Duration>("combine"),
       .hardware_exponentials =
           fields.OptionalReal("hardware_exponentials", 0, 1).value_or(1),
-      .head_unit = fields.OptionalCount("head_unit", 1, kMaxTile).value_or(1)};
+      .head_unit = fields.OptionalCount("head_unit", 1, kMaxTile).value_or(1),
+      .tile_cycles = fields.OptionalReal("tile_cycles", 0, kMaxCycles),
+      .start = fields.Has("start") ? fields.NonNegative<Duration>("start")
+                                   : Duration()};
 }
 
 // The known implementations of attention, and the one that is named.
@@ -119,9 +131,13 @@ KernelConstants ReadKernelConstants(const FieldReader& fields) {
       .step_cycles = fields.Real("step_cycles", 0, kMaxCycles),
       .overlap_exponent = fields.Real("overlap_exponent", 1, 100),
       .cache_efficiency = fields.Efficiency("cache_efficiency"),
+      .split_launch = fields.Has("split_launch")
+                          ? fields.NonNegative<Duration>("split_launch")
+                          : Duration(),
       .multicast = fields.Count("multicast", 1, kMaxResident),
       .raster_rows = fields.Count("raster_rows", 1, kMaxTile),
       .cache_reach = fields.Real("cache_reach", 0.01, 100),
+      .clock_by_share = fields.Flag("clock_by_share"),
       .batch_alignment =
           fields.OptionalCount("batch_alignment", 1, kMaxTile).value_or(1),
       .attention = {},

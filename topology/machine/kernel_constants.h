@@ -23,6 +23,8 @@ struct MatrixTile {
   int step_bytes;
   // Tiles that one compute unit runs at once.
   int resident;
+  // Compute units that work on one tile.
+  int units = 1;
 };
 
 struct KernelPrecision {
@@ -30,6 +32,10 @@ struct KernelPrecision {
   double efficiency;
   // The most parts into which the reduction is cut.
   std::optional<int> max_split;
+  // Unlike those of the library, if there are any.
+  std::vector<MatrixTile> tiles;
+  std::optional<double> step_cycles;
+  double memory_efficiency = 1;
 };
 
 // Measured products with the same weights, by ascending number of rows.
@@ -58,6 +64,9 @@ struct FlashConstants {
   Duration combine;
   double hardware_exponentials;
   int head_unit;
+  // Unset: the library's overhead of a tile.
+  std::optional<double> tile_cycles;
+  Duration start;
 };
 
 struct KernelConstants {
@@ -78,9 +87,13 @@ struct KernelConstants {
   double step_cycles;
   double overlap_exponent;
   double cache_efficiency;
+  // Of the kernel that adds up a split reduction, if there is one.
+  Duration split_launch;
   int multicast;
   int raster_rows;
   double cache_reach;
+  // A product's clock goes by what it keeps busy.
+  bool clock_by_share;
   // Of rows in batches of products that the matrix units can take; 1: any.
   int batch_alignment;
 

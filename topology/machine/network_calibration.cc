@@ -23,6 +23,8 @@ std::optional<ProtocolUse> ReadUse(const FieldReader& fields) {
       return ProtocolUse::kTree;
     case pb::CollectiveCalibration::ONE_SHOT:
       return ProtocolUse::kOneShot;
+    case pb::CollectiveCalibration::EXPERTS:
+      return ProtocolUse::kExperts;
     case pb::CollectiveCalibration::RING_AND_TREE:
     case pb::CollectiveCalibration::USE_UNSPECIFIED:  // refused by the reader
       break;
@@ -32,18 +34,27 @@ std::optional<ProtocolUse> ReadUse(const FieldReader& fields) {
 
 Protocol ReadProtocol(const FieldReader& fields, Duration base_latency) {
   const auto tier = fields.Enum<pb::CollectiveCalibration::Tier>("tier");
-  return {.name = fields.Text("name"),
-          .tier = tier == pb::CollectiveCalibration::SCALE_OUT ? Tier::kScaleOut
-                                                               : Tier::kScaleUp,
-          .step_latency = fields.NonNegative<Duration>("step_latency"),
-          .efficiency = fields.Efficiency("efficiency"),
-          .fill_latency = fields.Has("fill_latency")
-                              ? fields.NonNegative<Duration>("fill_latency")
-                              : Duration(0),
-          .base_latency = fields.Has("base_latency")
-                              ? fields.NonNegative<Duration>("base_latency")
-                              : base_latency,
-          .use = ReadUse(fields)};
+  Protocol protocol{
+      .name = fields.Text("name"),
+      .tier = tier == pb::CollectiveCalibration::SCALE_OUT ? Tier::kScaleOut
+                                                           : Tier::kScaleUp,
+      .step_latency = fields.NonNegative<Duration>("step_latency"),
+      .efficiency = fields.Efficiency("efficiency"),
+      .fill_latency = fields.Has("fill_latency")
+                          ? fields.NonNegative<Duration>("fill_latency")
+                          : Duration(0),
+      .base_latency = fields.Has("base_latency")
+                          ? fields.NonNegative<Duration>("base_latency")
+                          : base_latency,
+      .use = ReadUse(fields)};
+  if (fields.Has("efficiency_across")) {
+    protocol.efficiency_across = fields.Efficiency("efficiency_across");
+    if (protocol.tier == Tier::kScaleOut) {
+      fields.Refuse("efficiency_across",
+                    "is of SCALE_UP: what crosses the network always leaves");
+    }
+  }
+  return protocol;
 }
 
 bool IsOperation(std::string_view name) {
@@ -110,6 +121,9 @@ std::vector<const Protocol*> NetworkCalibration::For(Tier tier,
     }
     if (p.use == ProtocolUse::kRingAndTree) shared.push_back(&p);
     if (!p.use) any.push_back(&p);
+  }
+  if (meant.empty() && use == ProtocolUse::kExperts) {
+    return For(tier, ProtocolUse::kPointToPoint);
   }
   return !meant.empty() ? meant : !shared.empty() ? shared : any;
 }

@@ -24,8 +24,9 @@ enum class ProtocolUse : uint8_t {
   kInSwitch,
   kPointToPoint,
   kOneShot,
+  kExperts,  // if there are none, those of kPointToPoint
 };
-inline constexpr int kProtocolUses = 6;
+inline constexpr int kProtocolUses = 7;
 
 // One wire protocol of the library ("Simple", "LL", "LL128") on one tier.
 struct Protocol {
@@ -42,6 +43,12 @@ struct Protocol {
   Duration base_latency;
   // Unset: everything no other protocol is meant for.
   std::optional<ProtocolUse> use;
+  // In calls that leave the island, if it is another.
+  std::optional<double> efficiency_across = std::nullopt;
+
+  double EfficiencyIn(bool across) const {
+    return across ? efficiency_across.value_or(efficiency) : efficiency;
+  }
 };
 
 struct NetworkCalibration {

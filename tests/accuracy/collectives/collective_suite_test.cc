@@ -56,6 +56,27 @@ TEST(CollectiveSuite, ARowIsPredictedByTheAlgorithmItNames) {
   }
 }
 
+// A host that starts a call every 40 us sees none that is shorter, and all that
+// are longer as they are.
+TEST(CollectiveSuite, NoCallIsShorterThanItsHostTakes) {
+  const MeasurementTable harnesses =
+      Table("source_id,kernel,overhead_us\nlab,all_reduce,40\n");
+  const auto seconds = [&](const std::string& source,
+                           const std::string& bytes) {
+    const AccuracyTable table = PredictCollectives(
+        ReadCollectiveMeasurements(
+            Table("source_id,collective,num_gpus,size_bytes,time_us,system\n" +
+                  source + ",all_reduce,8," + bytes + ",40,dgx_h100_ib400\n"),
+            Table(kSystems), &harnesses),
+        "rows");
+    return std::get<MeasuredCollective>(table.rows().at(0).facts).predicted_s;
+  };
+  EXPECT_LT(seconds("other", "1024"), 40e-6);
+  EXPECT_DOUBLE_EQ(seconds("lab", "1024"), 40e-6);
+  EXPECT_GT(seconds("lab", "1000000000"), 40e-6);
+  EXPECT_EQ(seconds("lab", "1000000000"), seconds("other", "1000000000"));
+}
+
 // 7/8 of 8 GB at 350 GB/s of bus bandwidth are 20 ms.
 TEST(CollectiveMeasurements, ABandwidthStandsInForATime) {
   const CollectiveMeasurements read = ReadCollectiveMeasurements(

@@ -45,6 +45,27 @@ TEST(TimeAttention, HeadsThatFillHalfAUnitTakeAsLongAsWholeOnes) {
       kMemory);
 }
 
+// 256 heads of 16 queries on 148 units: two rounds of one tile each. A start
+// adds itself once, the ends of a tile once in every round.
+TEST(TimeAttention, ACallHasAStartAndATileItsEnds) {
+  FusedAttention a = Square(16, Mask::kCausal);
+  a.batch = 4;
+  a.query_heads = a.kv_heads = 64;
+  const Chip b200 = PresetChip("b200_sxm");
+  KernelChip chip = TimerOf(b200, {.clock = b200.clock()}).chip();
+  chip.memory_rate *= 1e6;
+  FlashConstants& flash = chip.constants.attention;
+  flash.tile_cycles = 0;
+  flash.start = Duration();
+  const double bare = TimeAttention(a, chip).seconds;
+  flash.start = std::chrono::microseconds(4);
+  EXPECT_NEAR(TimeAttention(a, chip).seconds - bare, 4e-6, 1e-12);
+  flash.start = Duration();
+  flash.tile_cycles = 5000;
+  EXPECT_NEAR(TimeAttention(a, chip).seconds - bare,
+              2 * 5000 * chip.nominal_cycle, 1e-9);
+}
+
 // Tile by tile, with the last row of each.
 double SlowTotal(const FusedAttention& a, int64_t rows, int64_t columns) {
   double total = 0;

@@ -126,6 +126,92 @@ TEST(GemmTime, BatchesOfUnalignedRowsRunOnTheVectorUnits) {
   EXPECT_EQ(TimeGemm(alone, *chip).estimate.seconds, anywhere);
 }
 
+// An A100 on which neither memory nor the cache binds.
+KernelChip BareChip() {
+  auto chip = KernelChip::Create(PresetChip("a100_sxm_80"),
+                                 PresetKernels("a100_sxm_80"));
+  CHECK(chip.ok()) << chip.status().ToString();
+  chip->memory_rate *= 1000;
+  chip->cache_rate *= 1000;
+  return *std::move(chip);
+}
+
+// 6 x 9 = 54 tiles of 256 x 256: one on each of 54 pairs, or on half of the 108
+// units. A pair is through in half the time, but for the beginning and end.
+TEST(GemmTime, UnitsThatShareATileShareItsMainLoop) {
+  const KernelChip chip = BareChip();
+  const Gemm g{.m = 6 * 256, .n = 9 * 256, .k = 8192};
+  MatrixTile tile{.rows = 256, .columns = 256, .step_bytes = 64, .resident = 1};
+  const double ends =
+      chip.TileEnds(BytesPerElement(g.output) * tile.rows * tile.columns);
+  const double alone = TimeGemm(g, chip, tile, 1).seconds - chip.launch - ends;
+  tile.units = 2;
+  const double shared = TimeGemm(g, chip, tile, 1).seconds - chip.launch - ends;
+  EXPECT_NEAR(shared / alone, 0.5, 1e-3);
+  // One tile more than there are pairs is a second round.
+  Gemm more = g;
+  more.m += 256;
+  EXPECT_NEAR(TimeGemm(more, chip, tile, 1).seconds - chip.launch - 2 * ends,
+              2 * shared, 1e-3 * alone);
+}
+
+TEST(GemmTime, AddingUpASplitReductionMayBeAKernelOfItsOwn) {
+  KernelChip chip = BareChip();
+  const Gemm g{.m = 64, .n = 256, .k = 16384};
+  const MatrixTile tile{
+      .rows = 64, .columns = 64, .step_bytes = 64, .resident = 1};
+  const double before = TimeGemm(g, chip, tile, 4).seconds;
+  const double whole = TimeGemm(g, chip, tile, 1).seconds;
+  chip.constants.split_launch = std::chrono::microseconds(3);
+  EXPECT_NEAR(TimeGemm(g, chip, tile, 4).seconds - before, 3e-6, 1e-12);
+  EXPECT_EQ(TimeGemm(g, chip, tile, 1).seconds, whole);
+  // What costs more than it gains is not done.
+  chip.constants.split_launch = std::chrono::microseconds(1000);
+  EXPECT_EQ(TimeGemm(g, chip).split, 1);
+}
+
+// A format with tiles of 128 rows pads 16 to them, however small those of the
+// others are.
+TEST(GemmTime, AFormatMayHaveTilesOfItsOwn) {
+  KernelChip chip = BareChip();
+  const MatrixTile only{
+      .rows = 128, .columns = 64, .step_bytes = 64, .resident = 1};
+  const Gemm g{.m = 16, .n = 4096, .k = 4096, .operand = DType::kFp8};
+  EXPECT_LT(TimeGemm(g, chip).tile.rows, 128);
+  chip.constants.precisions.push_back({.dtype = DType::kFp8,
+                                       .efficiency = 1,
+                                       .max_split = 1,
+                                       .tiles = {only},
+                                       .step_cycles = std::nullopt});
+  EXPECT_EQ(TimeGemm(g, chip).tile.rows, 128);
+  Gemm other = g;
+  other.operand = DType::kBf16;
+  EXPECT_LT(TimeGemm(other, chip).tile.rows, 128);
+}
+
+// A product on 27 of 108 units keeps at most a quarter of the peak busy: its
+// clock is the nominal one, where that of the whole chip is lowered. One that
+// fills the chip draws what a large product draws.
+TEST(GemmTime, AProductThatLeavesUnitsIdleIsSlowedDownLess) {
+  KernelChip chip = BareChip();
+  ASSERT_FALSE(chip.power.fixed());
+  const MatrixTile tile{
+      .rows = 128, .columns = 128, .step_bytes = 64, .resident = 1};
+  const Gemm few{.m = 3 * 128, .n = 9 * 128, .k = 65536};
+  const Gemm all{.m = 12 * 128, .n = 9 * 128, .k = 65536};
+  const double slow = TimeGemm(few, chip, tile, 1).seconds - chip.launch;
+  const double large = TimeGemm(all, chip, tile, 1).seconds - chip.launch;
+  chip.clock_by_share = true;
+  const double fast = TimeGemm(few, chip, tile, 1).seconds - chip.launch;
+  const double eff = chip.constants.matrix_efficiency;
+  const double lowered = chip.power.Clock(DType::kBf16, eff, kProductMemory);
+  ASSERT_LT(lowered, 0.97);
+  EXPECT_EQ(chip.power.Clock(DType::kBf16, eff / 4, kProductMemory), 1);
+  EXPECT_NEAR(fast / slow, lowered, 0.002);
+  EXPECT_NEAR((TimeGemm(all, chip, tile, 1).seconds - chip.launch) / large, 1,
+              0.01);
+}
+
 TEST(GemmTime, WithTheProfiledTileAndClockIsNearTheProfiledTime) {
   constexpr double kMean = 0.04;
   constexpr double kWorst = 0.10;

@@ -254,7 +254,8 @@ TEST(KernelTimer, TimesAreThoseOfTheLibrary) {
             time("h800_sxm", "h100_sxm").time);
   EXPECT_EQ(time("h100_sxm", "h100_sxm").provenance, Provenance::kModel);
   EXPECT_EQ(time("h800_sxm", "h100_sxm").provenance, Provenance::kExtrapolated);
-  EXPECT_EQ(time("b200_sxm", "b200_sxm").provenance, Provenance::kExtrapolated);
+  EXPECT_EQ(time("b200_sxm", "b200_sxm").provenance, Provenance::kModel);
+  EXPECT_EQ(time("gb200", "gb200").provenance, Provenance::kExtrapolated);
 }
 
 TEST(OpTimeCache, RemembersWhatTheTimerSaid) {

@@ -91,6 +91,48 @@ TEST(CollectiveLibrary, ProtocolsOfBothTiersGoByOneName) {
               ElementsAre("LL/SHARP", "Simple/SHARP"));
 }
 
+// Tokens that go once to each island have a library of their own where there is
+// one; what passes them on inside may be slower than what stays.
+TEST(CollectiveLibrary, ExpertsMayHaveProtocolsOfTheirOwn) {
+  using Use = CollectiveLibrary::Use;
+  const Use tokens = {Kind::kAllToAll, Algorithm::kHierarchical, true, true,
+                      true};
+  NetworkCalibration calibration{};
+  calibration.protocols = {
+      Named("Simple", Tier::kScaleUp), Named("Simple", Tier::kScaleOut),
+      Named("P2P", Tier::kScaleUp, ProtocolUse::kPointToPoint),
+      Named("P2P", Tier::kScaleOut, ProtocolUse::kPointToPoint)};
+  EXPECT_THAT(
+      Names(CollectiveLibrary(calibration).Protocols(tokens, std::nullopt)),
+      ElementsAre("P2P/P2P"));
+  calibration.protocols.push_back(
+      Named("DeepEP", Tier::kScaleUp, ProtocolUse::kExperts));
+  calibration.protocols.push_back(
+      Named("DeepEP", Tier::kScaleOut, ProtocolUse::kExperts));
+  EXPECT_THAT(
+      Names(CollectiveLibrary(calibration).Protocols(tokens, std::nullopt)),
+      ElementsAre("DeepEP/DeepEP"));
+  Use even = tokens;
+  even.experts = false;
+  EXPECT_THAT(
+      Names(CollectiveLibrary(calibration).Protocols(even, std::nullopt)),
+      ElementsAre("P2P/P2P"));
+}
+
+TEST(ProtocolPair, WhatLeavesTheIslandMayBeSlowerInside) {
+  Protocol up = Named("Simple", Tier::kScaleUp);
+  up.efficiency = 0.8;
+  Protocol out = Named("Simple", Tier::kScaleOut);
+  out.efficiency = 0.9;
+  const ProtocolPair inside = {&up, nullptr};
+  const ProtocolPair across = {&up, &out};
+  EXPECT_EQ(across.Efficiency(Tier::kScaleUp), 0.8);
+  up.efficiency_across = 0.3;
+  EXPECT_EQ(across.Efficiency(Tier::kScaleUp), 0.3);
+  EXPECT_EQ(across.Efficiency(Tier::kScaleOut), 0.9);
+  EXPECT_EQ(inside.Efficiency(Tier::kScaleUp), 0.8);
+}
+
 // 4 us of fill and 400 us on the wire: 2 sqrt(4 400) = 80 us. An own part of
 // 8 MB / 4 = 2 MB at 1 TB/s: 2 us more. The slower base of both tiers counts.
 TEST(CollectiveLibrary, OverheadIsFillAndOwnPart) {

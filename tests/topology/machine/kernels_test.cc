@@ -31,7 +31,8 @@ TEST(Kernels, NoConstantHasADefault) {
   const std::vector<std::string> optional = {
       "preset",          "description",
       "precision",       "epilogue_bytes_per_cycle",
-      "batch_alignment", "taken_over",
+      "batch_alignment", "split_launch",
+      "clock_by_share",  "taken_over",
       "fitted_row",      "measured",
       "use_measured",    "source"};
   const auto* descriptor = pb::Kernels::descriptor();
