@@ -8,7 +8,6 @@
 #include "topology/machine/field_reader.h"
 #include "workload/plan/divisors.h"
 #include "workload/plan/exchange_family.h"
-#include "workload/plan/placement.h"
 #include "workload/plan/plan_limits.h"
 
 namespace orrery {
@@ -61,21 +60,6 @@ class InferencePlanReader {
   }
 
  private:
-  // Of the groups of the first rank.
-  static InferencePlan::OnNode MembersOnNode(const ParallelLayout& layout,
-                                             int chips_per_node) {
-    const Placement placement(layout);
-    InferencePlan::OnNode on_node{};
-    for (size_t i = 0; i < kExchangeGroups; ++i) {
-      const GroupFamily family = FamilyOf(static_cast<ExchangeGroup>(i));
-      const int node = placement.ChipOf(0) / chips_per_node;
-      for (const int member : placement.Members(family, 0)) {
-        if (placement.ChipOf(member) / chips_per_node == node) ++on_node[i];
-      }
-    }
-    return on_node;
-  }
-
   DType Format(const char* name) const {
     const auto dtype = fields_.Enum<pb::DType>(name);
     return dtype == pb::DTYPE_UNSPECIFIED ? DType::kBf16 : FromProto(dtype);
