@@ -17,6 +17,7 @@
 #include "tests/storm/draw_training.h"
 #include "tests/storm/loop_laws.h"
 #include "tests/storm/transfer_laws.h"
+#include "tests/storm/work_laws.h"
 #include "workload/lowering/training/lower_loop.h"
 
 namespace orrery {
@@ -106,6 +107,8 @@ class TrainingLaws {
         folded.memory.peak.total == whole.memory.peak.total,
         fmt::format("{} folded, {} whole", folded.memory.peak.total.value(),
                     whole.memory.peak.total.value()));
+    const auto other = WhyOtherWork(folded, whole);
+    sheet_.Hold("folded work = whole", !other, other.value_or(""));
   }
 
   // The same plan with as many micro-batches as make a loop of them.
