@@ -96,14 +96,16 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   }
   // Nothing if it has to be written out: what is recorded is told by task.
   const auto loop =
-      [&](bool fold) -> absl::StatusOr<std::optional<PlacedProgram>> {
+      [&](const Fold& fold) -> absl::StatusOr<std::optional<PlacedProgram>> {
     if (options.record || !options.loops) return std::optional<PlacedProgram>();
-    return LowerLoop(on.model, plan, timed, {.pass = pass, .fold = fold});
+    return LowerLoop(on.model, plan, timed,
+                     {.pass = pass, .fold = fold.on, .marks = fold.marks});
   };
-  const auto lower = [&](bool fold) -> absl::StatusOr<PlacedProgram> {
+  const auto lower = [&](const Fold& fold) -> absl::StatusOr<PlacedProgram> {
     ASSIGN_OR_RETURN(std::optional<PlacedProgram> looped, loop(fold));
     if (looped) return *std::move(looped);
-    return LowerTraining(on.model, plan, timed, {.pass = pass, .fold = fold});
+    return LowerTraining(on.model, plan, timed,
+                         {.pass = pass, .fold = fold.on, .marks = fold.marks});
   };
   const auto forecast =
       [&](bool fold) -> absl::StatusOr<std::optional<RunSize>> {
@@ -111,7 +113,8 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
     if (RoughSize(on.model, plan, fold, options).total() <= options.memory) {
       return std::nullopt;
     }
-    ASSIGN_OR_RETURN(const std::optional<PlacedProgram> looped, loop(fold));
+    ASSIGN_OR_RETURN(const std::optional<PlacedProgram> looped,
+                     loop({.on = fold}));
     if (looped) return SizeOf(looped->program, options.records_all());
     return ForecastSize(
         plan, options.records_all(),
