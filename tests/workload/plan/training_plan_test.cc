@@ -325,6 +325,7 @@ absl::StatusOr<InferencePlan> MakeInference(const std::string& changes) {
          engine { name: "e" decode_launch: LAUNCH_GRAPH host_launch: "5 us"
            collective_launch: "5 us" request_overhead: "0 us"
            graph_start: "10 us" step_overhead: "0 us" sequence_overhead: "0 us"
+           all_reduce_overhead: "0 us"
            memory_policy: AS_NEEDED graph_memory: "0 GiB" kv_block: 1
            max_batch: 256 max_step_tokens: 8192 })",
       &proto));
