@@ -247,6 +247,9 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
     case Algorithm::kHierarchical:
       if (!shards || !group.hierarchical()) break;
       return HierarchicalForm(kind, group);
+    case Algorithm::kHierarchicalDirect:
+      if (!shards || !group.hierarchical() || !group.meshed()) break;
+      return HierarchicalDirectForm(kind, group);
     case Algorithm::kSwitchMulticast:
       if (!shards || group.crosses() || !group.ports().island_reduces) break;
       return SwitchMulticastForm(kind, group);

@@ -89,9 +89,13 @@ CollectiveForm ShardRingForm(CommunicationKind kind, const GroupNetwork& group);
 CollectiveForm SwingForm(const GroupNetwork& group);
 // Inside the islands, then along the rails with what is left:
 // 2[(G-1) a + (G-1)/G m b] inside and 2[(N-1) a + (N-1)/N m/G b] between for an
-// all-reduce [B]. Requires: group.hierarchical().
+// all-reduce [B]; where every two chips of an island have a link, 2[a + m b/G]
+// inside. Requires: group.hierarchical().
 CollectiveForm HierarchicalForm(CommunicationKind kind,
                                 const GroupNetwork& group);
+// The same with 2[a + (N-1)/N m/G b] between. Requires also: group.meshed().
+CollectiveForm HierarchicalDirectForm(CommunicationKind kind,
+                                      const GroupNetwork& group);
 // All-to-all by way of the own island's chip on the destination's rail (PXN):
 // (G-1)/G m b inside while (N-1)/N m b go along the rails. Requires:
 // group.hierarchical().

@@ -39,6 +39,8 @@ class GroupNetwork {
   int most_on_island() const { return most_on_island_; }
   // Several members on each of several islands, the same number.
   bool hierarchical() const { return crosses() && per_island() > 1; }
+  // Members of an island have a link of their own to each other.
+  bool meshed() const { return ports_->wiring == IslandWiring::kLinks; }
 
   // The NIC of a rank, among those of the group.
   int nic(int rank) const { return nics_[static_cast<size_t>(rank)]; }

@@ -22,6 +22,18 @@ void AddRingsInside(FormBuilder& form, int ranks, int g) {
   }
 }
 
+// Everyone to everyone of the same g, each pair a g-th of the data over a link
+// of its own.
+void AddLinksInside(FormBuilder& form, int ranks, int g) {
+  form.BeginWave();
+  form.BeginRound();
+  for (int r = 0; r < ranks; ++r) {
+    for (int to = r - r % g; to < r - r % g + g; ++to) {
+      if (to != r) form.Send(r, to, 1.0 / g);
+    }
+  }
+}
+
 // Up to the switch of the island, and down.
 MessageTerm ToSwitch(const GroupNetwork& group) {
   return {Tier::kScaleUp, group.ports().island_link, 2};
@@ -134,10 +146,31 @@ CollectiveForm HierarchicalForm(Kind kind, const GroupNetwork& group) {
   const int islands = group.islands();
   FormBuilder form(group, Algorithm::kHierarchical);
   for (int pass = 0; pass < PassesOf(kind); ++pass) {
-    AddRingsInside(form, p, g);
+    if (group.meshed()) {
+      AddLinksInside(form, p, g);
+    } else {
+      AddRingsInside(form, p, g);
+    }
     form.BeginWave();
     form.BeginRound(islands - 1);
     for (int r = 0; r < p; ++r) form.Send(r, (r + g) % p, 1.0 / islands / g);
+  }
+  return std::move(form).BuildStreaming();
+}
+
+CollectiveForm HierarchicalDirectForm(Kind kind, const GroupNetwork& group) {
+  const int p = group.ranks();
+  const int g = group.per_island();
+  FormBuilder form(group, Algorithm::kHierarchicalDirect);
+  for (int pass = 0; pass < PassesOf(kind); ++pass) {
+    AddLinksInside(form, p, g);
+    form.BeginWave();
+    form.BeginRound();
+    for (int r = 0; r < p; ++r) {
+      for (int to = r % g; to < p; to += g) {
+        if (to != r) form.Send(r, to, 1.0 / p);
+      }
+    }
   }
   return std::move(form).BuildStreaming();
 }

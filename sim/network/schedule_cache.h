@@ -83,6 +83,7 @@ class ScheduleCache {
     int32_t ranks;
     int32_t island_size;
     int32_t root;
+    bool meshed;
     std::vector<int32_t> grid;
     std::vector<bool> open_sides;
     std::vector<int32_t> tree_parents;

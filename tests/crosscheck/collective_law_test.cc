@@ -173,6 +173,49 @@ TEST(CollectiveLaw, HoldsOnEveryMachineOfTheCatalogue) {
   }
 }
 
+// Rail by rail, then node by node, or the other way round: where chips of a
+// node have links of their own to each other, whole machines are no slower.
+TEST(CollectiveLaw, MachinesOfMeshesAreNoSlowerThanTheirRailsAndNodes) {
+  for (const char* name : {"mi300x_8x400", "mi355x_8x400"}) {
+    for (const int nodes : {2, 4, 8}) {
+      ASSERT_OK_AND_ASSIGN(
+          const pb::System proto,
+          ResolveSystem(Catalog(), name,
+                        {fmt::format("system.nodes={}", nodes)}));
+      const int g = proto.chips_per_node();
+      for (const Fidelity fidelity :
+           {Fidelity::kClosedForm, Fidelity::kFluid}) {
+        PlannedNetwork network(proto, {.fidelity = fidelity});
+        for (int64_t m = 16'000'000; m <= 4'096'000'000; m *= 2) {
+          const auto all = [&](Kind kind) {
+            return TimeAlone(network,
+                             {kind, Bytes(m), ChipRange(0, nodes * g)});
+          };
+          const auto node = [&](Kind kind) {
+            return TimeAlone(network, {kind, Bytes(m), ChipRange(0, g)});
+          };
+          // A rail has the g-th part that a chip of the node has.
+          const auto rail = [&](Kind kind) {
+            return TimeAlone(network,
+                             {kind, Bytes(m / g), ChipRange(0, nodes, g)});
+          };
+          const std::string where =
+              fmt::format("{} of {} nodes, {} bytes", name, nodes, m);
+          for (const Kind kind : {Kind::kAllGather, Kind::kReduceScatter}) {
+            EXPECT_LE(all(kind), (rail(kind) + node(kind)) * (1 + kRounding))
+                << where << ", " << NameOf(kind);
+          }
+          EXPECT_LE(all(Kind::kAllReduce),
+                    (node(Kind::kReduceScatter) + rail(Kind::kAllReduce) +
+                     node(Kind::kAllGather)) *
+                        (1 + kRounding))
+              << where;
+        }
+      }
+    }
+  }
+}
+
 // A rank with slow links need not add up for others: trees beat what its
 // neighbours' share of an all-reduce would take it, but not its own bytes. Only
 // bounds are held: with one chip unlike the others, sums may best be scattered

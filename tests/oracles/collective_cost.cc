@@ -12,7 +12,7 @@ int CeilLog2(int p) {
 }
 
 // (p-1)/p.
-double Others(int p) { return static_cast<double>(p - 1) / p; }
+double OtherRanks(int p) { return static_cast<double>(p - 1) / p; }
 
 }  // namespace
 
@@ -36,7 +36,8 @@ Seconds BinomialBroadcastCost(int p, Bytes m, const AlphaBeta& port) {
 }
 
 Seconds ScatterAllGatherBroadcastCost(int p, Bytes m, const AlphaBeta& port) {
-  return (CeilLog2(p) + p - 1.0) * port.latency + port.Wire(2 * Others(p), m);
+  return (CeilLog2(p) + p - 1.0) * port.latency +
+         port.Wire(2 * OtherRanks(p), m);
 }
 
 Seconds ChainBroadcastCost(int p, Bytes m, int segments,
@@ -60,7 +61,7 @@ Seconds TorusAllReduceBound(absl::Span<const int> shape, Bytes m,
                             const AlphaBeta& link) {
   int p = 1;
   for (const int side : shape) p *= side;
-  return link.Wire(Others(p) / static_cast<double>(shape.size()), m);
+  return link.Wire(OtherRanks(p) / static_cast<double>(shape.size()), m);
 }
 
 Seconds TorusAllToAllWire(absl::Span<const int> shape, Bytes m,
@@ -70,8 +71,8 @@ Seconds TorusAllToAllWire(absl::Span<const int> shape, Bytes m,
 
 Seconds PxnAllToAllWire(int per_island, int islands, Bytes m,
                         const AlphaBeta& island, const AlphaBeta& network) {
-  const double away = Others(islands);
-  const double inside = (away + 1.0 / islands) * Others(per_island);
+  const double away = OtherRanks(islands);
+  const double inside = (away + 1.0 / islands) * OtherRanks(per_island);
   return std::max(network.Wire(away, m), island.Wire(inside, m));
 }
 

@@ -153,6 +153,8 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
         return PxnSchedule(request);
       case CollectiveAlgorithm::kOneShot:
         return OneShotSchedule(request);
+      case CollectiveAlgorithm::kHierarchicalDirect:
+        return HierarchicalDirectSchedule(request);
     }
     return absl::InternalError("no such algorithm");
   }();

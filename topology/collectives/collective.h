@@ -168,6 +168,9 @@ struct GroupLayout {
   std::vector<int32_t> tree_parents = {};
   // The rank that a broadcast starts from, or a reduce ends at.
   int32_t root = 0;
+  // Ranks of an island have a link of their own to each other, not a port each
+  // that all others share.
+  bool meshed = false;
 
   bool open(size_t side) const {
     return side < open_sides.size() && open_sides[side];

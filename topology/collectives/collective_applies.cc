@@ -117,6 +117,10 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
     case Algorithm::kHierarchical:
       if (!Shardwise(kind)) return wrong_kind;
       return NeedsIslands(layout);
+    case Algorithm::kHierarchicalDirect:
+      if (!Shardwise(kind)) return wrong_kind;
+      if (!layout.meshed) return No("ranks of an island share its ports");
+      return NeedsIslands(layout);
     case Algorithm::kSwitchMulticast:
       return only(Shardwise(kind));
     case Algorithm::kReductionTree:

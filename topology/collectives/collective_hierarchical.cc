@@ -10,10 +10,13 @@ using Kind = CommunicationKind;
 // n G + g belongs to the rank of the same number.
 class Hierarchy {
  public:
-  Hierarchy(ScheduleBuilder& builder, int32_t island_size)
+  // With `exchanges` those stand for messages.
+  Hierarchy(ScheduleBuilder& builder, int32_t island_size,
+            bool exchanges = false)
       : builder_(builder),
         size_(island_size),
-        islands_(builder.schedule().ranks / island_size) {}
+        islands_(builder.schedule().ranks / island_size),
+        exchanges_(exchanges) {}
 
   // Rings inside the islands move the chunks of one place for all islands.
   void Inside(bool reduces) {
@@ -42,7 +45,46 @@ class Hierarchy {
     });
   }
 
+  // The same, everyone to everyone: the sums of the other's place, or what it
+  // has of its own.
+  void InsideAtOnce(bool reduces) {
+    if (exchanges_) {
+      builder_.AddExchange(
+          {size_, RankExchange::Among::kBlocks, islands_ * ChunkShare()});
+      return;
+    }
+    builder_.BeginPhase();
+    builder_.BeginRound();
+    ForEach([&](int32_t island, int32_t place) {
+      for (int32_t offset = 1; offset < size_; ++offset) {
+        const int32_t to = (place + offset) % size_;
+        const ChunkRange range = {
+            .begin = reduces ? to : place, .count = islands_, .stride = size_};
+        builder_.Send(island * size_ + place, island * size_ + to, {&range, 1},
+                      reduces);
+      }
+    });
+  }
+  void AcrossAtOnce(bool reduces) {
+    if (exchanges_) {
+      builder_.AddExchange({size_, RankExchange::Among::kPlaces, ChunkShare()});
+      return;
+    }
+    builder_.BeginPhase();
+    builder_.BeginRound();
+    ForEach([&](int32_t island, int32_t place) {
+      for (int32_t offset = 1; offset < islands_; ++offset) {
+        const int32_t from = island * size_ + place;
+        const int32_t to = (island + offset) % islands_ * size_ + place;
+        const ChunkRange range = {.begin = reduces ? to : from};
+        builder_.Send(from, to, {&range, 1}, reduces);
+      }
+    });
+  }
+
  private:
+  double ChunkShare() const { return builder_.schedule().chunk_share[0]; }
+
   template <class Visit>
   void ForEach(Visit visit) {
     for (int32_t island = 0; island < islands_; ++island) {
@@ -53,7 +95,21 @@ class Hierarchy {
   ScheduleBuilder& builder_;
   int32_t size_;
   int32_t islands_;
+  bool exchanges_;
 };
+
+// Sums from the inside to the outside, and back again.
+template <class Inside, class Across>
+void AddPasses(Kind kind, Inside inside, Across across) {
+  if (kind != Kind::kAllGather) {
+    inside(true);
+    across(true);
+  }
+  if (kind != Kind::kReduceScatter) {
+    across(false);
+    inside(false);
+  }
+}
 
 }  // namespace
 
@@ -62,14 +118,30 @@ absl::StatusOr<Schedule> HierarchicalSchedule(const ScheduleRequest& request) {
   const int32_t p = request.layout.ranks;
   ScheduleBuilder builder(request.kind, p, p, request.segments);
   Hierarchy hierarchy(builder, request.layout.island_size);
-  if (request.kind != Kind::kAllGather) {
-    hierarchy.Inside(true);
-    hierarchy.Across(true);
-  }
-  if (request.kind != Kind::kReduceScatter) {
-    hierarchy.Across(false);
-    hierarchy.Inside(false);
-  }
+  AddPasses(
+      request.kind,
+      [&](bool reduces) {
+        if (request.layout.meshed) {
+          hierarchy.InsideAtOnce(reduces);
+        } else {
+          hierarchy.Inside(reduces);
+        }
+      },
+      [&](bool reduces) { hierarchy.Across(reduces); });
+  return std::move(builder).Build();
+}
+
+absl::StatusOr<Schedule> HierarchicalDirectSchedule(
+    const ScheduleRequest& request) {
+  RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kHierarchicalDirect, request));
+  const int32_t p = request.layout.ranks;
+  const int32_t size = request.layout.island_size;
+  ScheduleBuilder builder(request.kind, p, p, request.segments);
+  Hierarchy hierarchy(builder, size,
+                      request.Exchanges(int64_t{p} * (size + p / size)));
+  AddPasses(
+      request.kind, [&](bool reduces) { hierarchy.InsideAtOnce(reduces); },
+      [&](bool reduces) { hierarchy.AcrossAtOnce(reduces); });
   return std::move(builder).Build();
 }
 

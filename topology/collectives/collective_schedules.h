@@ -93,9 +93,14 @@ absl::StatusOr<Schedule> ShardRingSchedule(const ScheduleRequest& request);
 
 // collective_hierarchical.cc. All-reduce as reduce-scatter inside the islands,
 // rings along the rails, all-gather inside (BlueConnect, Cho et al., 2019);
-// reduce-scatter and all-gather likewise. PXN: all-to-all that crosses the
-// island to the destination's rail first.
+// reduce-scatter and all-gather likewise. Inside by rings where ranks share the
+// ports of a switch, (G-1) a + (G-1)/G m b a pass; where they have links of
+// their own every pair at once, a + m b/G. Direct: on such islands, and every
+// pair at once along the rails too. PXN: all-to-all that crosses the island to
+// the destination's rail first.
 absl::StatusOr<Schedule> HierarchicalSchedule(const ScheduleRequest& request);
+absl::StatusOr<Schedule> HierarchicalDirectSchedule(
+    const ScheduleRequest& request);
 absl::StatusOr<Schedule> PxnSchedule(const ScheduleRequest& request);
 
 // collective_in_network.cc. Switch multicast (NVLS): one switch, owners pull

@@ -26,6 +26,20 @@ int32_t IslandSize(const Graph& graph, absl::Span<const VertexId> chips) {
   return size;
 }
 
+// Whether members of an island, the same number on each, have links of their
+// own to each other. On grids links lead to neighbours only.
+bool Meshed(const Graph& graph, absl::Span<const VertexId> island) {
+  for (VertexId chip : island) {
+    if (Graph::InGrid(graph.grid_place(chip))) return false;
+    for (LinkId id : graph.leaving(chip)) {
+      if (std::binary_search(island.begin(), island.end(), graph.link(id).to)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // One side of a box: the coordinates of its members, in order.
 struct BoxSide {
   std::vector<int32_t> members;
@@ -97,6 +111,9 @@ GroupPlacement PlaceGroup(const Graph& graph,
       << "a chip twice in one group";
   placement.layout.ranks = static_cast<int32_t>(chips.size());
   placement.layout.island_size = IslandSize(graph, placement.chips);
+  placement.layout.meshed = Meshed(
+      graph, absl::MakeConstSpan(placement.chips)
+                 .first(static_cast<size_t>(placement.layout.island_size)));
   FindGrid(graph, placement.chips, placement.layout);
   // A switch that every member reaches in one hop serves them all.
   for (LinkId id : graph.leaving(placement.chips[0])) {

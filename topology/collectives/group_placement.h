@@ -4,7 +4,8 @@
 //
 // Members are put in an order that collectives like: island after island, and
 // on a grid first side fastest. A group with the same number of chips on each
-// of several islands is laid out in islands; one that fills a box of a torus or
+// of several islands is laid out in islands, with or without links of their own
+// between the chips of one; one that fills a box of a torus or
 // mesh, at regular distances, has its sides as a grid of rings and lines. Other
 // groups, however scattered, are just ranks.
 #include <absl/types/span.h>

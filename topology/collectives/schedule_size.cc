@@ -70,6 +70,13 @@ int64_t ListedSize(CollectiveAlgorithm algorithm,
                  : passes * p * p * lanes;
     }
     case Algorithm::kHierarchical:
+      return kEach * passes * p * (layout.meshed ? island : 2);
+    case Algorithm::kHierarchicalDirect: {
+      const int64_t islands = p / island;
+      return request.Exchanges(p * (island + islands))
+                 ? kEach * passes * p
+                 : kEach * passes * p * (island + islands);
+    }
     case Algorithm::kSwitchMulticast:
       return kEach * passes * p * 2;
     case Algorithm::kReductionTree:

@@ -44,6 +44,8 @@ std::string_view NameOf(CollectiveAlgorithm algorithm) {
       return "pxn";
     case CollectiveAlgorithm::kOneShot:
       return "one_shot";
+    case CollectiveAlgorithm::kHierarchicalDirect:
+      return "hierarchical_direct";
   }
   return "unknown";
 }

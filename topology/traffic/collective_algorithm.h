@@ -31,9 +31,11 @@ enum class CollectiveAlgorithm : uint8_t {
   // Every rank sends all it has to every other, and each sums by itself: the
   // custom all-reduce of inference engines, offered only where it is listed.
   kOneShot,
+  // Hierarchical where islands are meshes, along rails everyone to everyone.
+  kHierarchicalDirect,
 };
 inline constexpr CollectiveAlgorithm kLastCollectiveAlgorithm =
-    CollectiveAlgorithm::kOneShot;
+    CollectiveAlgorithm::kHierarchicalDirect;
 std::string_view NameOf(CollectiveAlgorithm algorithm);
 // Whether switches do the adding up.
 constexpr bool ReducesInNetwork(CollectiveAlgorithm algorithm) {

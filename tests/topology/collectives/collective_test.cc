@@ -145,6 +145,7 @@ TEST(Collective, EveryAlgorithmMovesEveryChunkForEveryGroupSize) {
       for (int32_t size = 2; size < p; ++size) {
         if (p % size == 0) {
           layouts.push_back({p, size, {}});
+          layouts.push_back({.ranks = p, .island_size = size, .meshed = true});
           layouts.push_back({p, 0, {size, p / size}});
           layouts.push_back({p, 0, {size, p / size}, {true, false}});
         }
