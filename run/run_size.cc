@@ -18,10 +18,6 @@ namespace {
 constexpr int64_t kBytesPerRoleTask = 90;
 // The end of a task on a rank, for the longest path.
 constexpr int64_t kBytesPerRankPlace = 8;
-// Whatever else a simulated rank takes, as if it were so many ends of tasks:
-// its streams, groups and calls, and its part of the machine. Steps of 2 048
-// ranks took 30 kB each, of 16 384 ranks more for their routes.
-constexpr int64_t kPlacesPerRank = 2560;
 // A span, its place in the index, and of transfers what was granted to them.
 constexpr int64_t kBytesPerSpan =
     static_cast<int64_t>(sizeof(TaskSpan)) + 8 + 40;
@@ -55,8 +51,6 @@ RunSize SizeOf(const Program& program, bool recorded) {
   for (const Role& role : program.roles()) {
     size.role_tasks += role.place_count();
   }
-  size.rank_places =
-      kPlacesPerRank * static_cast<int64_t>(program.ranks().size());
   for (const RankId rank : RanksIfAlike(program)) {
     size.rank_places += program.role_of(rank).place_count();
   }

@@ -124,6 +124,29 @@ inline constexpr const char* kFieldScenarios[] = {
            rail_optimized { tiers: 3 radix: 8 taper: 1 } } } }
        training { global_batch: 32 micro_batch: 1 sequence: 1024
          parallel { expert: 8 } sharding: ZERO_0 precision: BF16 })",
+    // Switches that add up, as deep as the tree is.
+    R"(name: "deep_tree"
+       model { preset: "gpt_22b" layers: 2 }
+       system { preset: "dgx_h100_ib400" nodes: 5
+         scale_out { fabric {
+           fat_tree { tiers: 3 radix: 10 taper: 1 reduces: true } } }
+         collectives { algorithm: "ring" algorithm: "all_reduce/sharp" } }
+       training { global_batch: 40 micro_batch: 1 sequence: 1024
+         parallel { } sharding: ZERO_0 precision: BF16 })",
+    R"(name: "deep_rails"
+       model { preset: "gpt_22b" layers: 2 }
+       system { preset: "dgx_h100_ib400" nodes: 12 chips_per_node: 2
+         scale_out { nics_per_node: 2 fabric {
+           rail_optimized { tiers: 3 radix: 8 taper: 1 reduces: true } } }
+         collectives { algorithm: "ring" algorithm: "all_reduce/sharp" } }
+       training { global_batch: 24 micro_batch: 1 sequence: 1024
+         parallel { } sharding: ZERO_0 precision: BF16 })",
+    // Products of few rows in a format with constants of its own.
+    R"(name: "small_products"
+       model { preset: "llama3_8b" layers: 2 }
+       system { preset: "dgx_b200" nodes: 1 }
+       training { global_batch: 8 micro_batch: 1 sequence: 128
+         parallel { } sharding: ZERO_0 precision: FP8 })",
     R"(name: "planes"
        model { preset: "llama3_8b" layers: 2 }
        system { preset: "mi300x_8x400" nodes: 1
