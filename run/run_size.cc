@@ -18,6 +18,10 @@ namespace {
 constexpr int64_t kBytesPerRoleTask = 90;
 // The end of a task on a rank, for the longest path.
 constexpr int64_t kBytesPerRankPlace = 8;
+// What a simulated rank takes beside them: its streams, groups and calls, and
+// its part of the machine. Steps of 2 048 ranks took 30 kB each with their
+// plans of transfers.
+constexpr int64_t kBytesPerRank = 20'480;
 // A span, its place in the index, and of transfers what was granted to them.
 constexpr int64_t kBytesPerSpan =
     static_cast<int64_t>(sizeof(TaskSpan)) + 8 + 40;
@@ -55,6 +59,10 @@ RunSize SizeOf(const Program& program, bool recorded) {
     size.rank_places += program.role_of(rank).place_count();
   }
   return size;
+}
+
+Bytes BytesOfRanks(const Program& program) {
+  return Bytes(kBytesPerRank * static_cast<int64_t>(program.ranks().size()));
 }
 
 absl::Status CheckRunSize(const RunSize& size, Bytes budget) {

@@ -38,6 +38,8 @@ struct RunSize {
 };
 
 RunSize SizeOf(const Program& program, bool recorded);
+// What its ranks take once their transfers are planned, beside the plans.
+Bytes BytesOfRanks(const Program& program);
 
 // OK if it fits into the budget; otherwise the numbers, and what would help.
 absl::Status CheckRunSize(const RunSize& size, Bytes budget);

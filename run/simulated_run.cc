@@ -225,7 +225,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   TransferSize foreseen;
   const auto allow = [&](const TransferSize& so_far) {
     foreseen = so_far;
-    size.transfers = so_far.total();
+    size.transfers = so_far.total() + BytesOfRanks(placed.program);
     return CheckRunSize(size, options.memory);
   };
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner, allow));
@@ -245,8 +245,9 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   RecordingSink recording(options.memory, options.window);
   absl::StatusOr<RunResult> result;
-  EngineOptions engine = {.max_state =
-                              options.memory - size.total() + foreseen.state};
+  EngineOptions engine = {.max_state = options.memory - size.total() +
+                                       foreseen.state +
+                                       BytesOfRanks(placed.program)};
   if (options.progress) {
     engine.progress = [&](double done) { report("simulating", done); };
   }

@@ -147,6 +147,12 @@ inline constexpr const char* kFieldScenarios[] = {
        system { preset: "dgx_b200" nodes: 1 }
        training { global_batch: 8 micro_batch: 1 sequence: 128
          parallel { } sharding: ZERO_0 precision: FP8 })",
+    // And of many, which the power limit slows down.
+    R"(name: "large_products"
+       model { preset: "llama3_8b" layers: 2 }
+       system { preset: "dgx_b200" nodes: 1 }
+       training { global_batch: 8 micro_batch: 1 sequence: 8192
+         parallel { } sharding: ZERO_0 precision: FP4 })",
     R"(name: "planes"
        model { preset: "llama3_8b" layers: 2 }
        system { preset: "mi300x_8x400" nodes: 1
