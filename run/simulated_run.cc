@@ -245,9 +245,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   RecordingSink recording(options.memory, options.window);
   absl::StatusOr<RunResult> result;
-  EngineOptions engine = {.max_state = options.memory - size.total() +
-                                       foreseen.state +
-                                       BytesOfRanks(placed.program)};
+  EngineOptions engine = {.max_state =
+                              options.memory - size.total() + foreseen.state};
   if (options.progress) {
     engine.progress = [&](double done) { report("simulating", done); };
   }
