@@ -8,7 +8,8 @@ namespace {
 
 constexpr KnownFailure kKnown[] = {
     // Gradients that are summed up go when their reduction ends, which others
-    // may slow down; interleaved pieces are up to 16 % off by it.
+    // may slow down. Interleaved pieces are up to 16 % off, and why is not
+    // established.
     {"training", "memory by formula", "gradients sharded",
      "a reduction shares its links"},
     // One activity per phase against every message: FLUID adds latencies that
