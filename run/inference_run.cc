@@ -28,32 +28,21 @@ absl::Status TooLong() {
       "shorten inference.prompt or inference.output");
 }
 
-// Names what takes longest where that alone is too long; otherwise as it is.
-absl::Status Explained(const absl::Status& too_long, const TrainingGround& on,
-                       const InferencePlan& plan,
-                       absl::Span<const InferencePass> passes) {
-  ASSIGN_OR_RETURN(InferenceEstimator estimator,
-                   InferenceEstimator::Create(on.model, on.system, on.kernels,
-                                              Others::kNone));
-  StepEstimate sum;
-  for (const InferencePass& pass : passes) {
-    sum += estimator.Step(plan, pass, {.waited = DimensionSet::All()});
-  }
-  RETURN_IF_ERROR(CheckTimeRange(sum));
-  return too_long;
-}
-
 }  // namespace
 
 absl::StatusOr<InferenceSimulator> InferenceSimulator::Create(
     const TrainingGround& on, const InferencePlan& plan) {
   ASSIGN_OR_RETURN(KernelTimer timer,
                    KernelTimer::Create(on.system.chip(), on.kernels));
-  return InferenceSimulator(on, plan, std::move(timer));
+  ASSIGN_OR_RETURN(InferenceEstimator estimator,
+                   InferenceEstimator::Create(on.model, on.system, on.kernels,
+                                              Others::kNone));
+  return InferenceSimulator(on, plan, std::move(timer), std::move(estimator));
 }
 
 absl::StatusOr<SimulatedRun> InferenceSimulator::Run(
     absl::Span<const InferencePass> passes, const RunOptions& options) {
+  RETURN_IF_ERROR(CheckTime(passes));
   const Chip& chip = on_.system.chip();
   const auto timed = [&](const Op& op) {
     KernelWork work = ToKernelWork(op, ops_->Time(op), chip, on_.kernels);
@@ -74,15 +63,20 @@ absl::StatusOr<SimulatedRun> InferenceSimulator::Run(
     lowering.marks = fold.marks;
     return LowerInference(on_.model, *plan_, passes, timed, lowering);
   };
-  absl::StatusOr<SimulatedRun> run =
-      RunLowered(plan_->layout(passes[0].purpose), on_.system, on_.network,
-                 lower, options);
-  if (absl::IsOutOfRange(run.status())) {
-    return Explained(run.status(), on_, *plan_, passes);
-  }
-  RETURN_IF_ERROR(run.status());
-  run->ops = ops_->ops();
+  ASSIGN_OR_RETURN(SimulatedRun run,
+                   RunLowered(plan_->layout(passes[0].purpose), on_.system,
+                              on_.network, lower, options));
+  run.ops = ops_->ops();
   return run;
+}
+
+absl::Status InferenceSimulator::CheckTime(
+    absl::Span<const InferencePass> passes) {
+  StepEstimate sum;
+  for (const InferencePass& pass : passes) {
+    sum += estimator_->Step(*plan_, pass, {.waited = DimensionSet::All()});
+  }
+  return CheckTimeRange(sum);
 }
 
 absl::StatusOr<Duration> InferenceSimulator::StepTime(const InferencePass& pass,

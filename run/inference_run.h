@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "analytic/inference/inference_estimate.h"
 #include "cost/kernel/kernel_timer.h"
 #include "cost/ownership/step_energy.h"
 #include "run/simulated_run.h"
@@ -52,14 +53,20 @@ class InferenceSimulator {
 
  private:
   InferenceSimulator(const TrainingGround& on, const InferencePlan& plan,
-                     KernelTimer timer)
+                     KernelTimer timer, InferenceEstimator estimator)
       : on_(on),
         plan_(&plan),
-        ops_(std::make_unique<OpTimeCache>(std::move(timer))) {}
+        ops_(std::make_unique<OpTimeCache>(std::move(timer))),
+        estimator_(
+            std::make_unique<InferenceEstimator>(std::move(estimator))) {}
+
+  // Before anything is lowered: sums of times too long would leave their range.
+  absl::Status CheckTime(absl::Span<const InferencePass> passes);
 
   TrainingGround on_;
   const InferencePlan* plan_;
   std::unique_ptr<OpTimeCache> ops_;
+  std::unique_ptr<InferenceEstimator> estimator_;
 };
 
 struct InferenceRun {
