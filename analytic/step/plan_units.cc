@@ -5,28 +5,18 @@
 namespace orrery {
 namespace {
 
-// The blocks of a ring are exchanged one by one.
-int CountTasks(const std::vector<LayerStep>& steps) {
-  int count = 0;
-  for (const LayerStep& step : steps) {
-    count += step.exchange() == nullptr ? 1 : step.exchange()->steps;
-  }
-  return count;
-}
+using What = UnitPart::What;
 
 }  // namespace
 
 PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
-                     int expert_place, DimensionSet waited, PriceList& prices,
-                     const ExchangeSpans& spans, bool keeps_ops)
+                     int expert_place, const UnitSetting& setting,
+                     PriceList& prices, KnownUnits& known)
     : model_(model),
       plan_(plan),
-      keeping_(plan.WithoutRecompute()),
-      waited_(waited),
       prices_(prices),
-      spans_(spans),
       shape_(ShapeOf(plan, expert_place)),
-      keeps_ops_(keeps_ops) {
+      set_(known.Of(shape_, setting, prices.slowness())) {
   const Degrees& degrees = plan.degrees();
   const std::vector<Stage> stages = CutStages(model, plan.layout());
   ties_stages_ = stages.back().embedding_copy;
@@ -35,36 +25,30 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
   for (const Stage& stage : stages) {
     begin_.push_back(ids_.size());
     if (stage.embedding) {
-      ids_.push_back(Add(BuildEmbedding(model, shape_),
-                         ParametersOf(model, degrees, {.embedding = true})));
+      KnownUnit& unit = set_.Find(
+          {What::kEmbedding}, [&] { return BuildEmbedding(model_, shape_); },
+          prices_);
+      ids_.push_back(
+          Add(unit, ParametersOf(model, degrees, {.embedding = true})));
     }
     for (int i = 0; i < stage.layers; ++i) {
       ids_.push_back(Layer(stage.first_layer + i, plan.RecomputesLayer(i)));
     }
     if (!stage.head) continue;
     const Stage head{.head = true, .embedding_copy = stage.embedding_copy};
-    ids_.push_back(
-        Add(BuildHead(model, shape_), ParametersOf(model, degrees, head)));
+    KnownUnit& unit = set_.Find(
+        {What::kHead}, [&] { return BuildHead(model_, shape_); }, prices_);
+    ids_.push_back(Add(unit, ParametersOf(model, degrees, head)));
     if (model.mtp_modules() > 0) AddPredictionModules(ids_.back());
   }
   begin_.push_back(ids_.size());
+  CompareStages();
 }
 
-int PlanUnits::Add(const LayerOps& ops, const RankParameters& parameters,
+int PlanUnits::Add(KnownUnit& known, const RankParameters& parameters,
                    bool recomputes) {
-  const TrainingPlan& plan = recomputes ? plan_ : keeping_;
-  const Bytes kept = KeptBytes(ops, plan);
-  units_.push_back({.time = EstimateUnit(ops, plan, waited_, prices_, spans_),
-                    .kept = kept,
-                    .recomputed = orrery::KeptBytes(ops, kNoModule) - kept,
-                    .parameters = parameters,
-                    .forward_tasks = CountTasks(ops.forward),
-                    .backward_tasks = CountTasks(ops.input_gradient) +
-                                      CountTasks(ops.weight_gradient) +
-                                      CountTasks(RecomputedSteps(ops, plan)),
-                    .is_layer = ops.checkpointed});
-  recomputes_.push_back(recomputes);
-  if (keeps_ops_) ops_.push_back(ops);
+  units_.push_back({known.Totals(plan_, recomputes), parameters, recomputes,
+                    &known.ops()});
   return static_cast<int>(units_.size()) - 1;
 }
 
@@ -72,35 +56,47 @@ int PlanUnits::Repeat(int unit) {
   Unit again = (*this)[unit];
   again.parameters = {};
   units_.push_back(again);
-  recomputes_.push_back(recomputes_[static_cast<size_t>(unit)]);
-  if (keeps_ops_) ops_.push_back(LayerOps(ops(unit)));
   return static_cast<int>(units_.size()) - 1;
 }
 
 int PlanUnits::Layer(int layer, bool recomputes) {
-  const bool moe = model_.IsMoe(layer);
-  const std::optional<int> window = model_.Window(layer);
+  const UnitPart part{What::kLayer, model_.IsMoe(layer), model_.Window(layer)};
   for (const LayerKind& kind : kinds_) {
-    if (kind.moe == moe && kind.window == window &&
-        kind.recomputes == recomputes) {
-      return kind.unit;
-    }
+    if (kind.part == part && kind.recomputes == recomputes) return kind.unit;
   }
-  const int unit =
-      Add(BuildLayer(model_, layer, shape_),
-          LayerParametersOf(model_, plan_.degrees(), layer), recomputes);
-  kinds_.push_back({moe, window, recomputes, unit});
+  KnownUnit& known = set_.Find(
+      part, [&] { return BuildLayer(model_, layer, shape_); }, prices_);
+  const int unit = Add(
+      known, LayerParametersOf(model_, plan_.degrees(), layer), recomputes);
+  kinds_.push_back({part, recomputes, unit});
   return unit;
 }
 
 // Every prediction module: its input, its block, and the head again. Its
 // parameters were counted with the head.
 void PlanUnits::AddPredictionModules(int head) {
-  const int input = Add(BuildPredictionInput(model_, shape_), {});
+  KnownUnit& known = set_.Find(
+      {What::kPredictionInput},
+      [&] { return BuildPredictionInput(model_, shape_); }, prices_);
+  const int input = Add(known, {});
   for (int i = 0; i < model_.mtp_modules(); ++i) {
     ids_.push_back(input);
     ids_.push_back(Repeat(Layer(model_.layers() + i, /*recomputes=*/true)));
     ids_.push_back(Repeat(head));
+  }
+}
+
+void PlanUnits::CompareStages() {
+  const int stages = static_cast<int>(begin_.size()) - 1;
+  first_like_.reserve(begin_.size());
+  for (int stage = 0; stage < stages; ++stage) {
+    // Most often like the one before it.
+    int like = stage > 0 ? FirstLike(stage - 1) : 0;
+    if (of_stage(like) != of_stage(stage)) {
+      like = 0;
+      while (like < stage && of_stage(like) != of_stage(stage)) ++like;
+    }
+    first_like_.push_back(like);
   }
 }
 

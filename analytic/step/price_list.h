@@ -39,6 +39,7 @@ class PriceList {
   KernelPrice Kernel(const Op& op);
   // Kernels asked for from now on take so many times as long.
   void SetSlowness(double slowness) { slowness_ = slowness; }
+  double slowness() const { return slowness_; }
   // The group of these chips, for calls; see GroupCost::Span.
   GroupSpan Span(absl::Span<const int> chips) { return groups_.Span(chips); }
   // Seconds; see GroupCost::Time.

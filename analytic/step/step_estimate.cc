@@ -32,7 +32,8 @@ class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const System& system,
                const TrainingPlan& plan, KnownPipeline& pipeline,
-               const EstimateOptions& options, PriceList& prices)
+               const EstimateOptions& options, PriceList& prices,
+               KnownUnits& known_units)
       : model_(model),
         system_(system),
         plan_(plan),
@@ -43,18 +44,22 @@ class PlanEstimate {
         memory_of_layers_(options.memory_of_layers),
         each_rank_(options.each_rank && options.waited == DimensionSet::All()),
         prices_(prices),
+        known_units_(known_units),
         spans_(placement_, plan.layout(), system.chips_per_node(), prices),
-        exchanges_{.tensor = spans_.of(GroupFamily::kTensor),
-                   .context = spans_.of(GroupFamily::kContext),
-                   .expert = spans_.of(GroupFamily::kExpert),
-                   .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
-                   .traffic = TrafficOf(model, plan.layout())},
+        setting_{
+            .spans = {.tensor = spans_.of(GroupFamily::kTensor),
+                      .context = spans_.of(GroupFamily::kContext),
+                      .expert = spans_.of(GroupFamily::kExpert),
+                      .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
+                      .traffic = TrafficOf(model, plan.layout())},
+            .waited = waited_,
+            .chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1},
         // The rank with the fullest experts: the others wait for it.
         units_(model, plan,
                plan.layout().routing.FullestPlace(plan.degrees().expert),
-               waited_, prices, exchanges_),
-        hops_(
-            PipelineHops(model, plan, placement_, exchanges_.tensor, prices)) {}
+               setting_, prices, known_units),
+        hops_(PipelineHops(model, plan, placement_, setting_.spans.tensor,
+                           prices)) {}
 
   StepEstimate Estimate() {
     StepEstimate out;
@@ -239,11 +244,12 @@ class PlanEstimate {
                           classes, {},    prices_,    data};
     for (int of = 0; of < classes.count(); ++of) {
       units.push_back(std::make_unique<PlanUnits>(
-          model_, plan_, classes.ExpertPlaceOf(of), waited_, prices_,
-          exchanges_, /*keeps_ops=*/true));
+          model_, plan_, classes.ExpertPlaceOf(of), setting_, prices_,
+          known_units_));
       question.units.push_back(units.back().get());
     }
-    return StepRankByRank(question, exchanges_.traffic, !spans_.any_differ());
+    return StepRankByRank(question, setting_.spans.traffic,
+                          !spans_.any_differ());
   }
 
   std::vector<RankEnd> EndsOfPasses(absl::Span<const StageTimes> stages,
@@ -332,8 +338,9 @@ class PlanEstimate {
   bool memory_of_layers_;
   bool each_rank_;
   PriceList& prices_;
+  KnownUnits& known_units_;
   GroupSpans spans_;
-  ExchangeSpans exchanges_;
+  UnitSetting setting_;
   PlanUnits units_;
   const HopTimes hops_;
 };
@@ -368,8 +375,10 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
   prices_.SetSlowness(KernelSlowness(plan));
+  units_.Trim();
   StepEstimate estimate =
-      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options, prices_)
+      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options, prices_,
+                   units_)
           .Estimate();
   estimate.peak += reserved_;
   estimate.reserved += reserved_;
@@ -391,7 +400,9 @@ KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
-  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), {}, prices_)
+  units_.Trim();
+  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), {}, prices_,
+                      units_)
       .KernelFloor();
 }
 

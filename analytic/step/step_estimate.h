@@ -11,7 +11,7 @@
 //                    StepEstimator::Create(model, system, kernels));
 //   const StepEstimate estimate = estimator.Estimate(plan);
 //
-// An estimator remembers what kernels, calls and pipelines take, which changes
+// An estimator remembers what kernels, calls, units and pipelines take, which changes
 // no result.
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "analytic/step/known_pipeline.h"
+#include "analytic/step/known_units.h"
 #include "analytic/step/price_list.h"
 #include "base/units.h"
 #include "topology/machine/kernels.h"
@@ -104,6 +105,7 @@ class StepEstimator {
   const System* system_;
   Bytes reserved_;  // memory of the libraries
   PriceList prices_;
+  KnownUnits units_;
   absl::flat_hash_map<OrderKey, std::unique_ptr<KnownPipeline>> pipelines_;
 };
 

@@ -168,9 +168,10 @@ class TapeWriter {
   // `first`: of the forward passes of its piece; `last`: of those that complete
   // gradients.
   void Unit(int id, PipelinePass pass, bool first, bool last) {
-    const LayerOps& ops = units_->ops(id);
-    const std::vector<LayerStep> again =
-        RecomputedSteps(ops, units_->PlanOf(id));
+    const LayerOps& ops = *(*units_)[id].ops;
+    const std::vector<LayerStep> again = (*units_)[id].recomputes
+                                             ? RecomputedSteps(ops, q_.plan)
+                                             : std::vector<LayerStep>();
     const std::vector<const LayerStep*> steps = StepsOf(ops, again, pass);
     if (steps.empty()) return;
     const RankParameters& parameters = (*units_)[id].parameters;

@@ -6,24 +6,13 @@
 #include <optional>
 #include <vector>
 
-#include "analytic/collective/group_cost.h"
 #include "analytic/step/price_list.h"
+#include "analytic/step/priced_unit.h"
 #include "topology/traffic/dimension_set.h"
 #include "workload/model/layer.h"
 #include "workload/plan/training_plan.h"
 
 namespace orrery {
-
-// Spans of the groups that a layer's exchanges run in.
-struct ExchangeSpans {
-  GroupSpan tensor;
-  GroupSpan context;
-  GroupSpan expert;
-  GroupSpan expert_tensor;
-  // How tokens travel in exchanges that are routed.
-  std::optional<ExpertTraffic> traffic;
-  const GroupSpan& of(ExchangeGroup group) const;
-};
 
 // Seconds of one pass of one micro-batch: kernels, and exposed communication by
 // group.
@@ -65,12 +54,11 @@ struct ForwardEstimate {
   // Of which group, if it is an exchange.
   std::vector<std::optional<ExchangeGroup>> call;
 };
-ForwardEstimate EstimateForward(const LayerOps& ops, DimensionSet waited,
-                                PriceList& prices, const ExchangeSpans& spans);
+ForwardEstimate EstimateForward(const LayerOps& ops, const UnitSetting& setting,
+                                PriceList& prices);
 
-// Exchanges of dimensions that are waited for are exposed in full.
-UnitEstimate EstimateUnit(const LayerOps& ops, const TrainingPlan& plan,
-                          DimensionSet waited, PriceList& prices,
-                          const ExchangeSpans& spans);
+// `waited`: as it was priced.
+UnitEstimate EstimateUnit(const PricedUnit& unit, const TrainingPlan& plan,
+                          DimensionSet waited);
 
 }  // namespace orrery

@@ -1,0 +1,91 @@
+#include "analytic/step/known_units.h"
+
+#include <absl/hash/hash.h>
+
+#include "workload/plan/stage.h"
+
+namespace orrery {
+namespace {
+
+// Some ten thousand bytes each.
+constexpr size_t kMostSets = 128;
+constexpr size_t kMostWays = 64;
+
+// The blocks of a ring are exchanged one by one.
+int CountTasks(const std::vector<LayerStep>& steps) {
+  int count = 0;
+  for (const LayerStep& step : steps) {
+    count += step.exchange() == nullptr ? 1 : step.exchange()->steps;
+  }
+  return count;
+}
+
+UnitTotals TotalsOf(const PricedUnit& unit, const TrainingPlan& plan,
+                    DimensionSet waited) {
+  const LayerOps& ops = unit.ops;
+  const Bytes kept = KeptBytes(ops, plan);
+  return {.time = EstimateUnit(unit, plan, waited),
+          .kept = kept,
+          .recomputed = KeptBytes(ops, kNoModule) - kept,
+          .forward_tasks = CountTasks(ops.forward),
+          .backward_tasks = CountTasks(ops.input_gradient) +
+                            CountTasks(ops.weight_gradient) +
+                            CountTasks(RecomputedSteps(ops, plan)),
+          .is_layer = ops.checkpointed};
+}
+
+}  // namespace
+
+UnitTotals KnownUnit::Totals(const TrainingPlan& plan, bool recomputes) {
+  const Framework& framework = plan.framework();
+  const Way way{
+      .recompute = recomputes ? plan.recompute() : Recompute::kNone,
+      .modules = recomputes ? plan.recomputed_modules() : ModuleSet(),
+      .prunes = framework.prunes_recomputation,
+      .gradients_apart = plan.layout().stages.splits_gradients() ||
+                         !plan.overlap_weight_gradient(),
+      .dispatch = framework.dispatch,
+      .blocking = framework.blocking_launches};
+  for (const auto& [known, totals] : totals_) {
+    if (known == way) return totals;
+  }
+  if (totals_.size() == kMostWays) totals_.clear();
+  totals_.emplace_back(
+      way, recomputes
+               ? TotalsOf(priced_, plan, waited_)
+               : TotalsOf(priced_, plan.WithoutRecompute(), waited_));
+  return totals_.back().second;
+}
+
+KnownUnit& UnitSet::Find(const UnitPart& part,
+                         absl::FunctionRef<LayerOps()> make,
+                         PriceList& prices) {
+  for (const auto& [known, unit] : units_) {
+    if (known == part) return *unit;
+  }
+  units_.emplace_back(part,
+                      std::make_unique<KnownUnit>(make(), setting_, prices));
+  return *units_.back().second;
+}
+
+// Some of the fields, those in which plans of a sweep differ.
+size_t KnownUnits::KeyHash::operator()(const Key& key) const {
+  const LayerShape& shape = key.shape;
+  return absl::HashOf(shape.tensor, shape.context, shape.expert,
+                      shape.groups[0].count, shape.groups[0].queries,
+                      shape.precision, shape.expert_load,
+                      key.setting.spans.tensor.number, key.slowness);
+}
+
+UnitSet& KnownUnits::Of(const LayerShape& shape, const UnitSetting& setting,
+                        double slowness) {
+  const auto [found, added] = sets_.try_emplace({shape, setting, slowness});
+  if (added) found->second = std::make_unique<UnitSet>(setting);
+  return *found->second;
+}
+
+void KnownUnits::Trim() {
+  if (sets_.size() > kMostSets) sets_.clear();
+}
+
+}  // namespace orrery
