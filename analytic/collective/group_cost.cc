@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "analytic/collective/collective_forms.h"
 #include "analytic/collective/expert_forms.h"
 #include "base/check.h"
-#include "base/format.h"
 #include "base/status.h"
 
 namespace orrery {
@@ -84,10 +83,16 @@ GroupSpan GroupCost::Span(absl::Span<const int> chips) {
 
 bool GroupCost::LibraryHas(CollectiveAlgorithm algorithm, Kind kind) const {
   const auto& listed = system_.collectives().algorithms;
-  const std::string own = fmt::format("{}/{}", NameOf(kind), NameOf(algorithm));
+  // By itself, or for one kind: "all_reduce/ring".
   return (listed.empty() && algorithm != CollectiveAlgorithm::kOneShot) ||
-         std::any_of(listed.begin(), listed.end(), [&](const auto& name) {
-           return name == NameOf(algorithm) || name == own;
+         std::any_of(listed.begin(), listed.end(), [&](std::string_view name) {
+           if (name.starts_with(NameOf(kind))) {
+             const std::string_view rest = name.substr(NameOf(kind).size());
+             if (rest.starts_with('/') && rest.substr(1) == NameOf(algorithm)) {
+               return true;
+             }
+           }
+           return name == NameOf(algorithm);
          });
 }
 

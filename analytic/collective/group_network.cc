@@ -23,6 +23,7 @@ GroupNetwork::GroupNetwork(const MachinePorts& ports, std::vector<int> chips)
 }
 
 GroupNetwork GroupNetwork::Sorted() const {
+  if (std::is_sorted(chips_.begin(), chips_.end())) return *this;
   std::vector<int> chips = chips_;
   std::sort(chips.begin(), chips.end());
   GroupNetwork sorted(*ports_, std::move(chips));

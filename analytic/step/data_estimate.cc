@@ -9,62 +9,6 @@
 
 namespace orrery {
 
-const GroupSpan& GroupSpans::of(GroupFamily family, std::optional<int> stage) {
-  std::optional<GroupSpan>& span = known_[static_cast<size_t>(family)];
-  bool& differ = differ_[static_cast<size_t>(family)];
-  if (!span) {
-    if (placement_.Size(family) == 1) return span.emplace();
-    const std::vector<int> members = placement_.Members(family, 0);
-    differ = mapped_ || MayDiffer(members);
-    span = differ ? Slowest(family, std::nullopt) : SpanOf(members);
-  }
-  if (!differ || !stage) return *span;
-  const auto [it, added] = of_stage_.try_emplace({family, *stage});
-  if (added) it->second = Slowest(family, stage);
-  return it->second;
-}
-
-GroupSpan GroupSpans::SpanOf(std::vector<int> members) const {
-  for (int& member : members) member = placement_.ChipOf(member);
-  return prices_.Span(members);
-}
-
-// Ranks next to each other within the group lie as far apart as the first two.
-// All groups lie alike if a group fills whole nodes or a node whole groups.
-bool GroupSpans::MayDiffer(absl::Span<const int> members) const {
-  const int64_t stride = members[1] - members[0];
-  const int64_t extent = stride * static_cast<int64_t>(members.size());
-  for (size_t i = 1; i < members.size(); ++i) {
-    if (members[i] - members[i - 1] != stride) return true;
-  }
-  if (extent <= chips_per_node_) return chips_per_node_ % extent != 0;
-  return extent % chips_per_node_ != 0 ||
-         (stride < chips_per_node_ && chips_per_node_ % stride != 0);
-}
-
-GroupSpan GroupSpans::Slowest(GroupFamily family,
-                              std::optional<int> stage) const {
-  // Large enough for bandwidth to count, and latency still.
-  constexpr Bytes kProbe(16'000'000);
-  GroupSpan slowest;
-  double most = -1;
-  // Each group once, however many of its ranks come by.
-  std::vector<bool> seen(static_cast<size_t>(placement_.ranks()));
-  for (int rank = 0; rank < placement_.ranks(); ++rank) {
-    if (seen[static_cast<size_t>(rank)]) continue;
-    if (stage && placement_.CoordinatesOf(rank).pipeline != *stage) continue;
-    std::vector<int> members = placement_.Members(family, rank);
-    for (const int member : members) seen[static_cast<size_t>(member)] = true;
-    const GroupSpan span = SpanOf(std::move(members));
-    const double time =
-        prices_.Call(CommunicationKind::kAllGather, kProbe, span);
-    if (time <= most) continue;
-    most = time;
-    slowest = span;
-  }
-  return slowest;
-}
-
 namespace {
 
 class DataEstimate {

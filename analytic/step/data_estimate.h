@@ -1,13 +1,9 @@
 #pragma once
 // Gradient reduction, optimizer and parameter gathering of a step, on paper.
-#include <absl/container/flat_hash_map.h>
-
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <vector>
 
-#include "analytic/collective/group_cost.h"
+#include "analytic/step/group_spans.h"
 #include "analytic/step/pipeline_clock.h"
 #include "analytic/step/price_list.h"
 #include "workload/plan/placement.h"
@@ -15,43 +11,6 @@
 #include "workload/plan/training_plan.h"
 
 namespace orrery {
-
-// How the groups of a placement lie on the machine of a price list.
-class GroupSpans {
- public:
-  // Placement and prices must outlive the spans.
-  GroupSpans(const Placement& placement, const ParallelLayout& layout,
-             int chips_per_node, PriceList& prices)
-      : placement_(placement),
-        chips_per_node_(chips_per_node),
-        mapped_(!layout.rank_map.empty()),
-        prices_(prices) {}
-
-  // Of rank 0's group, or, where groups lie on nodes in different ways, of the
-  // slowest: all wait for it in the end. Of one stage, if it is said which.
-  // Found once.
-  const GroupSpan& of(GroupFamily family,
-                      std::optional<int> stage = std::nullopt);
-  // Whether groups of a family that was asked for lie in different ways.
-  bool any_differ() const {
-    return std::find(differ_.begin(), differ_.end(), true) != differ_.end();
-  }
-
- private:
-  GroupSpan SpanOf(std::vector<int> members) const;
-  // Whether groups like this one may cross nodes in other places.
-  bool MayDiffer(absl::Span<const int> members) const;
-  GroupSpan Slowest(GroupFamily family, std::optional<int> stage) const;
-
-  const Placement& placement_;
-  int chips_per_node_;
-  bool mapped_;
-  PriceList& prices_;
-  std::array<std::optional<GroupSpan>, kGroupFamilies> known_;
-  // Where groups differ, by family and stage.
-  std::array<bool, kGroupFamilies> differ_{};
-  absl::flat_hash_map<std::pair<GroupFamily, int>, GroupSpan> of_stage_;
-};
 
 // Parameters of a unit, as passes meet them.
 struct UnitParameters {
@@ -65,7 +24,7 @@ struct DataQuestion {
   const Model& model;
   const TrainingPlan& plan;
   const Placement& placement;
-  GroupSpans& spans;
+  AskedSpans& spans;
   int pipeline_rank = 0;
   PriceList& prices;
   // Units of the rank, piece by piece, in the order in which gradients come.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analytic/step/memory_walk.h"
+
 namespace orrery {
 namespace {
 
@@ -23,6 +25,7 @@ KnownPipeline::KnownPipeline(PipelineOrders orders)
     : orders_(std::move(orders)) {
   const auto pieces = static_cast<size_t>(orders_.layout.pieces());
   for (const std::vector<PipelineAction>& order : orders_.of_rank) {
+    repeats_.push_back(RepeatsInPairs(order));
     std::vector<size_t> last(pieces, 0);
     for (size_t i = 0; i < order.size(); ++i) {
       if (order[i].pass == PipelinePass::kBackward ||
@@ -44,7 +47,7 @@ int KnownPipeline::PlaceOf(int rank, int piece) const {
                           order.begin());
 }
 
-std::vector<RankEnd> KnownPipeline::Ends(const PipelineTimes& times) {
+const PipelineEnds& KnownPipeline::Ends(const PipelineTimes& times) {
   std::string key(1, times.sends_are_waited_for ? 's' : 'g');
   key.reserve(1 + sizeof(double) * (1 + times.hops.size()) +
               sizeof(StageTimes) * times.stages.size());
@@ -55,7 +58,7 @@ std::vector<RankEnd> KnownPipeline::Ends(const PipelineTimes& times) {
   if (known != known_.end()) return known->second;
   if ((known_.size() + 1) * key.size() > kMostBytes) known_.clear();
   if (!clock_) clock_.emplace(orders_);
-  return known_[std::move(key)] = clock_->Run(times);
+  return known_[std::move(key)] = clock_->RunBoth(times);
 }
 
 std::vector<std::vector<double>> KnownPipeline::PassEnds(

@@ -4,11 +4,12 @@
 // the same again and again.
 //
 //   KnownPipeline pipeline(MakeOrders(...));
-//   pipeline.Ends({.stages = stages, .hops = hops});
+//   pipeline.Ends({.stages = stages, .hops = hops}).ends;
 //
 // The answers are those of PipelineClock, to the last bit.
 #include <absl/container/flat_hash_map.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,16 +31,22 @@ class KnownPipeline {
     return completion_[static_cast<size_t>(rank)];
   }
   int PlaceOf(int rank, int piece) const;
-  std::vector<RankEnd> Ends(const PipelineTimes& times);
+  // See memory_walk.h.
+  const std::vector<uint32_t>& Repeats(int rank) const {
+    return repeats_[static_cast<size_t>(rank)];
+  }
+  // Valid until the next one is asked for.
+  const PipelineEnds& Ends(const PipelineTimes& times);
   // Of every pass, by rank; not remembered.
   std::vector<std::vector<double>> PassEnds(const PipelineTimes& times);
 
  private:
   PipelineOrders orders_;
-  std::vector<std::vector<int>> completion_;  // by rank
-  std::optional<PipelineClock> clock_;        // when it is first needed
+  std::vector<std::vector<int>> completion_;    // by rank
+  std::vector<std::vector<uint32_t>> repeats_;  // by rank
+  std::optional<PipelineClock> clock_;          // when it is first needed
   // By the bytes of what was asked.
-  absl::flat_hash_map<std::string, std::vector<RankEnd>> known_;
+  absl::flat_hash_map<std::string, PipelineEnds> known_;
 };
 
 }  // namespace orrery

@@ -38,22 +38,20 @@ UnitTotals TotalsOf(const PricedUnit& unit, const TrainingPlan& plan,
 
 UnitTotals KnownUnit::Totals(const TrainingPlan& plan, bool recomputes) {
   const Framework& framework = plan.framework();
-  const Way way{
-      .recompute = recomputes ? plan.recompute() : Recompute::kNone,
-      .modules = recomputes ? plan.recomputed_modules() : ModuleSet(),
-      .prunes = framework.prunes_recomputation,
-      .gradients_apart = plan.layout().stages.splits_gradients() ||
-                         !plan.overlap_weight_gradient(),
-      .dispatch = framework.dispatch,
-      .blocking = framework.blocking_launches};
+  const Way way{.recompute = recomputes ? plan.recompute() : Recompute::kNone,
+                .modules = recomputes ? plan.recomputed_modules() : ModuleSet(),
+                .prunes = framework.prunes_recomputation,
+                .gradients_apart = plan.layout().stages.splits_gradients() ||
+                                   !plan.overlap_weight_gradient(),
+                .dispatch = framework.dispatch,
+                .blocking = framework.blocking_launches};
   for (const auto& [known, totals] : totals_) {
     if (known == way) return totals;
   }
   if (totals_.size() == kMostWays) totals_.clear();
   totals_.emplace_back(
-      way, recomputes
-               ? TotalsOf(priced_, plan, waited_)
-               : TotalsOf(priced_, plan.WithoutRecompute(), waited_));
+      way, recomputes ? TotalsOf(priced_, plan, waited_)
+                      : TotalsOf(priced_, plan.WithoutRecompute(), waited_));
   return totals_.back().second;
 }
 

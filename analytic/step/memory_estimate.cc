@@ -49,60 +49,66 @@ std::vector<UnitMemory> MemoryOf(const DataQuestion& question, int place,
   return units;
 }
 
-struct RankMemory {
-  Bytes peak;
-  Bytes held;
+// What ranks that answer one question hold.
+struct HeldByRank {
+  std::vector<std::vector<UnitMemory>> pieces;
+  Bytes always;  // static state
 };
 
-// `pass_ends`: of the rank's passes in their order. Without them last backward
-// passes count as following one another.
-RankMemory MemoryOfRank(const DataQuestion& question, const PlanUnits& units,
-                        const KnownPipeline& pipeline,
-                        absl::Span<const double> pass_ends, bool layers_only) {
+HeldByRank HeldOf(const DataQuestion& question, const PlanUnits& units,
+                  const KnownPipeline& pipeline, bool layers_only) {
   const StageLayout& layout = pipeline.orders().layout;
   const int rank = question.pipeline_rank;
   RankParameters parameters, largest;
-  std::vector<std::vector<UnitMemory>> pieces;
+  HeldByRank held;
+  held.pieces.reserve(static_cast<size_t>(layout.pieces()));
   for (int piece = 0; piece < layout.pieces(); ++piece) {
     const absl::Span<const int> ids =
         units.of_stage(layout.StageOf(rank, piece));
-    std::vector<UnitMemory> held =
+    std::vector<UnitMemory> of_piece =
         MemoryOf(question, pipeline.PlaceOf(rank, piece), ids, units);
     size_t counted = 0;
     for (size_t i = 0; i < ids.size(); ++i) {
       const PlanUnits::Unit& unit = units[ids[i]];
       if (layers_only && !unit.is_layer) continue;
-      held[counted++] = held[i];
+      of_piece[counted++] = of_piece[i];
       parameters += unit.parameters;
       if (unit.parameters.total() > largest.total()) largest = unit.parameters;
     }
-    held.resize(counted);
-    pieces.push_back(std::move(held));
+    of_piece.resize(counted);
+    held.pieces.push_back(std::move(of_piece));
   }
-  const WalkPeak walk = WalkMemory(pipeline.orders(), rank, pieces, pass_ends);
-  const Bytes peak =
+  held.always =
       StaticBytes(question.plan, question.placement, parameters, largest)
-          .total() +
-      Bytes(walk.total);
-  return {peak, AllocatorBytes(question.plan, peak, Bytes(walk.activations))};
+          .total();
+  return held;
 }
 
 }  // namespace
 
-PlanMemory EstimateMemory(absl::Span<const DataQuestion> ranks,
+PlanMemory EstimateMemory(absl::Span<const DataQuestion* const> ranks,
                           const PlanUnits& units, KnownPipeline& pipeline,
                           const PipelineTimes& times, bool layers_only) {
-  std::vector<std::vector<double>> ends(ranks.size());
-  if (GoesByTime(ranks[0].plan) && ranks.size() > 1) {
-    ends = pipeline.PassEnds(times);
-  }
+  const TrainingPlan& plan = ranks[0]->plan;
+  // Of passes. Without them last backward passes count as following one
+  // another.
+  std::vector<std::vector<double>> ends;
+  if (GoesByTime(plan) && ranks.size() > 1) ends = pipeline.PassEnds(times);
   PlanMemory most;
+  HeldByRank held;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    const RankMemory memory =
-        MemoryOfRank(ranks[rank], units, pipeline, ends[rank], layers_only);
-    most.peak = std::max(most.peak, memory.peak);
-    most.held = std::max(most.held, memory.held);
-    if (rank == 0) most.first_held = memory.held;
+    if (rank == 0 || ranks[rank] != ranks[rank - 1]) {
+      held = HeldOf(*ranks[rank], units, pipeline, layers_only);
+    }
+    const WalkPeak walk =
+        WalkMemory(pipeline.orders(), static_cast<int>(rank),
+                   pipeline.Repeats(static_cast<int>(rank)), held.pieces,
+                   ends.empty() ? absl::Span<const double>() : ends[rank]);
+    const Bytes peak = held.always + Bytes(walk.total);
+    const Bytes allocated = AllocatorBytes(plan, peak, Bytes(walk.activations));
+    most.peak = std::max(most.peak, peak);
+    most.held = std::max(most.held, allocated);
+    if (rank == 0) most.first_held = allocated;
   }
   return most;
 }

@@ -16,10 +16,11 @@ struct PlanMemory {
   Bytes first_held;  // the same, of the first rank
 };
 
-// Of ranks in their order. Gradients that are summed up go when their reduction
-// ends, so that there it depends on when passes are (`times`). `layers_only`:
-// without embedding, head and what they keep.
-PlanMemory EstimateMemory(absl::Span<const DataQuestion> ranks,
+// Of ranks in their order, the same question for ranks that do the same.
+// Gradients that are summed up go when their reduction ends, so that there it
+// depends on when passes are (`times`). `layers_only`: without embedding, head
+// and what they keep.
+PlanMemory EstimateMemory(absl::Span<const DataQuestion* const> ranks,
                           const PlanUnits& units, KnownPipeline& pipeline,
                           const PipelineTimes& times, bool layers_only = false);
 

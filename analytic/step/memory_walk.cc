@@ -35,24 +35,26 @@ class Level {
 
 class RankWalk {
  public:
+  // `rounds`: micro-batches that a piece sees.
   RankWalk(const std::vector<PipelineAction>& order,
+           absl::Span<const uint32_t> repeats, int rounds,
            absl::Span<const std::vector<UnitMemory>> pieces,
            absl::Span<const double> pass_ends)
       : order_(order),
+        repeats_(repeats),
         units_(pieces),
         pass_ends_(pass_ends),
         pieces_(pieces.size()) {
     for (size_t i = 0; i < pieces.size(); ++i) {
       int64_t done = 0;
+      pieces_[i].backwards_left = rounds;
       for (auto unit = pieces[i].rbegin(); unit != pieces[i].rend(); ++unit) {
         pieces_[i].kept += unit->kept;
         pieces_[i].recomputed += unit->recomputed;
         pieces_[i].rise = std::max(pieces_[i].rise, unit->recomputed - done);
         done += unit->kept;
+        has_state_ |= unit->unreduced > 0 || unit->gathered > 0;
       }
-    }
-    for (const PipelineAction& action : order) {
-      if (Completes(action.pass)) ++PieceOf(action).backwards_left;
     }
   }
 
@@ -118,24 +120,35 @@ class RankWalk {
   }
 
   // The pass and the one before it left the level as it was: as long as the
-  // same two follow, they go through the same levels again. The last of them.
+  // same two follow, they go through the same levels again. The last of them,
+  // but for those that complete gradients.
   size_t SkipTurns(size_t last) {
-    const auto alike = [&](size_t a, size_t b) {
-      return order_[a].pass == order_[b].pass &&
-             order_[a].piece == order_[b].piece && !order_[a].with_next &&
-             IsPlain(order_[a]);
+    if (last + 2 >= order_.size()) return last;
+    const std::array<const PipelineAction*, 2> turn = {&order_[last - 1],
+                                                       &order_[last]};
+    const auto completed = [&](int16_t piece) {
+      int count = 0;
+      for (const PipelineAction* action : turn) {
+        if (action->piece == piece && Completes(action->pass)) ++count;
+      }
+      return count;
     };
-    while (last + 2 < order_.size() && alike(last + 1, last - 1) &&
-           alike(last + 2, last)) {
-      Finish(order_[last + 1]);
-      Finish(order_[last + 2]);
-      last += 2;
+    int turns = static_cast<int>(repeats_[last + 1] / 2);
+    for (const PipelineAction* action : turn) {
+      const int each = completed(action->piece);
+      if (each == 0) continue;
+      const int left = PieceOf(*action).backwards_left;
+      turns = std::min(turns, std::max(0, (left - 2) / each));
     }
-    return last;
+    for (const PipelineAction* action : turn) {
+      if (Completes(action->pass)) PieceOf(*action).backwards_left -= turns;
+    }
+    return last + 2 * static_cast<size_t>(turns);
   }
 
   // State comes and goes in the first and the last pass of a piece.
   bool IsPlain(const PipelineAction& action) {
+    if (!has_state_) return true;
     const Piece& piece = PieceOf(action);
     if (action.pass == PipelinePass::kForward) return piece.has_run_forward;
     return piece.has_run_backward && piece.backwards_left > 1;
@@ -274,9 +287,11 @@ class RankWalk {
   }
 
   const std::vector<PipelineAction>& order_;
+  absl::Span<const uint32_t> repeats_;
   absl::Span<const std::vector<UnitMemory>> units_;
   absl::Span<const double> pass_ends_;
   std::vector<Piece> pieces_;
+  bool has_state_ = false;
   Level level_;
   // Of the last backward passes of pieces: time so far, the bucket that fills,
   // and those that are being reduced, one after the other.
@@ -292,10 +307,28 @@ class RankWalk {
 
 }  // namespace
 
+std::vector<uint32_t> RepeatsInPairs(const std::vector<PipelineAction>& order) {
+  std::vector<uint32_t> repeats(order.size(), 0);
+  for (size_t i = order.size(); i-- > 2;) {
+    const PipelineAction& action = order[i];
+    const PipelineAction& before = order[i - 2];
+    if (action.pass != before.pass || action.piece != before.piece ||
+        action.with_next) {
+      continue;
+    }
+    repeats[i] = 1 + (i + 1 < order.size() ? repeats[i + 1] : 0);
+  }
+  return repeats;
+}
+
 WalkPeak WalkMemory(const PipelineOrders& orders, int rank,
+                    absl::Span<const uint32_t> repeats,
                     absl::Span<const std::vector<UnitMemory>> pieces,
                     absl::Span<const double> pass_ends) {
-  return RankWalk(orders.of_rank[static_cast<size_t>(rank)], pieces, pass_ends)
+  const int rounds = orders.layout.bidirectional() ? orders.micro_batches / 2
+                                                   : orders.micro_batches;
+  return RankWalk(orders.of_rank[static_cast<size_t>(rank)], repeats, rounds,
+                  pieces, pass_ends)
       .Walk();
 }
 

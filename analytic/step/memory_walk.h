@@ -6,9 +6,10 @@
 // says what it holds when, whatever the times; but for gradients, which go when
 // their reduction ends.
 //
-//   const WalkPeak peak = WalkMemory(orders, rank, pieces);
+//   const WalkPeak peak = WalkMemory(
+//       orders, rank, RepeatsInPairs(orders.of_rank[rank]), pieces);
 //
-// Cost: a few sums per pass of the rank.
+// Cost: a few sums per pass of the rank, turns that repeat counted once.
 #include <absl/types/span.h>
 
 #include <cstdint>
@@ -46,10 +47,15 @@ struct WalkPeak {
   int64_t activations = 0;  // of them, at that instant
 };
 
-// `pieces`: the units of each piece, in the order of the forward pass.
-// `pass_ends`: seconds, of the passes of the rank; without them the last
-// backward passes of its pieces follow one another.
+// Of each action of an order: how many from it on do the same as the one two
+// before them. Turns of two passes are long where a schedule is steady.
+std::vector<uint32_t> RepeatsInPairs(const std::vector<PipelineAction>& order);
+
+// `repeats`: those of the rank's order. `pieces`: the units of each piece, in
+// the order of the forward pass. `pass_ends`: seconds, of the passes of the
+// rank; without them the last backward passes of its pieces follow one another.
 WalkPeak WalkMemory(const PipelineOrders& orders, int rank,
+                    absl::Span<const uint32_t> repeats,
                     absl::Span<const std::vector<UnitMemory>> pieces,
                     absl::Span<const double> pass_ends = {});
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 
 #include "base/check.h"
 
@@ -15,13 +17,6 @@ bool Completes(PipelinePass pass) {
 }
 
 }  // namespace
-
-struct PipelineClock::Rank {
-  double free = 0;     // its last pass ends
-  double reduced = 0;  // its last reduction ends
-  double sent = 0;     // its last transfer has come, if it waits for that
-  std::array<double, 4> transferred{};  // by way
-};
 
 // Walks the orders, each rank as far as it can, and notes who goes when.
 class PipelineClock::Compiler {
@@ -38,10 +33,14 @@ class PipelineClock::Compiler {
     clock_.arrivals_ = has_arrived_.size();
     CHECK(has_arrived_.size() < kNone) << "micro-batches and stages";
     size_t passes = 0;
+    const int rounds = layout_.bidirectional() ? orders.micro_batches / 2
+                                               : orders.micro_batches;
     for (int rank = 0; rank < layout_.ranks(); ++rank) {
       passes += OrderOf(rank).size();
-      for (const PipelineAction& action : OrderOf(rank)) {
-        if (Completes(action.pass)) ++PieceOf(rank, action).backwards_left;
+      for (int piece = 0; piece < layout_.pieces(); ++piece) {
+        PieceOf(rank, piece) = {.forward = LegOf(rank, piece, true),
+                                .backward = LegOf(rank, piece, false),
+                                .backwards_left = rounds};
       }
     }
     clock_.passes_.reserve(passes);
@@ -60,7 +59,15 @@ class PipelineClock::Compiler {
   }
 
  private:
+  // What passes of a piece in one direction have in common.
+  struct Leg {
+    Pass pass{};
+    // Stages whose inputs are its input and output, if it has them.
+    std::optional<int> from, to;
+  };
   struct Piece {
+    Leg forward;
+    Leg backward;
     int backwards_left = 0;
     bool has_run_forward = false;
   };
@@ -68,34 +75,66 @@ class PipelineClock::Compiler {
   const std::vector<PipelineAction>& OrderOf(int rank) const {
     return orders_.of_rank[static_cast<size_t>(rank)];
   }
-  Piece& PieceOf(int rank, const PipelineAction& action) {
-    return pieces_[static_cast<size_t>(rank * layout_.pieces() + action.piece)];
+  Piece& PieceOf(int rank, int piece) {
+    return pieces_[static_cast<size_t>(rank * layout_.pieces() + piece)];
   }
   // Where the input of a stage is among the arrivals.
   uint32_t Arrival(bool forward, int stage, int micro_batch) const {
     const int64_t row = int64_t{micro_batch} * layout_.stages() + stage;
     return static_cast<uint32_t>(2 * row + (forward ? 0 : 1));
   }
-  int RankOf(int stage, int micro_batch) const {
-    return layout_.PlaceOf(stage, orders_.IsSecondHalf(micro_batch)).rank;
-  }
   int Hop(int from, int to) const {
     return std::abs(from - to) == 1 ? std::min(from, to) : layout_.ranks() - 1;
   }
 
-  // Where the input of an action comes from; kNone: from nowhere.
-  uint32_t InputOf(int rank, const PipelineAction& action,
-                   bool* gathers) const {
-    if (action.pass == PipelinePass::kWeightGradient) return kNone;
-    const int stage = layout_.StageOf(rank, action.piece);
-    const bool forward = action.pass == PipelinePass::kForward;
-    if (forward ? stage == 0 : stage == layout_.stages() - 1) return kNone;
-    const int from = forward ? stage - 1 : stage + 1;
-    *gathers = RankOf(from, action.micro_batch) != rank;
-    return Arrival(forward, stage, action.micro_batch);
+  Leg LegOf(int rank, int piece, bool forward) const {
+    const int stage = layout_.StageOf(rank, piece);
+    // The two pieces of a bidirectional layout see a half each.
+    const auto rank_of = [&](int other) {
+      return layout_.PlaceOf(other, layout_.bidirectional() && piece == 1).rank;
+    };
+    const auto exists = [&](int other) {
+      return other >= 0 && other < layout_.stages();
+    };
+    Leg leg;
+    leg.pass.rank = static_cast<uint32_t>(rank);
+    leg.pass.stage = static_cast<uint32_t>(stage);
+    leg.pass.input = leg.pass.output = leg.pass.hop = kNone;
+    const int before = forward ? stage - 1 : stage + 1;
+    if (exists(before)) {
+      leg.from = stage;
+      leg.pass.gathers = rank_of(before) != rank;
+    }
+    const int after = forward ? stage + 1 : stage - 1;
+    if (!exists(after)) return leg;
+    leg.to = after;
+    const int receiver = rank_of(after);
+    if (receiver == rank) return leg;
+    leg.pass.hop = static_cast<uint32_t>(Hop(rank, receiver));
+    const int arm = layout_.arms() == 2 ? piece : 0;
+    leg.pass.way = static_cast<uint8_t>(2 * arm + (forward ? 1 : 0));
+    return leg;
   }
-  bool Has(uint32_t input) const {
-    return input == kNone || has_arrived_[static_cast<size_t>(input)];
+
+  Pass PassOf(int rank, const PipelineAction& action) {
+    const Piece& piece = PieceOf(rank, action.piece);
+    const bool forward = action.pass == PipelinePass::kForward;
+    const Leg& leg = forward ? piece.forward : piece.backward;
+    Pass pass = leg.pass;
+    pass.pass = action.pass;
+    pass.with_next = action.with_next;
+    if (action.pass == PipelinePass::kWeightGradient) {
+      pass.gathers = false;
+      pass.hop = kNone;
+      pass.way = 0;
+      return pass;
+    }
+    if (leg.from) pass.input = Arrival(forward, *leg.from, action.micro_batch);
+    if (leg.to) pass.output = Arrival(forward, *leg.to, action.micro_batch);
+    return pass;
+  }
+  bool Has(const Pass& pass) const {
+    return pass.input == kNone || has_arrived_[pass.input] != 0;
   }
 
   // The next action of a rank, with the one it is interleaved with; false if it
@@ -104,60 +143,37 @@ class PipelineClock::Compiler {
     size_t& next = next_[static_cast<size_t>(rank)];
     const std::vector<PipelineAction>& order = OrderOf(rank);
     if (next == order.size()) return false;
-    const size_t count = order[next].with_next ? 2 : 1;
-    for (size_t i = 0; i < count; ++i) {
-      bool gathers = false;
-      if (!Has(InputOf(rank, order[next + i], &gathers))) return false;
+    const Pass pass = PassOf(rank, order[next]);
+    if (!Has(pass)) return false;
+    if (!order[next].with_next) {
+      Add(pass, order[next].piece);
+      ++next;
+      return true;
     }
-    for (size_t i = 0; i < count; ++i) Add(rank, order[next + i]);
-    for (size_t i = 0; i < count; ++i) {
-      const Pass& pass = clock_.passes_[clock_.passes_.size() - count + i];
-      if (pass.output != kNone) {
-        has_arrived_[pass.output] = true;
-      }
-    }
-    next += count;
+    const Pass other = PassOf(rank, order[next + 1]);
+    if (!Has(other)) return false;
+    Add(pass, order[next].piece);
+    Add(other, order[next + 1].piece);
+    next += 2;
     return true;
   }
 
-  void Add(int rank, const PipelineAction& action) {
-    const int stage = layout_.StageOf(rank, action.piece);
-    const bool forward = action.pass == PipelinePass::kForward;
-    Piece& piece = PieceOf(rank, action);
-    Pass pass{.input = kNone,
-              .output = kNone,
-              .rank = static_cast<uint32_t>(rank),
-              .stage = static_cast<uint32_t>(stage),
-              .hop = kNone,
-              .pass = action.pass,
-              .way = 0,
-              .with_next = action.with_next,
-              .gathers = false,
-              .is_first = forward && !piece.has_run_forward,
-              .is_last = Completes(action.pass) && piece.backwards_left == 1};
-    bool gathers = false;
-    pass.input = InputOf(rank, action, &gathers);
-    pass.gathers = gathers;
-    piece.has_run_forward |= forward;
-    if (Completes(action.pass)) --piece.backwards_left;
-    const int to = forward ? stage + 1 : stage - 1;
-    if (action.pass != PipelinePass::kWeightGradient && to >= 0 &&
-        to < layout_.stages()) {
-      pass.output = Arrival(forward, to, action.micro_batch);
-      const int receiver = RankOf(to, action.micro_batch);
-      if (receiver != rank) {
-        pass.hop = static_cast<uint32_t>(Hop(rank, receiver));
-        const int arm = layout_.arms() == 2 ? action.piece : 0;
-        pass.way = static_cast<uint8_t>(2 * arm + (forward ? 1 : 0));
-      }
+  void Add(Pass pass, int piece_index) {
+    Piece& piece = PieceOf(static_cast<int>(pass.rank), piece_index);
+    if (pass.pass == PipelinePass::kForward) {
+      pass.is_first = !piece.has_run_forward;
+      piece.has_run_forward = true;
+    } else if (Completes(pass.pass)) {
+      pass.is_last = piece.backwards_left-- == 1;
     }
+    if (pass.output != kNone) has_arrived_[pass.output] = 1;
     clock_.passes_.push_back(pass);
   }
 
   const PipelineOrders& orders_;
   const StageLayout& layout_;
   PipelineClock& clock_;
-  std::vector<bool> has_arrived_;
+  std::vector<uint8_t> has_arrived_;
   std::vector<size_t> next_;  // of each rank
   std::vector<Piece> pieces_;
 };
@@ -166,95 +182,169 @@ PipelineClock::PipelineClock(const PipelineOrders& orders) {
   Compiler(orders, this).Compile();
 }
 
-void PipelineClock::Start(const Pass& pass, const PipelineTimes& times,
-                          const std::vector<double>& arrivals, Rank& rank) {
-  const StageTimes& stage = times.stages[pass.stage];
-  double start = rank.free;
-  if (pass.input != kNone) {
-    start = std::max(start, arrivals[pass.input]);
-    if (pass.gathers) start += times.gather;
+namespace {
+
+// The same moment in two pipelines.
+struct Both {
+  double hops = 0;
+  double free_hops = 0;
+  friend Both operator+(Both a, Both b) {
+    return {a.hops + b.hops, a.free_hops + b.free_hops};
   }
-  start = std::max(start, rank.sent);
-  switch (pass.pass) {
-    case PipelinePass::kForward:
-      start = std::max(start, rank.reduced);
-      if (pass.is_first) start += stage.first_forward;
-      rank.free = start + stage.forward;
-      return;
-    case PipelinePass::kInputGradient:
-      rank.free = std::max(start, rank.reduced) + stage.input_gradient;
-      return;
-    case PipelinePass::kBackward:
-      rank.free = std::max(start, rank.reduced) + stage.input_gradient +
-                  stage.weight_gradient + stage.reduce_within +
-                  (pass.is_last ? stage.last_within : 0);
-      return;
-    case PipelinePass::kWeightGradient:
-      rank.free = start + stage.weight_gradient;
-      if (pass.is_last) {
-        rank.reduced =
-            std::max(rank.reduced + stage.reduce_within + stage.reduce_after +
-                         stage.last_within + stage.last_after,
-                     start + stage.last_beside);
-      } else {
-        rank.reduced =
-            std::max(rank.reduced + stage.reduce_within + stage.reduce_after,
-                     start + stage.reduce_beside);
-      }
-      return;
+  friend Both operator+(Both a, double b) {
+    return {a.hops + b, a.free_hops + b};
   }
+  Both& operator+=(Both other) { return *this = *this + other; }
+  Both& operator+=(double other) { return *this = *this + other; }
+};
+
+double Latest(double a, double b) { return std::max(a, b); }
+Both Latest(Both a, Both b) {
+  return {std::max(a.hops, b.hops), std::max(a.free_hops, b.free_hops)};
 }
 
-// What follows a pass: its result goes on, its gradients are reduced.
-void PipelineClock::End(const Pass& pass, const PipelineTimes& times,
-                        std::vector<double>& arrivals, Rank& rank) {
-  if (pass.output != kNone) {
-    double& arrival = arrivals[pass.output];
-    arrival = rank.free;
-    if (pass.hop != kNone) {
-      double& before = rank.transferred[pass.way];
-      before = std::max(before, rank.free) + times.hops[pass.hop];
-      arrival = before;
-      if (times.sends_are_waited_for) rank.sent = before;
+// A time of hops or gathers.
+template <class Moment>
+Moment OfHops(double time);
+template <>
+double OfHops(double time) {
+  return time;
+}
+template <>
+Both OfHops(double time) {
+  return {.hops = time};
+}
+
+}  // namespace
+
+// Goes along the row of passes. Arrivals are written before they are read.
+template <class Moment>
+class PipelineClock::Walk {
+ public:
+  Walk(const PipelineClock& clock, const PipelineTimes& times)
+      : passes_(clock.passes_),
+        times_(times),
+        arrivals_(std::make_unique_for_overwrite<Moment[]>(clock.arrivals_)),
+        ranks_(clock.ranks_) {}
+
+  struct Rank {
+    Moment free{};     // its last pass ends
+    Moment reduced{};  // its last reduction ends
+    Moment sent{};     // its last transfer has come, if it waits for that
+    std::array<Moment, 4> transferred{};  // by way
+  };
+
+  template <class Note>
+  const std::vector<Rank>& Go(Note note) {
+    for (size_t i = 0; i < passes_.size(); ++i) {
+      const Pass& pass = passes_[i];
+      Rank& rank = ranks_[pass.rank];
+      Start(pass, rank);
+      note(pass, rank);
+      if (pass.with_next) {
+        const Pass& other = passes_[++i];
+        Start(other, rank);
+        note(other, rank);
+        End(pass, rank);
+        End(other, rank);
+      } else {
+        End(pass, rank);
+      }
+    }
+    return ranks_;
+  }
+
+ private:
+  void Start(const Pass& pass, Rank& rank) {
+    const StageTimes& stage = times_.stages[pass.stage];
+    Moment start = rank.free;
+    if (pass.input != kNone) {
+      start = Latest(start, arrivals_[pass.input]);
+      if (pass.gathers) start += OfHops<Moment>(times_.gather);
+    }
+    start = Latest(start, rank.sent);
+    switch (pass.pass) {
+      case PipelinePass::kForward:
+        start = Latest(start, rank.reduced);
+        if (pass.is_first) start += stage.first_forward;
+        rank.free = start + stage.forward;
+        return;
+      case PipelinePass::kInputGradient:
+        rank.free = Latest(start, rank.reduced) + stage.input_gradient;
+        return;
+      case PipelinePass::kBackward:
+        rank.free = Latest(start, rank.reduced) + stage.input_gradient +
+                    stage.weight_gradient + stage.reduce_within;
+        if (pass.is_last) rank.free += stage.last_within;
+        return;
+      case PipelinePass::kWeightGradient:
+        rank.free = start + stage.weight_gradient;
+        if (pass.is_last) {
+          rank.reduced =
+              Latest(rank.reduced + stage.reduce_within + stage.reduce_after +
+                         stage.last_within + stage.last_after,
+                     start + stage.last_beside);
+        } else {
+          rank.reduced =
+              Latest(rank.reduced + stage.reduce_within + stage.reduce_after,
+                     start + stage.reduce_beside);
+        }
+        return;
     }
   }
-  if (pass.pass != PipelinePass::kBackward) return;
-  const StageTimes& stage = times.stages[pass.stage];
-  const double after =
-      stage.reduce_after + (pass.is_last ? stage.last_after : 0);
-  if (after > 0) rank.reduced = std::max(rank.reduced, rank.free) + after;
-}
+
+  // What follows a pass: its result goes on, its gradients are reduced.
+  void End(const Pass& pass, Rank& rank) {
+    if (pass.output != kNone) {
+      Moment& arrival = arrivals_[pass.output];
+      arrival = rank.free;
+      if (pass.hop != kNone) {
+        Moment& before = rank.transferred[pass.way];
+        before =
+            Latest(before, rank.free) + OfHops<Moment>(times_.hops[pass.hop]);
+        arrival = before;
+        if (times_.sends_are_waited_for) rank.sent = before;
+      }
+    }
+    if (pass.pass != PipelinePass::kBackward) return;
+    const StageTimes& stage = times_.stages[pass.stage];
+    const double after =
+        stage.reduce_after + (pass.is_last ? stage.last_after : 0);
+    if (after > 0) rank.reduced = Latest(rank.reduced, rank.free) + after;
+  }
+
+  const std::vector<Pass>& passes_;
+  const PipelineTimes& times_;
+  std::unique_ptr<Moment[]> arrivals_;
+  std::vector<Rank> ranks_;
+};
 
 std::vector<RankEnd> PipelineClock::Run(
     const PipelineTimes& times,
     std::vector<std::vector<double>>* pass_ends) const {
-  std::vector<double> arrivals(arrivals_);
-  std::vector<Rank> ranks(ranks_);
   if (pass_ends != nullptr) pass_ends->resize(ranks_);
-  const auto note = [&](const Pass& pass) {
-    if (pass_ends != nullptr) {
-      (*pass_ends)[pass.rank].push_back(ranks[pass.rank].free);
-    }
-  };
-  for (size_t i = 0; i < passes_.size(); ++i) {
-    const Pass& pass = passes_[i];
-    Rank& rank = ranks[pass.rank];
-    Start(pass, times, arrivals, rank);
-    note(pass);
-    if (pass.with_next) {
-      const Pass& other = passes_[++i];
-      Start(other, times, arrivals, rank);
-      note(other);
-      End(pass, times, arrivals, rank);
-      End(other, times, arrivals, rank);
-    } else {
-      End(pass, times, arrivals, rank);
-    }
-  }
+  Walk<double> walk(*this, times);
   std::vector<RankEnd> ends;
   ends.reserve(ranks_);
-  for (const Rank& rank : ranks) ends.push_back({rank.free, rank.reduced});
+  for (const auto& rank : walk.Go([&](const Pass&pass, const auto&at) {
+         if (pass_ends != nullptr) (*pass_ends)[pass.rank].push_back(at.free);
+       })) {
+    ends.push_back({rank.free, rank.reduced});
+  }
   return ends;
+}
+
+PipelineEnds PipelineClock::RunBoth(const PipelineTimes& times) const {
+  Walk<Both> walk(*this, times);
+  PipelineEnds both;
+  both.ends.reserve(ranks_);
+  both.with_free_hops.reserve(ranks_);
+  for (const auto& rank : walk.Go([](const Pass&, const auto&) {})) {
+    both.ends.push_back({rank.free.hops, rank.reduced.hops});
+    both.with_free_hops.push_back(
+        {rank.free.free_hops, rank.reduced.free_hops});
+  }
+  return both;
 }
 
 }  // namespace orrery

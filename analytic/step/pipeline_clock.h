@@ -61,6 +61,12 @@ struct RankEnd {
   double reductions = 0;  // of those among the passes
 };
 
+// Of a pipeline, and of the same one with hops and gathers that take no time.
+struct PipelineEnds {
+  std::vector<RankEnd> ends;
+  std::vector<RankEnd> with_free_hops;
+};
+
 class PipelineClock {
  public:
   explicit PipelineClock(const PipelineOrders& orders);
@@ -69,6 +75,8 @@ class PipelineClock {
   std::vector<RankEnd> Run(
       const PipelineTimes& times,
       std::vector<std::vector<double>>* ends = nullptr) const;
+  // Both in one go: what Run() gives, to the last bit.
+  PipelineEnds RunBoth(const PipelineTimes& times) const;
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -87,13 +95,10 @@ class PipelineClock {
     bool is_first : 1;   // forward pass of its piece
     bool is_last : 1;    // that completes gradients of its piece
   };
-  struct Rank;
 
   class Compiler;
-  static void Start(const Pass& pass, const PipelineTimes& times,
-                    const std::vector<double>& arrivals, Rank& rank);
-  static void End(const Pass& pass, const PipelineTimes& times,
-                  std::vector<double>& arrivals, Rank& rank);
+  template <class Moment>
+  class Walk;
 
   std::vector<Pass> passes_;
   size_t ranks_ = 0;

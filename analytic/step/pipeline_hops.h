@@ -2,10 +2,10 @@
 // What a pipeline passes from rank to rank, on paper.
 #include <vector>
 
-#include "analytic/collective/group_cost.h"
+#include "analytic/step/group_spans.h"
 #include "analytic/step/price_list.h"
+#include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
-#include "workload/plan/placement.h"
 #include "workload/plan/training_plan.h"
 
 namespace orrery {
@@ -17,9 +17,8 @@ struct HopTimes {
   double gather = 0;
 };
 
-// `tensor`: the span of the tensor groups.
 HopTimes PipelineHops(const Model& model, const TrainingPlan& plan,
-                      const Placement& placement, const GroupSpan& tensor,
+                      const LayerShape& shape, GroupSpans& spans,
                       PriceList& prices);
 
 }  // namespace orrery

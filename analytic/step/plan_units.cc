@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace orrery {
-namespace {
-
-using What = UnitPart::What;
-
-}  // namespace
 
 PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
                      int expert_place, const UnitSetting& setting,
@@ -26,8 +21,8 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
     begin_.push_back(ids_.size());
     if (stage.embedding) {
       KnownUnit& unit = set_.Find(
-          {What::kEmbedding}, [&] { return BuildEmbedding(model_, shape_); },
-          prices_);
+          {UnitPart::What::kEmbedding},
+          [&] { return BuildEmbedding(model_, shape_); }, prices_);
       ids_.push_back(
           Add(unit, ParametersOf(model, degrees, {.embedding = true})));
     }
@@ -37,7 +32,8 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
     if (!stage.head) continue;
     const Stage head{.head = true, .embedding_copy = stage.embedding_copy};
     KnownUnit& unit = set_.Find(
-        {What::kHead}, [&] { return BuildHead(model_, shape_); }, prices_);
+        {UnitPart::What::kHead}, [&] { return BuildHead(model_, shape_); },
+        prices_);
     ids_.push_back(Add(unit, ParametersOf(model, degrees, head)));
     if (model.mtp_modules() > 0) AddPredictionModules(ids_.back());
   }
@@ -47,8 +43,8 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
 
 int PlanUnits::Add(KnownUnit& known, const RankParameters& parameters,
                    bool recomputes) {
-  units_.push_back({known.Totals(plan_, recomputes), parameters, recomputes,
-                    &known.ops()});
+  units_.push_back(
+      {known.Totals(plan_, recomputes), parameters, recomputes, &known.ops()});
   return static_cast<int>(units_.size()) - 1;
 }
 
@@ -60,14 +56,15 @@ int PlanUnits::Repeat(int unit) {
 }
 
 int PlanUnits::Layer(int layer, bool recomputes) {
-  const UnitPart part{What::kLayer, model_.IsMoe(layer), model_.Window(layer)};
+  const UnitPart part{UnitPart::What::kLayer, model_.IsMoe(layer),
+                      model_.Window(layer)};
   for (const LayerKind& kind : kinds_) {
     if (kind.part == part && kind.recomputes == recomputes) return kind.unit;
   }
   KnownUnit& known = set_.Find(
       part, [&] { return BuildLayer(model_, layer, shape_); }, prices_);
-  const int unit = Add(
-      known, LayerParametersOf(model_, plan_.degrees(), layer), recomputes);
+  const int unit =
+      Add(known, LayerParametersOf(model_, plan_.degrees(), layer), recomputes);
   kinds_.push_back({part, recomputes, unit});
   return unit;
 }
@@ -76,7 +73,7 @@ int PlanUnits::Layer(int layer, bool recomputes) {
 // parameters were counted with the head.
 void PlanUnits::AddPredictionModules(int head) {
   KnownUnit& known = set_.Find(
-      {What::kPredictionInput},
+      {UnitPart::What::kPredictionInput},
       [&] { return BuildPredictionInput(model_, shape_); }, prices_);
   const int input = Add(known, {});
   for (int i = 0; i < model_.mtp_modules(); ++i) {

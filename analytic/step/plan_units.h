@@ -47,6 +47,7 @@ class PlanUnits {
   int FirstLike(int stage) const {
     return first_like_[static_cast<size_t>(stage)];
   }
+  const LayerShape& shape() const { return shape_; }
   // The last stage holds a copy of the embedding of the first.
   bool ties_stages() const { return ties_stages_; }
 

@@ -30,22 +30,20 @@ namespace {
 
 class PlanEstimate {
  public:
-  PlanEstimate(const Model& model, const System& system,
-               const TrainingPlan& plan, KnownPipeline& pipeline,
-               const EstimateOptions& options, PriceList& prices,
-               KnownUnits& known_units)
+  PlanEstimate(const Model& model, const TrainingPlan& plan,
+               KnownPipeline& pipeline, const EstimateOptions& options,
+               PriceList& prices, GroupSpans& spans, KnownUnits& known_units)
       : model_(model),
-        system_(system),
         plan_(plan),
         pipeline_(pipeline),
-        placement_(plan.layout()),
+        placement_(spans.placement()),
         layout_(plan.layout().stages),
         waited_(WaitedExchanges(plan, options.waited)),
         memory_of_layers_(options.memory_of_layers),
         each_rank_(options.each_rank && options.waited == DimensionSet::All()),
         prices_(prices),
         known_units_(known_units),
-        spans_(placement_, plan.layout(), system.chips_per_node(), prices),
+        spans_(spans),
         setting_{
             .spans = {.tensor = spans_.of(GroupFamily::kTensor),
                       .context = spans_.of(GroupFamily::kContext),
@@ -58,32 +56,18 @@ class PlanEstimate {
         units_(model, plan,
                plan.layout().routing.FullestPlace(plan.degrees().expert),
                setting_, prices, known_units),
-        hops_(PipelineHops(model, plan, placement_, setting_.spans.tensor,
-                           prices)) {}
+        hops_(PipelineHops(model, plan, units_.shape(), spans, prices)) {}
 
   StepEstimate Estimate() {
     StepEstimate out;
     const int ranks = layout_.ranks();
     const double m = plan_.micro_batches();
-    std::vector<UnitEstimate> works;
-    std::vector<DataTimes> data;
     std::vector<StageTimes> stages(static_cast<size_t>(layout_.stages()));
-    std::vector<DataQuestion> questions;
-    // Of each rank: what hosts start while weights come.
-    std::vector<double> started(static_cast<size_t>(ranks));
-    for (int rank = 0; rank < ranks; ++rank) {
-      works.push_back(WorkOf(rank));
-      const DataQuestion& question =
-          questions.emplace_back(QuestionOf(rank, works.back()));
-      data.push_back(EstimateData(question));
-      for (int piece = 0; piece < layout_.pieces(); ++piece) {
-        const auto stage = static_cast<size_t>(layout_.StageOf(rank, piece));
-        const UnitEstimate work = WorkOf(rank, piece);
-        stages[stage] = TimesOf(work);
-        AddSharding(question, pipeline_.PlaceOf(rank, piece), stages[stage]);
-        started[static_cast<size_t>(rank)] +=
-            rounds() * StartMeanwhile(work, stages[stage]);
-      }
+    const RankKinds kinds = KindsOf(stages);
+    std::vector<const DataQuestion*> questions;
+    questions.reserve(static_cast<size_t>(ranks));
+    for (const int kind : kinds.of_rank) {
+      questions.push_back(&kinds.kinds[static_cast<size_t>(kind)].question);
     }
     const PlanMemory memory =
         EstimateMemory(questions, units_, pipeline_,
@@ -95,13 +79,12 @@ class PlanEstimate {
     out.peak = memory.peak;
     out.reserved = memory.held;
     out.first_held = memory.first_held;
-    const auto busiest = static_cast<size_t>(
-        std::max_element(works.begin(), works.end(),
-                         [](const UnitEstimate& a, const UnitEstimate& b) {
-                           return a.total() < b.total();
-                         }) -
-        works.begin());
-    const UnitEstimate& work = works[busiest];
+    const RankKind& busiest =
+        *std::max_element(kinds.kinds.begin(), kinds.kinds.end(),
+                          [](const RankKind& a, const RankKind& b) {
+                            return a.work.total() < b.work.total();
+                          });
+    const UnitEstimate& work = busiest.work;
     for (const PassEstimate* pass :
          {&work.forward, &work.input_gradient, &work.weight_gradient}) {
       out.compute_s += m * pass->kernels;
@@ -110,23 +93,34 @@ class PlanEstimate {
       out.context_s += m * pass->exposed[1];
       out.expert_s += m * pass->exposed[2];
     }
-    out.host_s -= started[busiest];
-    const DataTimes& last = data[busiest];
+    out.host_s -= busiest.started;
+    const DataTimes& last = busiest.data;
     out.optimizer_s = last.optimizer_s();
-    out.data_s = AmongPasses(static_cast<int>(busiest), stages) -
-                 (m * work.total() - started[busiest]) + last.reduction_s +
+    out.data_s = AmongPasses(busiest.first, stages) -
+                 (m * work.total() - busiest.started) + last.reduction_s +
                  last.tie_s + last.norm_s + last.gathering_s;
-    double step = StepTime(stages, data, hops_);
-    const double free_hops = ranks == 1 ? step : StepTime(stages, data, {});
-    out.pipeline_s = step - free_hops;
-    if (each_rank_) step = RankByRank(data).value_or(step);
+    double step = 0;
+    if (ranks == 1) {
+      const RankEnd end{.passes = AmongPasses(0, stages)};
+      step = StepTime({&end, 1}, kinds);
+      out.pipeline_s = 0;
+    } else {
+      const PipelineEnds& ends =
+          pipeline_.Ends({.stages = stages,
+                          .hops = hops_.transfers,
+                          .gather = hops_.gather,
+                          .sends_are_waited_for = !plan_.overlap_pipeline()});
+      step = StepTime(ends.ends, kinds);
+      out.pipeline_s = step - StepTime(ends.with_free_hops, kinds);
+    }
+    if (each_rank_) step = RankByRank(kinds).value_or(step);
     // Reductions that run beside weight gradients are not waited for.
     const double rest = step - out.step_s();
     (rest >= 0 ? out.bubble_s : out.data_s) += rest;
     out.reserved += GroupBufferBytes(plan_, placement_);
-    for (const UnitEstimate& of_rank : works) {
+    for (const int kind : kinds.of_rank) {
       out.recomputed +=
-          of_rank.recomputed *
+          kinds.kinds[static_cast<size_t>(kind)].work.recomputed *
           (m * static_cast<double>(plan_.degrees().stage_ranks()));
     }
     return out;
@@ -143,6 +137,75 @@ class PlanEstimate {
   }
 
  private:
+  // Ranks that do the same, but for when: `first` and others.
+  struct RankKind {
+    int first;
+    UnitEstimate work;
+    DataQuestion question;
+    DataTimes data;
+    // What hosts start while weights come.
+    double started = 0;
+  };
+  struct RankKinds {
+    std::vector<RankKind> kinds;
+    std::vector<int> of_rank;
+  };
+
+  // Also writes the times of all stages.
+  RankKinds KindsOf(std::vector<StageTimes>& stages) {
+    RankKinds kinds;
+    kinds.of_rank.reserve(static_cast<size_t>(layout_.ranks()));
+    for (int rank = 0; rank < layout_.ranks(); ++rank) {
+      int kind = static_cast<int>(kinds.kinds.size()) - 1;
+      while (kind >= 0 &&
+             !DoTheSame(kinds.kinds[static_cast<size_t>(kind)].first, rank)) {
+        --kind;
+      }
+      if (kind < 0) {
+        kind = static_cast<int>(kinds.kinds.size());
+        kinds.kinds.push_back(KindOf(rank, stages));
+      }
+      kinds.of_rank.push_back(kind);
+      const int first = kinds.kinds[static_cast<size_t>(kind)].first;
+      for (int piece = 0; piece < layout_.pieces(); ++piece) {
+        stages[static_cast<size_t>(layout_.StageOf(rank, piece))] =
+            stages[static_cast<size_t>(layout_.StageOf(first, piece))];
+      }
+    }
+    return kinds;
+  }
+
+  RankKind KindOf(int rank, std::vector<StageTimes>& stages) {
+    const UnitEstimate work = WorkOf(rank);
+    RankKind kind{rank, work, QuestionOf(rank, work), {}};
+    kind.data = EstimateData(kind.question);
+    for (int piece = 0; piece < layout_.pieces(); ++piece) {
+      StageTimes& stage =
+          stages[static_cast<size_t>(layout_.StageOf(rank, piece))];
+      const UnitEstimate of_piece =
+          layout_.pieces() == 1 ? work : WorkOf(rank, piece);
+      stage = TimesOf(of_piece);
+      AddSharding(kind.question, pipeline_.PlaceOf(rank, piece), stage);
+      kind.started += rounds() * StartMeanwhile(of_piece, stage);
+    }
+    return kind;
+  }
+
+  // Whether two ranks have the same units and groups alike.
+  bool DoTheSame(int a, int b) const {
+    if (spans_.any_differ() || SharesTie(a) != SharesTie(b) ||
+        pipeline_.Completion(a) != pipeline_.Completion(b)) {
+      return false;
+    }
+    for (int piece = 0; piece < layout_.pieces(); ++piece) {
+      if (units_.FirstLike(layout_.StageOf(a, piece)) !=
+          units_.FirstLike(layout_.StageOf(b, piece))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   double rounds() const {
     const double m = plan_.micro_batches();
     return layout_.bidirectional() ? m / 2 : m;
@@ -214,53 +277,48 @@ class PlanEstimate {
 
   // Passes, reductions, the tied embedding, and the optimizer, before which all
   // ranks wait for one another.
-  double StepTime(absl::Span<const StageTimes> stages,
-                  absl::Span<const DataTimes> data,
-                  const HopTimes& hops) const {
-    const std::vector<RankEnd> ends = EndsOfPasses(stages, hops);
-    std::vector<double> reduced;
+  static double StepTime(absl::Span<const RankEnd> ends,
+                         const RankKinds& kinds) {
+    const auto data = [&](size_t rank) -> const DataTimes& {
+      return kinds.kinds[static_cast<size_t>(kinds.of_rank[rank])].data;
+    };
+    const auto reduced = [&](size_t rank) {
+      return std::max(ends[rank].passes, ends[rank].reductions) +
+             data(rank).reduction_s;
+    };
     double tied = 0;
     for (size_t rank = 0; rank < ends.size(); ++rank) {
-      reduced.push_back(std::max(ends[rank].passes, ends[rank].reductions) +
-                        data[rank].reduction_s);
-      if (data[rank].tie_s > 0) tied = std::max(tied, reduced.back());
+      if (data(rank).tie_s > 0) tied = std::max(tied, reduced(rank));
     }
     double normed = 0;
     double rest = 0;
     for (size_t rank = 0; rank < ends.size(); ++rank) {
-      const DataTimes& of_rank = data[rank];
+      const DataTimes& of_rank = data(rank);
       const double ready =
-          of_rank.tie_s > 0 ? tied + of_rank.tie_s : reduced[rank];
+          of_rank.tie_s > 0 ? tied + of_rank.tie_s : reduced(rank);
       normed = std::max(normed, ready + of_rank.own_norm_s + of_rank.norm_s);
       rest = std::max(rest, of_rank.update_s + of_rank.gathering_s);
     }
     return normed + rest;
   }
 
-  std::optional<double> RankByRank(absl::Span<const DataTimes> data) const {
+  std::optional<double> RankByRank(const RankKinds& kinds) const {
+    std::vector<DataTimes> data;
+    for (const int kind : kinds.of_rank) {
+      data.push_back(kinds.kinds[static_cast<size_t>(kind)].data);
+    }
     const RankClasses classes(plan_.layout(), placement_);
     std::vector<std::unique_ptr<PlanUnits>> units;
     TapeQuestion question{model_,  plan_, placement_, pipeline_.orders(),
                           classes, {},    prices_,    data};
     for (int of = 0; of < classes.count(); ++of) {
-      units.push_back(std::make_unique<PlanUnits>(
-          model_, plan_, classes.ExpertPlaceOf(of), setting_, prices_,
-          known_units_));
+      units.push_back(
+          std::make_unique<PlanUnits>(model_, plan_, classes.ExpertPlaceOf(of),
+                                      setting_, prices_, known_units_));
       question.units.push_back(units.back().get());
     }
     return StepRankByRank(question, setting_.spans.traffic,
                           !spans_.any_differ());
-  }
-
-  std::vector<RankEnd> EndsOfPasses(absl::Span<const StageTimes> stages,
-                                    const HopTimes& hops) const {
-    if (layout_.ranks() == 1) return {{.passes = AmongPasses(0, stages)}};
-    const std::vector<double> none(static_cast<size_t>(layout_.ranks()), 0);
-    return pipeline_.Ends(
-        {.stages = stages,
-         .hops = hops.transfers.empty() ? none : hops.transfers,
-         .gather = hops.gather,
-         .sends_are_waited_for = !plan_.overlap_pipeline()});
   }
 
   // What a rank does for one micro-batch: all its pieces, or on a
@@ -329,17 +387,16 @@ class PlanEstimate {
   }
 
   const Model& model_;
-  const System& system_;
   const TrainingPlan& plan_;
   KnownPipeline& pipeline_;
-  Placement placement_;
+  const Placement& placement_;
   const StageLayout& layout_;
   DimensionSet waited_;
   bool memory_of_layers_;
   bool each_rank_;
   PriceList& prices_;
   KnownUnits& known_units_;
-  GroupSpans spans_;
+  AskedSpans spans_;
   UnitSetting setting_;
   PlanUnits units_;
   const HopTimes hops_;
@@ -374,15 +431,19 @@ absl::StatusOr<StepEstimator> StepEstimator::Create(const Model& model,
 
 StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
                                      const EstimateOptions& options) {
-  prices_.SetSlowness(KernelSlowness(plan));
+  prices_->SetSlowness(KernelSlowness(plan));
   units_.Trim();
-  StepEstimate estimate =
-      PlanEstimate(*model_, *system_, plan, PipelineOf(plan), options, prices_,
-                   units_)
-          .Estimate();
+  spans_.Trim();
+  StepEstimate estimate = PlanEstimate(*model_, plan, PipelineOf(plan), options,
+                                       *prices_, SpansOf(plan), units_)
+                              .Estimate();
   estimate.peak += reserved_;
   estimate.reserved += reserved_;
   return estimate;
+}
+
+GroupSpans& StepEstimator::SpansOf(const TrainingPlan& plan) {
+  return spans_.Of(plan.layout(), system_->chips_per_node(), *prices_);
 }
 
 KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
@@ -401,8 +462,9 @@ KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
   units_.Trim();
-  return PlanEstimate(*model_, *system_, plan, PipelineOf(plan), {}, prices_,
-                      units_)
+  spans_.Trim();
+  return PlanEstimate(*model_, plan, PipelineOf(plan), {}, *prices_,
+                      SpansOf(plan), units_)
       .KernelFloor();
 }
 

@@ -11,8 +11,8 @@
 //                    StepEstimator::Create(model, system, kernels));
 //   const StepEstimate estimate = estimator.Estimate(plan);
 //
-// An estimator remembers what kernels, calls, units and pipelines take, which changes
-// no result.
+// An estimator remembers what kernels, calls, units and pipelines take, which
+// changes no result.
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
@@ -20,6 +20,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analytic/step/group_spans.h"
 #include "analytic/step/known_pipeline.h"
 #include "analytic/step/known_units.h"
 #include "analytic/step/price_list.h"
@@ -96,15 +97,17 @@ class StepEstimator {
       : model_(&model),
         system_(&system),
         reserved_(reserved),
-        prices_(std::move(prices)) {}
+        prices_(std::make_unique<PriceList>(std::move(prices))) {}
 
   using OrderKey = std::tuple<PipelineSchedule, int, int, int>;
   KnownPipeline& PipelineOf(const TrainingPlan& plan);
+  GroupSpans& SpansOf(const TrainingPlan& plan);
 
   const Model* model_;
   const System* system_;
   Bytes reserved_;  // memory of the libraries
-  PriceList prices_;
+  std::unique_ptr<PriceList> prices_;
+  KnownSpans spans_;
   KnownUnits units_;
   absl::flat_hash_map<OrderKey, std::unique_ptr<KnownPipeline>> pipelines_;
 };

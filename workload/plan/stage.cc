@@ -38,6 +38,7 @@ int64_t AttentionOnRank(const Model& model, const Degrees& degrees,
 
 std::vector<Stage> CutStages(const Model& model, const ParallelLayout& layout) {
   std::vector<Stage> stages;
+  stages.reserve(layout.layers_per_stage.size());
   int first = 0;
   for (const int layers : layout.layers_per_stage) {
     stages.push_back({.first_layer = first, .layers = layers});

@@ -14,7 +14,9 @@ WalkPeak Walk(PipelineSchedule schedule, int ranks, int micro_batches, int rank,
       MakeOrders(schedule, ranks, virtual_stages, micro_batches);
   const std::vector<std::vector<UnitMemory>> pieces(
       static_cast<size_t>(orders.layout.pieces()), units);
-  return WalkMemory(orders, rank, pieces);
+  return WalkMemory(orders, rank,
+                    RepeatsInPairs(orders.of_rank[static_cast<size_t>(rank)]),
+                    pieces);
 }
 
 // Activations in flight, as the papers count them: m for GPipe, p - r for 1F1B,

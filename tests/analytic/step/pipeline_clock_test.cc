@@ -143,11 +143,19 @@ TEST(KnownPipeline, AnswersAsIfItRememberedNothing) {
                               .hops = hops,
                               .gather = static_cast<double>(rng.Below(2)),
                               .sends_are_waited_for = rng.Below(2) == 0};
-    const auto got = known.Ends(times);
+    const PipelineEnds& got = known.Ends(times);
+    const std::vector<double> none(4, 0);
+    PipelineTimes free = times;
+    free.hops = none;
+    free.gather = 0;
     const auto want = clock.Run(times);
+    const auto want_free = clock.Run(free);
     for (size_t rank = 0; rank < want.size(); ++rank) {
-      ASSERT_EQ(got[rank].passes, want[rank].passes);
-      ASSERT_EQ(got[rank].reductions, want[rank].reductions);
+      ASSERT_EQ(got.ends[rank].passes, want[rank].passes);
+      ASSERT_EQ(got.ends[rank].reductions, want[rank].reductions);
+      ASSERT_EQ(got.with_free_hops[rank].passes, want_free[rank].passes);
+      ASSERT_EQ(got.with_free_hops[rank].reductions,
+                want_free[rank].reductions);
     }
   }
 }
