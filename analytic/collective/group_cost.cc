@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include "analytic/collective/collective_forms.h"
 #include "analytic/collective/expert_forms.h"
 #include "base/check.h"
+#include "base/format.h"
 #include "base/status.h"
 
 namespace orrery {
@@ -19,6 +20,16 @@ using Kind = CommunicationKind;
 // Pieces of an algorithm that streams: many, so that what is left of filling a
 // pipeline is the protocol's fill latency.
 constexpr double kPieces = 1024;
+
+constexpr auto kAlgorithms = [] {
+  std::array<CollectiveAlgorithm,
+             static_cast<size_t>(kLastCollectiveAlgorithm) + 1>
+      all{};
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i] = static_cast<CollectiveAlgorithm>(i);
+  }
+  return all;
+}();
 
 // Chips as size, first chip, and loops of (count, stride), fastest first: the
 // same for the same chips and short for regular ones. Irregular ones follow in
@@ -81,31 +92,32 @@ GroupSpan GroupCost::Span(absl::Span<const int> chips) {
   return {.ranks = static_cast<int>(chips.size()), .number = found->second};
 }
 
-bool GroupCost::LibraryHas(CollectiveAlgorithm algorithm, Kind kind) const {
+const std::vector<CollectiveAlgorithm>& GroupCost::Listed(Kind kind) {
+  auto& known = listed_[static_cast<size_t>(kind)];
+  if (known) return *known;
   const auto& listed = system_.collectives().algorithms;
-  // By itself, or for one kind: "all_reduce/ring".
-  return (listed.empty() && algorithm != CollectiveAlgorithm::kOneShot) ||
-         std::any_of(listed.begin(), listed.end(), [&](std::string_view name) {
-           if (name.starts_with(NameOf(kind))) {
-             const std::string_view rest = name.substr(NameOf(kind).size());
-             if (rest.starts_with('/') && rest.substr(1) == NameOf(algorithm)) {
-               return true;
-             }
-           }
-           return name == NameOf(algorithm);
-         });
+  known.emplace();
+  for (const CollectiveAlgorithm algorithm : kAlgorithms) {
+    const std::string own =
+        fmt::format("{}/{}", NameOf(kind), NameOf(algorithm));
+    if ((listed.empty() && algorithm != CollectiveAlgorithm::kOneShot) ||
+        std::any_of(listed.begin(), listed.end(), [&](const auto& name) {
+          return name == NameOf(algorithm) || name == own;
+        })) {
+      known->push_back(algorithm);
+    }
+  }
+  return *known;
 }
 
-std::vector<CollectiveForm> GroupCost::Forms(
-    Kind kind, const GroupNetwork& network) const {
+std::vector<CollectiveForm> GroupCost::Forms(Kind kind,
+                                             const GroupNetwork& network) {
   // Between two the order tells who sends.
   const GroupNetwork group =
       kind == Kind::kPointToPoint ? network : network.Sorted();
-  const auto forms = [&](bool listed) {
+  const auto forms = [&](absl::Span<const CollectiveAlgorithm> algorithms) {
     std::vector<CollectiveForm> made;
-    for (int i = 0; i <= static_cast<int>(kLastCollectiveAlgorithm); ++i) {
-      const auto algorithm = static_cast<CollectiveAlgorithm>(i);
-      if (listed && !LibraryHas(algorithm, kind)) continue;
+    for (const CollectiveAlgorithm algorithm : algorithms) {
       // A library's trees of switches are those between islands; inside one it
       // multicasts.
       if (algorithm == CollectiveAlgorithm::kReductionTree &&
@@ -118,8 +130,8 @@ std::vector<CollectiveForm> GroupCost::Forms(
     return made;
   };
   // A library that has nothing for this kind is given what there is.
-  std::vector<CollectiveForm> made = forms(true);
-  return made.empty() ? forms(false) : made;
+  std::vector<CollectiveForm> made = forms(Listed(kind));
+  return made.empty() ? forms(kAlgorithms) : made;
 }
 
 TierPrice GroupCost::Priced(Tier tier, const Protocol& protocol,

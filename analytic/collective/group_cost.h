@@ -73,8 +73,9 @@ class GroupCost {
   };
 
   std::vector<CollectiveForm> Forms(CommunicationKind kind,
-                                    const GroupNetwork& network) const;
-  bool LibraryHas(CollectiveAlgorithm algorithm, CommunicationKind kind) const;
+                                    const GroupNetwork& network);
+  // The algorithms that the library has for a kind, in their order.
+  const std::vector<CollectiveAlgorithm>& Listed(CommunicationKind kind);
   const std::vector<const Protocol*>& Protocols(Tier tier,
                                                 ProtocolUse use) const {
     return protocols_[static_cast<size_t>(tier)][static_cast<size_t>(use)];
@@ -105,6 +106,10 @@ class GroupCost {
   // By tier and use.
   std::array<std::array<std::vector<const Protocol*>, kProtocolUses>, kTiers>
       protocols_;
+  // By kind; made when first asked for.
+  std::array<std::optional<std::vector<CollectiveAlgorithm>>,
+             kCommunicationKinds>
+      listed_;
   std::vector<std::unique_ptr<Group>> groups_;
   // Groups by what repeats in them; see group_cost.cc.
   absl::flat_hash_map<std::vector<int>, int> numbers_;

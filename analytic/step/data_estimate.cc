@@ -265,7 +265,8 @@ class DataEstimate {
                         .loss_scaling = q_.plan.precision() == DType::kFp16,
                         .narrow_copy = Bits(q_.plan.precision()) < 16,
                         .separate = q_.plan.framework().separate_optimizer})) {
-      (normed ? out.update_s : out.own_norm_s) += q_.prices.Kernel(op).seconds;
+      (normed ? out.update_s : out.own_norm_s) +=
+          q_.prices.KernelOnce(op).seconds;
       normed |= op.name == OpName::kGradientNorm;
     }
   }

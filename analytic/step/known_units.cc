@@ -2,6 +2,8 @@
 
 #include <absl/hash/hash.h>
 
+#include <algorithm>
+
 #include "workload/plan/stage.h"
 
 namespace orrery {
@@ -80,6 +82,21 @@ UnitSet& KnownUnits::Of(const LayerShape& shape, const UnitSetting& setting,
   const auto [found, added] = sets_.try_emplace({shape, setting, slowness});
   if (added) found->second = std::make_unique<UnitSet>(setting);
   return *found->second;
+}
+
+const LayerKinds& KnownUnits::KindsOf(const Model& model) {
+  if (!kinds_.parts.empty()) return kinds_;
+  const int layers = model.layers() + model.mtp_modules();
+  kinds_.of_layer.reserve(static_cast<size_t>(layers));
+  for (int layer = 0; layer < layers; ++layer) {
+    const UnitPart part{UnitPart::What::kLayer, model.IsMoe(layer),
+                        model.Window(layer)};
+    const auto found =
+        std::find(kinds_.parts.begin(), kinds_.parts.end(), part);
+    kinds_.of_layer.push_back(static_cast<int>(found - kinds_.parts.begin()));
+    if (found == kinds_.parts.end()) kinds_.parts.push_back(part);
+  }
+  return kinds_;
 }
 
 void KnownUnits::Trim() {

@@ -23,6 +23,7 @@
 #include "analytic/step/unit_estimate.h"
 #include "base/units.h"
 #include "workload/model/layer_shape.h"
+#include "workload/model/model.h"
 #include "workload/model/module.h"
 #include "workload/plan/training_plan.h"
 
@@ -35,6 +36,12 @@ struct UnitPart {
   bool moe = false;
   std::optional<int> window = std::nullopt;
   friend bool operator==(const UnitPart&, const UnitPart&) = default;
+};
+
+// The kinds of layers that a model has, prediction modules last.
+struct LayerKinds {
+  std::vector<UnitPart> parts;
+  std::vector<int> of_layer;
 };
 
 // A unit as a plan runs it.
@@ -94,6 +101,8 @@ class KnownUnits {
   // Stays until Trim(). `slowness`: that of the price list.
   UnitSet& Of(const LayerShape& shape, const UnitSetting& setting,
               double slowness);
+  // Requires: always the same model.
+  const LayerKinds& KindsOf(const Model& model);
   // Forgets all where they have become many.
   void Trim();
 
@@ -109,6 +118,7 @@ class KnownUnits {
   };
 
   absl::flat_hash_map<Key, std::unique_ptr<UnitSet>, KeyHash> sets_;
+  LayerKinds kinds_;
 };
 
 }  // namespace orrery

@@ -16,28 +16,35 @@ bool GoesByTime(const TrainingPlan& plan) {
   return plan.accumulates_locally() && plan.overlap_gradient_reduction();
 }
 
-// Units of a piece as memory sees them.
-std::vector<UnitMemory> MemoryOf(const DataQuestion& question, int place,
-                                 absl::Span<const int> ids,
-                                 const PlanUnits& all) {
-  const TrainingPlan& plan = question.plan;
+// Every unit of a plan as memory sees it.
+std::vector<UnitMemory> MemoryOf(const TrainingPlan& plan,
+                                 const Placement& placement,
+                                 absl::Span<const PlanUnits::Unit> all) {
   std::vector<UnitMemory> units;
-  units.reserve(ids.size());
-  for (const int id : ids) {
-    const PlanUnits::Unit& unit = all[id];
+  units.reserve(all.size());
+  for (const PlanUnits::Unit& unit : all) {
     units.push_back(
         {.kept = unit.kept.value(),
          .recomputed = unit.recomputed.value(),
-         .unreduced =
-             UnreducedBytes(plan, question.placement, unit.parameters).value(),
-         .gathered =
-             GatheredBytes(plan, question.placement, unit.parameters).value(),
-         .backward_s = question.plan.layout().stages.splits_gradients()
+         .unreduced = UnreducedBytes(plan, placement, unit.parameters).value(),
+         .gathered = GatheredBytes(plan, placement, unit.parameters).value(),
+         .backward_s = plan.layout().stages.splits_gradients()
                            ? unit.time.weight_gradient.total()
                            : unit.time.backward(),
          .forward_tasks = unit.forward_tasks,
          .backward_tasks = unit.backward_tasks});
   }
+  return units;
+}
+
+// Units of a piece.
+std::vector<UnitMemory> MemoryOfPiece(const DataQuestion& question, int place,
+                                      absl::Span<const int> ids,
+                                      absl::Span<const UnitMemory> all) {
+  const TrainingPlan& plan = question.plan;
+  std::vector<UnitMemory> units;
+  units.reserve(ids.size());
+  for (const int id : ids) units.push_back(all[static_cast<size_t>(id)]);
   if (GoesByTime(plan)) {
     const auto buckets = BucketTimes(question, place);
     const auto gathers = BackwardGathers(question, place);
@@ -56,6 +63,7 @@ struct HeldByRank {
 };
 
 HeldByRank HeldOf(const DataQuestion& question, const PlanUnits& units,
+                  absl::Span<const UnitMemory> memory,
                   const KnownPipeline& pipeline, bool layers_only) {
   const StageLayout& layout = pipeline.orders().layout;
   const int rank = question.pipeline_rank;
@@ -66,7 +74,7 @@ HeldByRank HeldOf(const DataQuestion& question, const PlanUnits& units,
     const absl::Span<const int> ids =
         units.of_stage(layout.StageOf(rank, piece));
     std::vector<UnitMemory> of_piece =
-        MemoryOf(question, pipeline.PlaceOf(rank, piece), ids, units);
+        MemoryOfPiece(question, pipeline.PlaceOf(rank, piece), ids, memory);
     size_t counted = 0;
     for (size_t i = 0; i < ids.size(); ++i) {
       const PlanUnits::Unit& unit = units[ids[i]];
@@ -94,11 +102,13 @@ PlanMemory EstimateMemory(absl::Span<const DataQuestion* const> ranks,
   // another.
   std::vector<std::vector<double>> ends;
   if (GoesByTime(plan) && ranks.size() > 1) ends = pipeline.PassEnds(times);
+  const std::vector<UnitMemory> memory =
+      MemoryOf(plan, ranks[0]->placement, units.all());
   PlanMemory most;
   HeldByRank held;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (rank == 0 || ranks[rank] != ranks[rank - 1]) {
-      held = HeldOf(*ranks[rank], units, pipeline, layers_only);
+      held = HeldOf(*ranks[rank], units, memory, pipeline, layers_only);
     }
     const WalkPeak walk =
         WalkMemory(pipeline.orders(), static_cast<int>(rank),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 
 namespace orrery {
 namespace {
@@ -72,8 +71,7 @@ class RankWalk {
       const bool plain = IsPlain(order_[i]);
       const int64_t level = level_.activations();
       Run(order_[i]);
-      if (plain && was_plain && level_.activations() == before &&
-          reducing_.empty()) {
+      if (plain && was_plain && level_.activations() == before && !reducing()) {
         i = SkipTurns(i);
       }
       was_plain = plain;
@@ -272,9 +270,8 @@ class RankWalk {
 
   // Gradients whose reduction is over.
   void ReleaseReduced() {
-    while (!reducing_.empty() && reducing_.front().end_s <= clock_s_) {
-      level_.AddState(-reducing_.front().bytes);
-      reducing_.pop_front();
+    while (reducing() && reducing_[released_].end_s <= clock_s_) {
+      level_.AddState(-reducing_[released_++].bytes);
     }
   }
 
@@ -302,7 +299,9 @@ class RankWalk {
   double clock_s_ = 0;
   double reduced_s_ = 0;
   int64_t open_ = 0;
-  std::deque<Bucket> reducing_;
+  bool reducing() const { return released_ < reducing_.size(); }
+  std::vector<Bucket> reducing_;
+  size_t released_ = 0;  // of them
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 
 #include "base/check.h"
 
@@ -25,6 +24,7 @@ class PipelineClock::Compiler {
       : orders_(orders),
         layout_(orders.layout),
         clock_(*clock),
+        row_(2 * static_cast<uint32_t>(layout_.stages())),
         has_arrived_(2 * static_cast<size_t>(orders.micro_batches) *
                      static_cast<size_t>(layout_.stages())),
         next_(orders.of_rank.size(), 0),
@@ -62,8 +62,10 @@ class PipelineClock::Compiler {
   // What passes of a piece in one direction have in common.
   struct Leg {
     Pass pass{};
-    // Stages whose inputs are its input and output, if it has them.
-    std::optional<int> from, to;
+    // Where input and output of the first micro-batch are among the arrivals,
+    // if it has them.
+    uint32_t input = kNone;
+    uint32_t output = kNone;
   };
   struct Piece {
     Leg forward;
@@ -78,10 +80,9 @@ class PipelineClock::Compiler {
   Piece& PieceOf(int rank, int piece) {
     return pieces_[static_cast<size_t>(rank * layout_.pieces() + piece)];
   }
-  // Where the input of a stage is among the arrivals.
-  uint32_t Arrival(bool forward, int stage, int micro_batch) const {
-    const int64_t row = int64_t{micro_batch} * layout_.stages() + stage;
-    return static_cast<uint32_t>(2 * row + (forward ? 0 : 1));
+  // Where the input of a stage is among the arrivals, in the first micro-batch.
+  static uint32_t Arrival(bool forward, int stage) {
+    return static_cast<uint32_t>(2 * stage + (forward ? 0 : 1));
   }
   int Hop(int from, int to) const {
     return std::abs(from - to) == 1 ? std::min(from, to) : layout_.ranks() - 1;
@@ -102,12 +103,12 @@ class PipelineClock::Compiler {
     leg.pass.input = leg.pass.output = leg.pass.hop = kNone;
     const int before = forward ? stage - 1 : stage + 1;
     if (exists(before)) {
-      leg.from = stage;
+      leg.input = Arrival(forward, stage);
       leg.pass.gathers = rank_of(before) != rank;
     }
     const int after = forward ? stage + 1 : stage - 1;
     if (!exists(after)) return leg;
-    leg.to = after;
+    leg.output = Arrival(forward, after);
     const int receiver = rank_of(after);
     if (receiver == rank) return leg;
     leg.pass.hop = static_cast<uint32_t>(Hop(rank, receiver));
@@ -116,25 +117,20 @@ class PipelineClock::Compiler {
     return leg;
   }
 
-  Pass PassOf(int rank, const PipelineAction& action) {
-    const Piece& piece = PieceOf(rank, action.piece);
-    const bool forward = action.pass == PipelinePass::kForward;
-    const Leg& leg = forward ? piece.forward : piece.backward;
-    Pass pass = leg.pass;
-    pass.pass = action.pass;
-    pass.with_next = action.with_next;
-    if (action.pass == PipelinePass::kWeightGradient) {
-      pass.gathers = false;
-      pass.hop = kNone;
-      pass.way = 0;
-      return pass;
-    }
-    if (leg.from) pass.input = Arrival(forward, *leg.from, action.micro_batch);
-    if (leg.to) pass.output = Arrival(forward, *leg.to, action.micro_batch);
-    return pass;
+  // Of the micro-batch of an action.
+  uint32_t At(uint32_t first, const PipelineAction& action) const {
+    return first == kNone
+               ? kNone
+               : first + static_cast<uint32_t>(action.micro_batch) * row_;
   }
-  bool Has(const Pass& pass) const {
-    return pass.input == kNone || has_arrived_[pass.input] != 0;
+  bool HasInput(int rank, const PipelineAction& action) {
+    if (action.pass == PipelinePass::kWeightGradient) return true;
+    const Piece& piece = PieceOf(rank, action.piece);
+    const uint32_t input =
+        At(action.pass == PipelinePass::kForward ? piece.forward.input
+                                                 : piece.backward.input,
+           action);
+    return input == kNone || has_arrived_[input] != 0;
   }
 
   // The next action of a rank, with the one it is interleaved with; false if it
@@ -142,37 +138,42 @@ class PipelineClock::Compiler {
   bool Advance(int rank) {
     size_t& next = next_[static_cast<size_t>(rank)];
     const std::vector<PipelineAction>& order = OrderOf(rank);
-    if (next == order.size()) return false;
-    const Pass pass = PassOf(rank, order[next]);
-    if (!Has(pass)) return false;
-    if (!order[next].with_next) {
-      Add(pass, order[next].piece);
-      ++next;
-      return true;
+    if (next == order.size() || !HasInput(rank, order[next])) return false;
+    if (order[next].with_next) {
+      if (!HasInput(rank, order[next + 1])) return false;
+      Add(rank, order[next++]);
     }
-    const Pass other = PassOf(rank, order[next + 1]);
-    if (!Has(other)) return false;
-    Add(pass, order[next].piece);
-    Add(other, order[next + 1].piece);
-    next += 2;
+    Add(rank, order[next++]);
     return true;
   }
 
-  void Add(Pass pass, int piece_index) {
-    Piece& piece = PieceOf(static_cast<int>(pass.rank), piece_index);
-    if (pass.pass == PipelinePass::kForward) {
+  void Add(int rank, const PipelineAction& action) {
+    Piece& piece = PieceOf(rank, action.piece);
+    const bool forward = action.pass == PipelinePass::kForward;
+    const Leg& leg = forward ? piece.forward : piece.backward;
+    Pass& pass = clock_.passes_.emplace_back(leg.pass);
+    pass.pass = action.pass;
+    pass.with_next = action.with_next;
+    if (forward) {
       pass.is_first = !piece.has_run_forward;
       piece.has_run_forward = true;
-    } else if (Completes(pass.pass)) {
+    } else if (Completes(action.pass)) {
       pass.is_last = piece.backwards_left-- == 1;
     }
+    if (action.pass == PipelinePass::kWeightGradient) {
+      pass.gathers = false;
+      pass.hop = kNone;
+      return;
+    }
+    pass.input = At(leg.input, action);
+    pass.output = At(leg.output, action);
     if (pass.output != kNone) has_arrived_[pass.output] = 1;
-    clock_.passes_.push_back(pass);
   }
 
   const PipelineOrders& orders_;
   const StageLayout& layout_;
   PipelineClock& clock_;
+  uint32_t row_;  // arrivals of a micro-batch
   std::vector<uint8_t> has_arrived_;
   std::vector<size_t> next_;  // of each rank
   std::vector<Piece> pieces_;
@@ -184,24 +185,11 @@ PipelineClock::PipelineClock(const PipelineOrders& orders) {
 
 namespace {
 
-// The same moment in two pipelines.
-struct Both {
-  double hops = 0;
-  double free_hops = 0;
-  friend Both operator+(Both a, Both b) {
-    return {a.hops + b.hops, a.free_hops + b.free_hops};
-  }
-  friend Both operator+(Both a, double b) {
-    return {a.hops + b, a.free_hops + b};
-  }
-  Both& operator+=(Both other) { return *this = *this + other; }
-  Both& operator+=(double other) { return *this = *this + other; }
-};
+// The same moment in two pipelines: with hops as they are, and free ones.
+using Both __attribute__((vector_size(2 * sizeof(double)))) = double;
 
 double Latest(double a, double b) { return std::max(a, b); }
-Both Latest(Both a, Both b) {
-  return {std::max(a.hops, b.hops), std::max(a.free_hops, b.free_hops)};
-}
+Both Latest(Both a, Both b) { return a < b ? b : a; }
 
 // A time of hops or gathers.
 template <class Moment>
@@ -212,7 +200,7 @@ double OfHops(double time) {
 }
 template <>
 Both OfHops(double time) {
-  return {.hops = time};
+  return Both{time, 0};
 }
 
 }  // namespace
@@ -340,9 +328,8 @@ PipelineEnds PipelineClock::RunBoth(const PipelineTimes& times) const {
   both.ends.reserve(ranks_);
   both.with_free_hops.reserve(ranks_);
   for (const auto& rank : walk.Go([](const Pass&, const auto&) {})) {
-    both.ends.push_back({rank.free.hops, rank.reduced.hops});
-    both.with_free_hops.push_back(
-        {rank.free.free_hops, rank.reduced.free_hops});
+    both.ends.push_back({rank.free[0], rank.reduced[0]});
+    both.with_free_hops.push_back({rank.free[1], rank.reduced[1]});
   }
   return both;
 }

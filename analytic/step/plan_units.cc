@@ -11,7 +11,9 @@ PlanUnits::PlanUnits(const Model& model, const TrainingPlan& plan,
       plan_(plan),
       prices_(prices),
       shape_(ShapeOf(plan, expert_place)),
-      set_(known.Of(shape_, setting, prices.slowness())) {
+      set_(known.Of(shape_, setting, prices.slowness())),
+      kinds_(known.KindsOf(model)),
+      unit_of_kind_(kinds_.parts.size(), {kNoUnit, kNoUnit}) {
   const Degrees& degrees = plan.degrees();
   const std::vector<Stage> stages = CutStages(model, plan.layout());
   ties_stages_ = stages.back().embedding_copy;
@@ -56,16 +58,14 @@ int PlanUnits::Repeat(int unit) {
 }
 
 int PlanUnits::Layer(int layer, bool recomputes) {
-  const UnitPart part{UnitPart::What::kLayer, model_.IsMoe(layer),
-                      model_.Window(layer)};
-  for (const LayerKind& kind : kinds_) {
-    if (kind.part == part && kind.recomputes == recomputes) return kind.unit;
-  }
+  const int kind = kinds_.of_layer[static_cast<size_t>(layer)];
+  int& unit = unit_of_kind_[static_cast<size_t>(kind)][recomputes ? 1 : 0];
+  if (unit != kNoUnit) return unit;
   KnownUnit& known = set_.Find(
-      part, [&] { return BuildLayer(model_, layer, shape_); }, prices_);
-  const int unit =
+      kinds_.parts[static_cast<size_t>(kind)],
+      [&] { return BuildLayer(model_, layer, shape_); }, prices_);
+  unit =
       Add(known, LayerParametersOf(model_, plan_.degrees(), layer), recomputes);
-  kinds_.push_back({part, recomputes, unit});
   return unit;
 }
 

@@ -8,6 +8,7 @@
 // Layers of the same kind share an estimate.
 #include <absl/types/span.h>
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -37,6 +38,8 @@ class PlanUnits {
   const Unit& operator[](int id) const {
     return units_[static_cast<size_t>(id)];
   }
+  // By id.
+  absl::Span<const Unit> all() const { return units_; }
   // In the order of the forward pass.
   absl::Span<const int> of_stage(int stage) const {
     const auto i = static_cast<size_t>(stage);
@@ -52,12 +55,7 @@ class PlanUnits {
   bool ties_stages() const { return ties_stages_; }
 
  private:
-  // Layers that do the same.
-  struct LayerKind {
-    UnitPart part;
-    bool recomputes;
-    int unit;
-  };
+  static constexpr int kNoUnit = -1;
 
   int Add(KnownUnit& known, const RankParameters& parameters,
           bool recomputes = true);
@@ -74,7 +72,9 @@ class PlanUnits {
   UnitSet& set_;
   bool ties_stages_ = false;
   std::vector<Unit> units_;
-  std::vector<LayerKind> kinds_;
+  const LayerKinds& kinds_;
+  // By kind of layer, with and without recomputation; kNoUnit: not met yet.
+  std::vector<std::array<int, 2>> unit_of_kind_;
   std::vector<int> ids_;         // of all stages
   std::vector<size_t> begin_;    // of each stage in `ids_`, and the end
   std::vector<int> first_like_;  // of each stage

@@ -20,8 +20,18 @@ absl::StatusOr<PriceList> PriceList::Create(const System& system,
 }
 
 PriceList::KernelPrice PriceList::Kernel(const Op& op) {
-  if (kernels_.size() >= kMostRemembered) kernels_.Clear();
-  const OpTime& time = kernels_.Time(op);
+  if (kernels_.size() >= kMostRemembered) kernels_.clear();
+  const auto [entry, added] = kernels_.try_emplace(op);
+  KernelPrice& price = entry->second;
+  if (added) {
+    const OpTime time = timer_.Time(op);
+    price = {ToSeconds(time.time), time.flops};
+  }
+  return {price.seconds * slowness_, price.flops};
+}
+
+PriceList::KernelPrice PriceList::KernelOnce(const Op& op) const {
+  const OpTime time = timer_.Time(op);
   return {ToSeconds(time.time) * slowness_, time.flops};
 }
 

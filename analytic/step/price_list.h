@@ -37,6 +37,8 @@ class PriceList {
                                           Others others);
 
   KernelPrice Kernel(const Op& op);
+  // The same for one that is not asked for again.
+  KernelPrice KernelOnce(const Op& op) const;
   // Kernels asked for from now on take so many times as long.
   void SetSlowness(double slowness) { slowness_ = slowness; }
   double slowness() const { return slowness_; }
@@ -54,9 +56,10 @@ class PriceList {
   using CallKey = std::tuple<CommunicationKind, int64_t, int>;
 
   PriceList(KernelTimer timer, GroupCost groups)
-      : kernels_(std::move(timer)), groups_(std::move(groups)) {}
+      : timer_(std::move(timer)), groups_(std::move(groups)) {}
 
-  OpTimeCache kernels_;
+  KernelTimer timer_;
+  absl::flat_hash_map<Op, KernelPrice, OpHash> kernels_;  // of a mean chip
   double slowness_ = 1;
   GroupCost groups_;
   absl::flat_hash_map<CallKey, double> calls_;

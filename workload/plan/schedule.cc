@@ -70,6 +70,7 @@ RankOrders OneForwardOneBackwardOrders(int ranks, int micro_batches) {
   RankOrders orders(static_cast<size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     auto& order = orders[static_cast<size_t>(rank)];
+    order.reserve(2 * static_cast<size_t>(micro_batches));
     const int warm_up = std::min(ranks - 1 - rank, micro_batches);
     for (int i = 0; i < warm_up; ++i) order.push_back({kForward, 0, i});
     for (int i = 0; i < micro_batches; ++i) {
