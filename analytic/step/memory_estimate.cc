@@ -94,26 +94,27 @@ HeldByRank HeldOf(const DataQuestion& question, const PlanUnits& units,
 
 }  // namespace
 
-PlanMemory EstimateMemory(absl::Span<const DataQuestion* const> ranks,
-                          const PlanUnits& units, KnownPipeline& pipeline,
-                          const PipelineTimes& times, bool layers_only) {
-  const TrainingPlan& plan = ranks[0]->plan;
+PlanMemory EstimateMemory(const RankKinds& ranks, const PlanUnits& units,
+                          KnownPipeline& pipeline, const PipelineTimes& times,
+                          bool layers_only) {
+  const TrainingPlan& plan = ranks.of(0).question.plan;
   // Of passes. Without them last backward passes count as following one
   // another.
   std::vector<std::vector<double>> ends;
-  if (GoesByTime(plan) && ranks.size() > 1) ends = pipeline.PassEnds(times);
+  if (GoesByTime(plan) && ranks.ranks() > 1) ends = pipeline.PassEnds(times);
   const std::vector<UnitMemory> memory =
-      MemoryOf(plan, ranks[0]->placement, units.all());
+      MemoryOf(plan, ranks.of(0).question.placement, units.all());
   PlanMemory most;
   HeldByRank held;
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    if (rank == 0 || ranks[rank] != ranks[rank - 1]) {
-      held = HeldOf(*ranks[rank], units, memory, pipeline, layers_only);
+  for (int rank = 0; rank < ranks.ranks(); ++rank) {
+    if (rank == 0 || &ranks.of(rank) != &ranks.of(rank - 1)) {
+      held =
+          HeldOf(ranks.of(rank).question, units, memory, pipeline, layers_only);
     }
     const WalkPeak walk =
-        WalkMemory(pipeline.orders(), static_cast<int>(rank),
-                   pipeline.Repeats(static_cast<int>(rank)), held.pieces,
-                   ends.empty() ? absl::Span<const double>() : ends[rank]);
+        WalkMemory(pipeline.orders(), rank, pipeline.Repeats(rank), held.pieces,
+                   ends.empty() ? absl::Span<const double>()
+                                : ends[static_cast<size_t>(rank)]);
     const Bytes peak = held.always + Bytes(walk.total);
     const Bytes allocated = AllocatorBytes(plan, peak, Bytes(walk.activations));
     most.peak = std::max(most.peak, peak);

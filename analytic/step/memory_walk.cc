@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace orrery {
 namespace {
@@ -54,6 +55,9 @@ class RankWalk {
         done += unit->kept;
         has_state_ |= unit->unreduced > 0 || unit->gathered > 0;
       }
+      for (const UnitMemory& unit : pieces[i]) {
+        pieces_[i].pass_s += unit.gather_s + unit.backward_s;
+      }
     }
   }
 
@@ -63,7 +67,11 @@ class RankWalk {
     for (size_t i = 0; i < order_.size(); ++i) {
       if (!pass_ends_.empty()) GoTo(i);
       if (order_[i].with_next) {
-        RunPair(order_[i], order_[i + 1]);
+        if (IsPlain(order_[i]) && IsPlain(order_[i + 1])) {
+          RunPlainPair(order_[i], order_[i + 1]);
+        } else {
+          RunPair(order_[i], order_[i + 1]);
+        }
         ++i;
         was_plain = false;
         continue;
@@ -84,10 +92,18 @@ class RankWalk {
   struct Piece {
     int64_t kept = 0;
     int64_t recomputed = 0;
-    int64_t rise = 0;  // above where a backward pass begins, at the most
+    int64_t rise = 0;   // above where a backward pass begins, at the most
+    double pass_s = 0;  // that completes gradients, with what it gathers
     int backwards_left = 0;
     bool has_run_forward = false;
     bool has_run_backward = false;
+  };
+
+  struct KnownPair {
+    PipelineAction a;
+    PipelineAction b;
+    int64_t rise;    // at the most
+    int64_t change;  // in the end
   };
 
   static bool Completes(PipelinePass pass) {
@@ -103,12 +119,8 @@ class RankWalk {
 
   // To the beginning of a pass.
   void GoTo(size_t i) {
-    double pass_s = 0;
-    if (Completes(order_[i].pass)) {
-      for (const UnitMemory& unit : UnitsOf(order_[i])) {
-        pass_s += unit.gather_s + unit.backward_s;
-      }
-    }
+    const double pass_s =
+        Completes(order_[i].pass) ? PieceOf(order_[i]).pass_s : 0;
     clock_s_ = std::max(clock_s_, pass_ends_[i] - pass_s);
     // A pass of another kind is over by then, and was not in the way before.
     if (!Completes(order_[i].pass) && i > 0) {
@@ -177,6 +189,31 @@ class RankWalk {
       }
     }
     Finish(action);
+  }
+
+  // Where state neither comes nor goes, what a pair does to the level is always
+  // the same.
+  void RunPlainPair(const PipelineAction& a, const PipelineAction& b) {
+    ReleaseReduced();
+    const auto known =
+        std::find_if(pairs_.begin(), pairs_.end(), [&](const KnownPair& pair) {
+          return pair.a.pass == a.pass && pair.a.piece == a.piece &&
+                 pair.b.pass == b.pass && pair.b.piece == b.piece;
+        });
+    if (known != pairs_.end()) {
+      level_.AddActivations(known->rise);
+      level_.AddActivations(known->change - known->rise);
+      Finish(a);
+      Finish(b);
+      return;
+    }
+    const Level before = std::exchange(level_, Level());
+    RunPair(a, b);
+    const KnownPair pair{a, b, level_.peak().total, level_.activations()};
+    level_ = before;
+    level_.AddActivations(pair.rise);
+    level_.AddActivations(pair.change - pair.rise);
+    pairs_.push_back(pair);
   }
 
   // Two passes that take turns, task by task, each as far as the other: a unit
@@ -289,6 +326,7 @@ class RankWalk {
   absl::Span<const double> pass_ends_;
   std::vector<Piece> pieces_;
   bool has_state_ = false;
+  std::vector<KnownPair> pairs_;
   Level level_;
   // Of the last backward passes of pieces: time so far, the bucket that fills,
   // and those that are being reduced, one after the other.

@@ -310,7 +310,10 @@ class PipelineClock::Walk {
 std::vector<RankEnd> PipelineClock::Run(
     const PipelineTimes& times,
     std::vector<std::vector<double>>* pass_ends) const {
-  if (pass_ends != nullptr) pass_ends->resize(ranks_);
+  if (pass_ends != nullptr) {
+    pass_ends->resize(ranks_);
+    for (auto& ends : *pass_ends) ends.reserve(passes_.size() / ranks_);
+  }
   Walk<double> walk(*this, times);
   std::vector<RankEnd> ends;
   ends.reserve(ranks_);

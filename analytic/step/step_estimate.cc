@@ -14,6 +14,7 @@
 #include "analytic/step/pipeline_clock.h"
 #include "analytic/step/pipeline_hops.h"
 #include "analytic/step/plan_units.h"
+#include "analytic/step/rank_kinds.h"
 #include "analytic/step/rank_step.h"
 #include "analytic/step/unit_estimate.h"
 #include "base/check.h"
@@ -62,25 +63,20 @@ class PlanEstimate {
     StepEstimate out;
     const int ranks = layout_.ranks();
     const double m = plan_.micro_batches();
-    std::vector<StageTimes> stages(static_cast<size_t>(layout_.stages()));
-    const RankKinds kinds = KindsOf(stages);
-    std::vector<const DataQuestion*> questions;
-    questions.reserve(static_cast<size_t>(ranks));
-    for (const int kind : kinds.of_rank) {
-      questions.push_back(&kinds.kinds[static_cast<size_t>(kind)].question);
-    }
+    const RankKinds kinds({model_, plan_, placement_, pipeline_, units_, spans_,
+                           prices_, !waited_.Has(Dimension::kData)});
+    const PipelineTimes times{
+        .stages = kinds.stages(),
+        .hops = hops_.transfers,
+        .gather = hops_.gather,
+        .sends_are_waited_for = !plan_.overlap_pipeline()};
     const PlanMemory memory =
-        EstimateMemory(questions, units_, pipeline_,
-                       {.stages = stages,
-                        .hops = hops_.transfers,
-                        .gather = hops_.gather,
-                        .sends_are_waited_for = !plan_.overlap_pipeline()},
-                       memory_of_layers_);
+        EstimateMemory(kinds, units_, pipeline_, times, memory_of_layers_);
     out.peak = memory.peak;
     out.reserved = memory.held;
     out.first_held = memory.first_held;
     const RankKind& busiest =
-        *std::max_element(kinds.kinds.begin(), kinds.kinds.end(),
+        *std::max_element(kinds.kinds().begin(), kinds.kinds().end(),
                           [](const RankKind& a, const RankKind& b) {
                             return a.work.total() < b.work.total();
                           });
@@ -96,20 +92,16 @@ class PlanEstimate {
     out.host_s -= busiest.started;
     const DataTimes& last = busiest.data;
     out.optimizer_s = last.optimizer_s();
-    out.data_s = AmongPasses(busiest.first, stages) -
+    out.data_s = kinds.AmongPasses(busiest.first) -
                  (m * work.total() - busiest.started) + last.reduction_s +
                  last.tie_s + last.norm_s + last.gathering_s;
     double step = 0;
     if (ranks == 1) {
-      const RankEnd end{.passes = AmongPasses(0, stages)};
+      const RankEnd end{.passes = kinds.AmongPasses(0)};
       step = StepTime({&end, 1}, kinds);
       out.pipeline_s = 0;
     } else {
-      const PipelineEnds& ends =
-          pipeline_.Ends({.stages = stages,
-                          .hops = hops_.transfers,
-                          .gather = hops_.gather,
-                          .sends_are_waited_for = !plan_.overlap_pipeline()});
+      const PipelineEnds& ends = pipeline_.Ends(times);
       step = StepTime(ends.ends, kinds);
       out.pipeline_s = step - StepTime(ends.with_free_hops, kinds);
     }
@@ -118,9 +110,9 @@ class PlanEstimate {
     const double rest = step - out.step_s();
     (rest >= 0 ? out.bubble_s : out.data_s) += rest;
     out.reserved += GroupBufferBytes(plan_, placement_);
-    for (const int kind : kinds.of_rank) {
+    for (int rank = 0; rank < ranks; ++rank) {
       out.recomputed +=
-          kinds.kinds[static_cast<size_t>(kind)].work.recomputed *
+          kinds.of(rank).work.recomputed *
           (m * static_cast<double>(plan_.degrees().stage_ranks()));
     }
     return out;
@@ -129,7 +121,7 @@ class PlanEstimate {
   double KernelFloor() const {
     double sum = 0;
     for (int rank = 0; rank < layout_.ranks(); ++rank) {
-      const UnitEstimate work = WorkOf(rank);
+      const UnitEstimate work = WorkOfRank(layout_, units_, rank);
       sum += work.forward.kernels + work.input_gradient.kernels +
              work.weight_gradient.kernels;
     }
@@ -137,150 +129,12 @@ class PlanEstimate {
   }
 
  private:
-  // Ranks that do the same, but for when: `first` and others.
-  struct RankKind {
-    int first;
-    UnitEstimate work;
-    DataQuestion question;
-    DataTimes data;
-    // What hosts start while weights come.
-    double started = 0;
-  };
-  struct RankKinds {
-    std::vector<RankKind> kinds;
-    std::vector<int> of_rank;
-  };
-
-  // Also writes the times of all stages.
-  RankKinds KindsOf(std::vector<StageTimes>& stages) {
-    RankKinds kinds;
-    kinds.of_rank.reserve(static_cast<size_t>(layout_.ranks()));
-    for (int rank = 0; rank < layout_.ranks(); ++rank) {
-      int kind = static_cast<int>(kinds.kinds.size()) - 1;
-      while (kind >= 0 &&
-             !DoTheSame(kinds.kinds[static_cast<size_t>(kind)].first, rank)) {
-        --kind;
-      }
-      if (kind < 0) {
-        kind = static_cast<int>(kinds.kinds.size());
-        kinds.kinds.push_back(KindOf(rank, stages));
-      }
-      kinds.of_rank.push_back(kind);
-      const int first = kinds.kinds[static_cast<size_t>(kind)].first;
-      for (int piece = 0; piece < layout_.pieces(); ++piece) {
-        stages[static_cast<size_t>(layout_.StageOf(rank, piece))] =
-            stages[static_cast<size_t>(layout_.StageOf(first, piece))];
-      }
-    }
-    return kinds;
-  }
-
-  RankKind KindOf(int rank, std::vector<StageTimes>& stages) {
-    const UnitEstimate work = WorkOf(rank);
-    RankKind kind{rank, work, QuestionOf(rank, work), {}};
-    kind.data = EstimateData(kind.question);
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      StageTimes& stage =
-          stages[static_cast<size_t>(layout_.StageOf(rank, piece))];
-      const UnitEstimate of_piece =
-          layout_.pieces() == 1 ? work : WorkOf(rank, piece);
-      stage = TimesOf(of_piece);
-      AddSharding(kind.question, pipeline_.PlaceOf(rank, piece), stage);
-      kind.started += rounds() * StartMeanwhile(of_piece, stage);
-    }
-    return kind;
-  }
-
-  // Whether two ranks have the same units and groups alike.
-  bool DoTheSame(int a, int b) const {
-    if (spans_.any_differ() || SharesTie(a) != SharesTie(b) ||
-        pipeline_.Completion(a) != pipeline_.Completion(b)) {
-      return false;
-    }
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      if (units_.FirstLike(layout_.StageOf(a, piece)) !=
-          units_.FirstLike(layout_.StageOf(b, piece))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  double rounds() const {
-    const double m = plan_.micro_batches();
-    return layout_.bidirectional() ? m / 2 : m;
-  }
-
-  DataQuestion QuestionOf(int rank, const UnitEstimate& work) {
-    const double m = plan_.micro_batches();
-    return {.model = model_,
-            .plan = plan_,
-            .placement = placement_,
-            .spans = spans_,
-            .pipeline_rank = rank,
-            .prices = prices_,
-            .pieces = ParametersInBackwardOrder(rank),
-            .rounds = rounds(),
-            .step_backward_s = m * work.backward(),
-            .last_backward_s = work.backward(),
-            .step_forward_s = m * work.forward.total(),
-            .overlap = !waited_.Has(Dimension::kData),
-            .shares_tie = SharesTie(rank)};
-  }
-
-  // One micro-batch in one piece of a rank.
-  UnitEstimate WorkOf(int rank, int piece) const {
-    UnitEstimate sum;
-    for (const int unit : Units(rank, piece)) sum += units_[unit].time;
-    LaunchTogether(sum);
-    return sum;
-  }
-  static StageTimes TimesOf(const UnitEstimate& work) {
-    return {.forward = work.forward.total(),
-            .input_gradient = work.input_gradient.total(),
-            .weight_gradient = work.weight_gradient.total()};
-  }
-
-  // While weights are gathered and gradients reduced the host goes on: what of
-  // its time is over by then. Takes it from the times.
-  static double StartMeanwhile(const UnitEstimate& work, StageTimes& times) {
-    double sum = 0;
-    const auto take = [&](double& time, const PassEstimate& pass,
-                          double meanwhile) {
-      const double over = std::clamp(meanwhile, 0.0, pass.host());
-      time -= over;
-      sum += over;
-      return over;
-    };
-    take(times.forward, work.forward, times.forward - work.forward.total());
-    const double meanwhile = times.input_gradient -
-                             work.input_gradient.total() + times.reduce_within;
-    const double over =
-        take(times.input_gradient, work.input_gradient, meanwhile);
-    take(times.weight_gradient, work.weight_gradient, meanwhile - over);
-    return sum;
-  }
-
-  // All that a rank does among its passes, the passes included.
-  double AmongPasses(int rank, absl::Span<const StageTimes> stages) const {
-    double sum = 0;
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      const StageTimes& times =
-          stages[static_cast<size_t>(layout_.StageOf(rank, piece))];
-      sum += rounds() *
-                 (times.forward + times.input_gradient + times.weight_gradient +
-                  times.reduce_within + times.reduce_after) +
-             times.first_forward + times.last_within + times.last_after;
-    }
-    return sum;
-  }
-
   // Passes, reductions, the tied embedding, and the optimizer, before which all
   // ranks wait for one another.
   static double StepTime(absl::Span<const RankEnd> ends,
                          const RankKinds& kinds) {
     const auto data = [&](size_t rank) -> const DataTimes& {
-      return kinds.kinds[static_cast<size_t>(kinds.of_rank[rank])].data;
+      return kinds.of(static_cast<int>(rank)).data;
     };
     const auto reduced = [&](size_t rank) {
       return std::max(ends[rank].passes, ends[rank].reductions) +
@@ -304,8 +158,8 @@ class PlanEstimate {
 
   std::optional<double> RankByRank(const RankKinds& kinds) const {
     std::vector<DataTimes> data;
-    for (const int kind : kinds.of_rank) {
-      data.push_back(kinds.kinds[static_cast<size_t>(kind)].data);
+    for (int rank = 0; rank < kinds.ranks(); ++rank) {
+      data.push_back(kinds.of(rank).data);
     }
     const RankClasses classes(plan_.layout(), placement_);
     std::vector<std::unique_ptr<PlanUnits>> units;
@@ -319,71 +173,6 @@ class PlanEstimate {
     }
     return StepRankByRank(question, setting_.spans.traffic,
                           !spans_.any_differ());
-  }
-
-  // What a rank does for one micro-batch: all its pieces, or on a
-  // bidirectional layout, where a micro-batch sees one of two, their mean.
-  UnitEstimate WorkOf(int rank) const {
-    UnitEstimate sum;
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      for (const int unit : Units(rank, piece)) sum += units_[unit].time;
-    }
-    LaunchTogether(sum);
-    if (!layout_.bidirectional()) return sum;
-    const auto halve = [](PassEstimate& pass) {
-      pass.kernels /= 2;
-      pass.launching /= 2;
-      for (double& exposed : pass.exposed) exposed /= 2;
-    };
-    halve(sum.forward);
-    halve(sum.input_gradient);
-    halve(sum.weight_gradient);
-    sum.recomputed = sum.recomputed / 2;
-    return sum;
-  }
-  absl::Span<const int> Units(int rank, int piece) const {
-    return units_.of_stage(layout_.StageOf(rank, piece));
-  }
-
-  // Where a backward pass is one pass there is one wait: the host's time by
-  // where the chip's goes.
-  void LaunchTogether(UnitEstimate& sum) const {
-    if (layout_.splits_gradients()) return;
-    PassEstimate& inputs = sum.input_gradient;
-    PassEstimate& weights = sum.weight_gradient;
-    const double host = inputs.launching + weights.launching;
-    const double of_inputs = inputs.kernels + inputs.communication();
-    const double of_weights = weights.kernels + weights.communication();
-    if (host <= 0 || of_inputs + of_weights <= 0) return;
-    inputs.launching = host * of_inputs / (of_inputs + of_weights);
-    weights.launching = host - inputs.launching;
-  }
-
-  std::vector<std::vector<UnitParameters>> ParametersInBackwardOrder(
-      int rank) const {
-    std::vector<std::vector<UnitParameters>> pieces;
-    for (const int piece : pipeline_.Completion(rank)) {
-      const absl::Span<const int> units = Units(rank, piece);
-      std::vector<UnitParameters>& parameters = pieces.emplace_back();
-      parameters.reserve(units.size());
-      for (auto it = units.rbegin(); it != units.rend(); ++it) {
-        const UnitEstimate& time = units_[*it].time;
-        const PassEstimate& inputs = time.input_gradient;
-        parameters.push_back({units_[*it].parameters,
-                              inputs.kernels + inputs.communication() > 0,
-                              time.weight_gradient.total()});
-      }
-    }
-    return pieces;
-  }
-
-  bool SharesTie(int rank) const {
-    if (!units_.ties_stages()) return false;
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      const int stage = layout_.StageOf(rank, piece);
-      if (stage == 0 || stage == layout_.stages() - 1) return true;
-    }
-    return false;
   }
 
   const Model& model_;

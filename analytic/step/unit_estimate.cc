@@ -57,21 +57,6 @@ void Hide(const PricedSteps& list, const PricedSteps& behind, bool after_own,
 
 }  // namespace
 
-PassEstimate& PassEstimate::operator+=(const PassEstimate& other) {
-  kernels += other.kernels;
-  launching += other.launching;
-  for (size_t i = 0; i < exposed.size(); ++i) exposed[i] += other.exposed[i];
-  return *this;
-}
-
-UnitEstimate& UnitEstimate::operator+=(const UnitEstimate& other) {
-  forward += other.forward;
-  input_gradient += other.input_gradient;
-  weight_gradient += other.weight_gradient;
-  recomputed += other.recomputed;
-  return *this;
-}
-
 ForwardEstimate EstimateForward(const LayerOps& ops, const UnitSetting& setting,
                                 PriceList& prices) {
   const PricedSteps priced = PriceSteps(ops.forward, setting, prices);

@@ -30,7 +30,12 @@ struct PassEstimate {
     return std::max(0.0, launching - kernels - communication());
   }
   double total() const { return kernels + communication() + host(); }
-  PassEstimate& operator+=(const PassEstimate& other);
+  PassEstimate& operator+=(const PassEstimate& other) {
+    kernels += other.kernels;
+    launching += other.launching;
+    for (size_t i = 0; i < exposed.size(); ++i) exposed[i] += other.exposed[i];
+    return *this;
+  }
 };
 
 struct UnitEstimate {
@@ -39,7 +44,13 @@ struct UnitEstimate {
   PassEstimate weight_gradient;
   Flops recomputed;
 
-  UnitEstimate& operator+=(const UnitEstimate& other);
+  UnitEstimate& operator+=(const UnitEstimate& other) {
+    forward += other.forward;
+    input_gradient += other.input_gradient;
+    weight_gradient += other.weight_gradient;
+    recomputed += other.recomputed;
+    return *this;
+  }
   double backward() const {
     return input_gradient.total() + weight_gradient.total();
   }

@@ -17,6 +17,7 @@ constexpr int kForeachLaunches = 9;
 
 std::vector<Op> OptimizerOps(const OptimizerShape& shape) {
   std::vector<Op> ops;
+  ops.reserve(8);
   const auto add = [&](OpName name, const Pointwise& work) {
     ops.push_back(Op{name, Pass::kWeightGradient, work});
   };

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "base/random.h"
+
 namespace orrery {
 namespace {
 
@@ -84,6 +86,57 @@ TEST(MemoryWalk, GradientsAreReducedWhileWeightsAreWaitedFor) {
   EXPECT_EQ(
       Walk(PipelineSchedule::kOneForwardOneBackward, 1, 1, 0, units).total,
       2020);
+}
+
+// Turns that repeat are counted once, and passes that neither bring nor take
+// state as a whole: what comes is that of a walk from unit to unit.
+TEST(MemoryWalk, SkipsNothingThatCounts) {
+  struct Shape {
+    PipelineSchedule schedule;
+    int virtual_stages;
+  };
+  Rng rng(5, "unit memory");
+  for (const Shape& shape : {Shape{PipelineSchedule::kGPipe, 1},
+                             Shape{PipelineSchedule::kOneForwardOneBackward, 1},
+                             Shape{PipelineSchedule::kInterleaved, 3},
+                             Shape{PipelineSchedule::kZeroBubbleH1, 1},
+                             Shape{PipelineSchedule::kZeroBubbleV, 2},
+                             Shape{PipelineSchedule::kDualPipe, 1}}) {
+    for (const int micro_batches : {8, 16, 24}) {
+      const PipelineOrders orders =
+          MakeOrders(shape.schedule, 4, shape.virtual_stages, micro_batches);
+      std::vector<std::vector<UnitMemory>> pieces(
+          static_cast<size_t>(orders.layout.pieces()));
+      for (std::vector<UnitMemory>& units : pieces) {
+        units.resize(1 + rng.Below(4));
+        for (UnitMemory& unit : units) {
+          unit.kept = static_cast<int64_t>(1000 * rng.Below(9));
+          unit.recomputed = static_cast<int64_t>(1000 * rng.Below(5));
+          unit.forward_tasks = static_cast<int>(1 + rng.Below(9));
+          unit.backward_tasks = static_cast<int>(1 + rng.Below(20));
+        }
+      }
+      // A byte of state has every pass that may bring or take it looked at.
+      std::vector<std::vector<UnitMemory>> with_state = pieces;
+      for (std::vector<UnitMemory>& units : with_state) units[0].gathered = 1;
+      for (int rank = 0; rank < 4; ++rank) {
+        SCOPED_TRACE(rank);
+        const auto& order = orders.of_rank[static_cast<size_t>(rank)];
+        const std::vector<uint32_t> none(order.size(), 0);
+        const WalkPeak got =
+            WalkMemory(orders, rank, RepeatsInPairs(order), pieces);
+        const WalkPeak want = WalkMemory(orders, rank, none, pieces);
+        EXPECT_EQ(got.total, want.total);
+        EXPECT_EQ(got.activations, want.activations);
+        const WalkPeak state =
+            WalkMemory(orders, rank, RepeatsInPairs(order), with_state);
+        EXPECT_EQ(state.activations, want.activations);
+        EXPECT_GE(state.total, want.total);
+        EXPECT_LE(state.total,
+                  want.total + static_cast<int64_t>(pieces.size()));
+      }
+    }
+  }
 }
 
 }  // namespace

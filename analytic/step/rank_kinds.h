@@ -1,0 +1,72 @@
+#pragma once
+// RankKinds: what the pipeline ranks of a plan do, those that do the same
+// looked at once. Most often there are three: the first rank, the last, and all
+// others.
+//
+//   const RankKinds kinds(question);
+//   kinds.of(rank).work;
+//   kinds.stages();
+#include <absl/types/span.h>
+
+#include <vector>
+
+#include "analytic/step/data_estimate.h"
+#include "analytic/step/known_pipeline.h"
+#include "analytic/step/pipeline_clock.h"
+#include "analytic/step/plan_units.h"
+#include "analytic/step/unit_estimate.h"
+
+namespace orrery {
+
+// All must outlive the kinds.
+struct RankQuestion {
+  const Model& model;
+  const TrainingPlan& plan;
+  const Placement& placement;
+  const KnownPipeline& pipeline;
+  const PlanUnits& units;
+  AskedSpans& spans;
+  PriceList& prices;
+  // Reductions and gathers hide where the plan lets them.
+  bool overlap = true;
+};
+
+struct RankKind {
+  int first;  // of the ranks
+  // For one micro-batch.
+  UnitEstimate work;
+  DataQuestion question;
+  DataTimes data;
+  // What hosts start while weights come.
+  double started = 0;
+};
+
+class RankKinds {
+ public:
+  explicit RankKinds(const RankQuestion& question);
+
+  int ranks() const { return static_cast<int>(of_rank_.size()); }
+  const RankKind& of(int rank) const {
+    return kinds_[static_cast<size_t>(of_rank_[static_cast<size_t>(rank)])];
+  }
+  // In the order of their first ranks.
+  absl::Span<const RankKind> kinds() const { return kinds_; }
+  // Times of all stages.
+  absl::Span<const StageTimes> stages() const { return stages_; }
+  // All that a rank does among its passes, the passes included.
+  double AmongPasses(int rank) const;
+
+ private:
+  const StageLayout& layout_;
+  double rounds_;  // micro-batches that a piece sees
+  std::vector<RankKind> kinds_;
+  std::vector<int> of_rank_;
+  std::vector<StageTimes> stages_;
+};
+
+// What a rank does for one micro-batch: all its pieces, or on a bidirectional
+// layout, where a micro-batch sees one of two, their mean.
+UnitEstimate WorkOfRank(const StageLayout& layout, const PlanUnits& units,
+                        int rank);
+
+}  // namespace orrery
