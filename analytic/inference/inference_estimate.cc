@@ -54,8 +54,8 @@ class PassEstimator {
     double most = -1;
     size_t fullest = 0;
     for (const LayerOps& ops : ops_.ops) {
-      units_.push_back(EstimateForward(
-          ops, {.spans = spans_, .waited = waited_}, prices_));
+      units_.push_back(
+          EstimateForward(ops, {.spans = spans_, .waited = waited_}, prices_));
     }
     for (size_t stage = 0; stage < stages(); ++stage) {
       PassEstimate sums;
