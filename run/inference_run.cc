@@ -10,6 +10,8 @@
 #include "run/step_integral.h"
 #include "run/time_range.h"
 #include "workload/lowering/inference/lower_inference.h"
+#include "workload/plan/placement.h"
+#include "workload/plan/slow_ranks.h"
 
 namespace orrery {
 namespace {
@@ -52,6 +54,8 @@ absl::StatusOr<SimulatedRun> InferenceSimulator::Run(
   // Every kernel is a task: the host starts them one by one.
   LowerInferenceOptions lowering{
       .pass = {.merge = false, .waited = options.waited},
+      .slow =
+          SlowRanks(on_.system, Placement(plan_->layout(passes[0].purpose))),
       .reserved = on_.kernels.reserved_memory()};
   if (options.chip_sharing) {
     lowering.pass.exchange_share = {

@@ -104,7 +104,7 @@ struct ChosenProgram {
 absl::StatusOr<FoldingVerdict> Judge(PlacedProgram& placed,
                                      const System& system, CallPlanner& planner,
                                      const RunOptions& options) {
-  if (options.checked || !options.folding || !system.faults().empty()) {
+  if (options.checked || !options.folding || !system.chips_are_alike()) {
     return TrimReplicas(placed, system, planner);
   }
   TrimReplicas(placed, system, *options.folding);
@@ -153,14 +153,14 @@ absl::StatusOr<ChosenProgram> ChooseProgram(std::optional<std::string> why_not,
   std::vector<Fold> ways;
   if (options.fold && !why_not) {
     ways.push_back({.on = true, .marks = MarksOf(system, MarkedBy::kChips)});
-    if (!ways[0].marks.empty()) {
+    if (!system.faults().empty()) {
       ways.push_back({.on = true, .marks = MarksOf(system, MarkedBy::kNodes)});
     }
   }
   for (size_t i = 0; i < ways.size(); ++i) {
     ASSIGN_OR_RETURN(PlacedProgram placed, lowered(ways[i]));
     if (!ways[i].marks.empty() && StandsForItself(placed.program)) {
-      why_not = "links that are cut or slow tell all ranks apart";
+      why_not = "chips or links that are slow or cut tell all ranks apart";
       continue;
     }
     if (options.progress) options.progress("planning transfers", 0);
@@ -215,7 +215,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
                                 .arbitration = options.arbitration});
   std::optional<std::string> why_not =
       WhyNotFold(layout, system, options.arbitration);
-  const bool same_work = !why_not && system.faults().empty();
+  const bool same_work = !why_not && system.chips_are_alike();
   ASSIGN_OR_RETURN(ChosenProgram chosen,
                    ChooseProgram(std::move(why_not), system, planner, lower,
                                  options, forecast));

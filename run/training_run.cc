@@ -9,6 +9,8 @@
 #include "cost/kernel/kernel_work.h"
 #include "workload/lowering/training/lower_loop.h"
 #include "workload/lowering/training/lower_training.h"
+#include "workload/plan/placement.h"
+#include "workload/plan/slow_ranks.h"
 #include "workload/plan/waited_exchanges.h"
 
 namespace orrery {
@@ -94,18 +96,22 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
     pass.exchange_share = {.compute = on.system.collectives().compute_share,
                            .memory = on.system.collectives().memory_share};
   }
+  const std::vector<SlowRank> slow =
+      SlowRanks(on.system, Placement(plan.layout()));
+  const auto options_for = [&](const Fold& fold) {
+    return LowerOptions{
+        .pass = pass, .fold = fold.on, .marks = fold.marks, .slow = slow};
+  };
   // Nothing if it has to be written out: what is recorded is told by task.
   const auto loop =
       [&](const Fold& fold) -> absl::StatusOr<std::optional<PlacedProgram>> {
     if (options.record || !options.loops) return std::optional<PlacedProgram>();
-    return LowerLoop(on.model, plan, timed,
-                     {.pass = pass, .fold = fold.on, .marks = fold.marks});
+    return LowerLoop(on.model, plan, timed, options_for(fold));
   };
   const auto lower = [&](const Fold& fold) -> absl::StatusOr<PlacedProgram> {
     ASSIGN_OR_RETURN(std::optional<PlacedProgram> looped, loop(fold));
     if (looped) return *std::move(looped);
-    return LowerTraining(on.model, plan, timed,
-                         {.pass = pass, .fold = fold.on, .marks = fold.marks});
+    return LowerTraining(on.model, plan, timed, options_for(fold));
   };
   const auto forecast =
       [&](bool fold) -> absl::StatusOr<std::optional<RunSize>> {

@@ -13,6 +13,7 @@
 #include "workload/plan/inference_memory.h"
 #include "workload/plan/placement.h"
 #include "workload/plan/rank_classes.h"
+#include "workload/plan/slow_ranks.h"
 #include "workload/plan/stage.h"
 
 namespace orrery {
@@ -20,9 +21,9 @@ namespace {
 
 class PassEstimator {
  public:
-  PassEstimator(const Model& model, const InferencePlan& plan,
-                const InferencePass& pass, const EstimateOptions& options,
-                PriceList& prices)
+  PassEstimator(const Model& model, const System& system,
+                const InferencePlan& plan, const InferencePass& pass,
+                const EstimateOptions& options, PriceList& prices)
       : model_(model),
         plan_(plan),
         pass_(pass),
@@ -31,6 +32,7 @@ class PassEstimator {
         each_rank_(options.each_rank && waited_ == DimensionSet::All()),
         prices_(prices),
         placement_(layout_),
+        slow_(SlowRanks(system, placement_)),
         ops_(OpsAt(layout_.routing.FullestPlace(layout_.degrees.expert))) {
     spans_ = {.tensor = Span(GroupFamily::kTensor),
               .context = Span(GroupFamily::kContext),
@@ -53,14 +55,11 @@ class PassEstimator {
     PassEstimate busiest;
     double most = -1;
     size_t fullest = 0;
-    for (const LayerOps& ops : ops_.ops) {
-      units_.push_back(
-          EstimateForward(ops, {.spans = spans_, .waited = waited_}, prices_));
-    }
+    PriceUnits();
     for (size_t stage = 0; stage < stages(); ++stage) {
       PassEstimate sums;
       for (const UnitRow& row : ops_.stages[stage]) {
-        for (int i = 0; i < row.times; ++i) sums += units_[row.unit].sums;
+        for (int i = 0; i < row.times; ++i) sums += UnitOf(stage, row).sums;
       }
       if (sums.total() <= most) continue;
       most = sums.total();
@@ -74,6 +73,36 @@ class PassEstimator {
   }
 
  private:
+  // Stages whose slowest chips are alike share the times of their units.
+  void PriceUnits() {
+    std::vector<double> slowdowns(stages(), 1);
+    for (const SlowRank& each : slow_) {
+      double& of = slowdowns[static_cast<size_t>(
+          placement_.CoordinatesOf(each.rank).pipeline)];
+      of = std::max(of, each.slowdown);
+    }
+    for (size_t stage = 0; stage < stages(); ++stage) {
+      const auto same = static_cast<size_t>(
+          std::find(slowdowns.begin(), slowdowns.end(), slowdowns[stage]) -
+          slowdowns.begin());
+      if (same < stage) {
+        priced_as_.push_back(priced_as_[same]);
+        continue;
+      }
+      priced_as_.push_back(units_.size());
+      prices_.SetSlowness(slowdowns[stage]);
+      std::vector<ForwardEstimate>& units = units_.emplace_back();
+      for (const LayerOps& ops : ops_.ops) {
+        units.push_back(EstimateForward(
+            ops, {.spans = spans_, .waited = waited_}, prices_));
+      }
+    }
+    prices_.SetSlowness(1);
+  }
+  const ForwardEstimate& UnitOf(size_t stage, const UnitRow& row) const {
+    return units_[priced_as_[stage]][row.unit];
+  }
+
   EngineLaunch launch() const {
     return pass_.purpose == PassPurpose::kDecode
                ? plan_.engine().decode_launch
@@ -101,7 +130,7 @@ class PassEstimator {
 
   std::optional<double> RankByRank(int parts, Duration between) const {
     if (!each_rank_) return std::nullopt;
-    const RankClasses classes(layout_, placement_);
+    const RankClasses classes(layout_, placement_, MarksOf(slow_));
     PassTapeQuestion question{
         .engine = plan_.engine(),
         .launch = launch(),
@@ -120,7 +149,8 @@ class PassEstimator {
                           .placement = placement_,
                           .classes = classes,
                           .traffic = spans_.traffic,
-                          .passes_tell = classes.count() == 1},
+                          .slow = slow_,
+                          .passes_tell = slow_.empty() && classes.count() == 1},
                          prices_);
   }
 
@@ -136,7 +166,7 @@ class PassEstimator {
       for (size_t i = 0; i < clocks.size(); ++i) {
         if (i > 0) clocks[i].Arrive(sent[i - 1]);
         for (const UnitRow& row : ops_.stages[first + i]) {
-          clocks[i].Run(units_[row.unit], row.times);
+          clocks[i].Run(UnitOf(first + i, row), row.times);
         }
         if (i + 1 < clocks.size()) {
           sent[i] = std::max(sent[i], clocks[i].chip()) + hops_[first + i];
@@ -241,10 +271,12 @@ class PassEstimator {
   bool each_rank_;
   PriceList& prices_;
   Placement placement_;
+  std::vector<SlowRank> slow_;
   PassOps ops_;
   ExchangeSpans spans_;
-  std::vector<ForwardEstimate> units_;
-  std::vector<double> hops_;  // after each stage
+  std::vector<std::vector<ForwardEstimate>> units_;
+  std::vector<size_t> priced_as_;  // which of them, by stage
+  std::vector<double> hops_;       // after each stage
 };
 
 }  // namespace
@@ -254,7 +286,7 @@ absl::StatusOr<InferenceEstimator> InferenceEstimator::Create(
     Others others) {
   ASSIGN_OR_RETURN(PriceList prices,
                    PriceList::Create(system, kernels, others));
-  return InferenceEstimator(model, kernels.reserved_memory(),
+  return InferenceEstimator(model, system, kernels.reserved_memory(),
                             std::move(prices));
 }
 
@@ -262,7 +294,7 @@ StepEstimate InferenceEstimator::Step(const InferencePlan& plan,
                                       const InferencePass& pass,
                                       const EstimateOptions& options) {
   StepEstimate estimate =
-      PassEstimator(*model_, plan, pass, options, prices_).Estimate();
+      PassEstimator(*model_, *system_, plan, pass, options, prices_).Estimate();
   estimate.peak = MemoryOf(*model_, plan, reserved_).total();
   return estimate;
 }
@@ -278,10 +310,10 @@ double InferenceEstimator::PrefillSeconds(const InferencePlan& plan,
     while (i + 1 < passes.size() && passes[i + 1] == passes[first]) ++i;
     const auto more = static_cast<double>(i - first);
     const double one = Step(plan, passes[first], options).step_s();
-    const double next =
-        piped ? PassEstimator(*model_, plan, passes[first], options, prices_)
-                    .Following()
-              : one;
+    const double next = piped ? PassEstimator(*model_, *system_, plan,
+                                              passes[first], options, prices_)
+                                    .Following()
+                              : one;
     sum += (first > 0 ? next : one) + more * next;
   }
   return sum;

@@ -55,10 +55,15 @@ class InferenceEstimator {
                         const EstimateOptions& options = {});
 
  private:
-  InferenceEstimator(const Model& model, Bytes reserved, PriceList prices)
-      : model_(&model), reserved_(reserved), prices_(std::move(prices)) {}
+  InferenceEstimator(const Model& model, const System& system, Bytes reserved,
+                     PriceList prices)
+      : model_(&model),
+        system_(&system),
+        reserved_(reserved),
+        prices_(std::move(prices)) {}
 
   const Model* model_;
+  const System* system_;
   Bytes reserved_;
   PriceList prices_;
 };

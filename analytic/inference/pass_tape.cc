@@ -32,7 +32,8 @@ class PassTapeWriter {
       writer_.Add({.what = What::kSend, .index = part, .peer = stage + 1});
     }
     const double between = ToSeconds(q_.between);
-    writer_.Add({.what = q_.engine.overlap_steps ? What::kHost : What::kWork,
+    writer_.Add({.what = What::kHost,
+                 .flag = !q_.engine.overlap_steps,
                  .seconds = between});
   }
 

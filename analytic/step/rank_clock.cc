@@ -19,11 +19,13 @@ bool IsSame(double a, double b) {
 }  // namespace
 
 RankClock::RankClock(const Placement& placement, const RankClasses& classes,
-                     const RankTapes& tapes, CallPrice price, Ranks ranks)
+                     const RankTapes& tapes, absl::Span<const SlowRank> slow,
+                     CallPrice price, Ranks ranks)
     : placement_(placement), tapes_(tapes) {
   const auto pipelines = static_cast<int>(tapes.receives.size());
   const auto add = [&](int rank, int rank_class, int pipeline) {
     rank_at_.push_back(rank);
+    slowdown_.push_back(SlowdownOf(rank, slow));
     pipeline_of_.push_back(pipeline);
     tape_of_.push_back(&tapes.Of(rank_class, pipeline));
   };
@@ -179,7 +181,7 @@ bool RankClock::Do(const TapeItem& item, int of) {
   Rank& rank = ranks_[static_cast<size_t>(of)];
   switch (item.what) {
     case What::kWork:
-      rank.free += item.seconds;
+      rank.free += item.seconds * slowdown_[static_cast<size_t>(of)];
       rank.worked = rank.free;
       return true;
     case What::kHost:

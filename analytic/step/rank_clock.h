@@ -10,7 +10,7 @@
 // rank of each class and pipeline rank tells of all (kOneOfEach), and it gives
 // what PipelineClock does.
 //
-//   RankClock clock(placement, classes, tapes, price, RankClock::kEvery);
+//   RankClock clock(placement, classes, tapes, slow, price, RankClock::kEvery);
 //   if (!clock.groups_are_alike()) clock.Run();
 //
 // Cost: every item of every rank once.
@@ -26,6 +26,7 @@
 #include "analytic/step/rank_tape.h"
 #include "workload/plan/placement.h"
 #include "workload/plan/rank_classes.h"
+#include "workload/plan/slow_ranks.h"
 
 namespace orrery {
 
@@ -37,9 +38,10 @@ class RankClock {
  public:
   enum Ranks { kEvery, kOneOfEach };
 
-  // All must outlive the clock.
+  // All must outlive the clock. Of slow ranks, work takes longer.
   RankClock(const Placement& placement, const RankClasses& classes,
-            const RankTapes& tapes, CallPrice price, Ranks ranks);
+            const RankTapes& tapes, absl::Span<const SlowRank> slow,
+            CallPrice price, Ranks ranks);
 
   // Every call costs all groups of its family the same, and a transfer all
   // pairs of two pipeline ranks, there and back: of those that were looked at.
@@ -103,7 +105,8 @@ class RankClock {
   // Ranks that are looked at have places, in order.
   std::vector<int> rank_at_;
   std::vector<int> place_of_;     // by rank, of the one that stands for it
-  std::vector<int> pipeline_of_;  // by place, as is the next
+  std::vector<double> slowdown_;  // by place, as are the next
+  std::vector<int> pipeline_of_;
   std::vector<const std::vector<TapeItem>*> tape_of_;
   std::vector<Line> lines_;
   std::vector<size_t> line_of_;             // by call

@@ -54,6 +54,7 @@ class KindFinder {
   // Whether two ranks have the same units and groups alike.
   bool DoTheSame(int a, int b) const {
     if (q_.spans.any_differ() || SharesTie(a) != SharesTie(b) ||
+        q_.slow.SlowdownOf(a) != q_.slow.SlowdownOf(b) ||
         q_.pipeline.Completion(a) != q_.pipeline.Completion(b)) {
       return false;
     }
@@ -67,7 +68,9 @@ class KindFinder {
   }
 
   RankKind KindOf(int rank, std::vector<StageTimes>& stages) {
-    const UnitEstimate work = WorkOfRank(layout_, q_.units, rank);
+    const double of_all = q_.prices.slowness();
+    q_.prices.SetSlowness(of_all * q_.slow.SlowdownOf(rank));
+    const UnitEstimate work = WorkOfRank(layout_, UnitsOf(rank), rank);
     RankKind kind{rank, work, QuestionOf(rank, work), {}};
     kind.data = EstimateData(kind.question);
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
@@ -79,10 +82,15 @@ class KindFinder {
       AddSharding(kind.question, q_.pipeline.PlaceOf(rank, piece), stage);
       kind.started += rounds_ * StartMeanwhile(of_piece, stage);
     }
+    q_.prices.SetSlowness(of_all);
     return kind;
   }
 
  private:
+  const PlanUnits& UnitsOf(int rank) const {
+    return q_.slow.UnitsOf(rank, q_.units);
+  }
+
   DataQuestion QuestionOf(int rank, const UnitEstimate& work) const {
     const double m = q_.plan.micro_batches();
     return {.model = q_.model,
@@ -104,7 +112,7 @@ class KindFinder {
   UnitEstimate WorkOfPiece(int rank, int piece) const {
     UnitEstimate sum;
     for (const int unit : q_.units.of_stage(layout_.StageOf(rank, piece))) {
-      sum += q_.units[unit].time;
+      sum += UnitsOf(rank)[unit].time;
     }
     LaunchTogether(layout_, sum);
     return sum;
@@ -119,7 +127,7 @@ class KindFinder {
       std::vector<UnitParameters>& parameters = pieces.emplace_back();
       parameters.reserve(units.size());
       for (auto it = units.rbegin(); it != units.rend(); ++it) {
-        const UnitEstimate& time = q_.units[*it].time;
+        const UnitEstimate& time = UnitsOf(rank)[*it].time;
         const PassEstimate& inputs = time.input_gradient;
         parameters.push_back({q_.units[*it].parameters,
                               inputs.kernels + inputs.communication() > 0,

@@ -14,6 +14,7 @@
 #include "analytic/step/known_pipeline.h"
 #include "analytic/step/pipeline_clock.h"
 #include "analytic/step/plan_units.h"
+#include "analytic/step/slow_stages.h"
 #include "analytic/step/unit_estimate.h"
 
 namespace orrery {
@@ -29,6 +30,7 @@ struct RankQuestion {
   PriceList& prices;
   // Reductions and gathers hide where the plan lets them.
   bool overlap = true;
+  const SlowStages& slow;
 };
 
 struct RankKind {

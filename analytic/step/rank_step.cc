@@ -43,7 +43,8 @@ std::optional<double> RunRankByRank(const TapeRun& run, PriceList& prices) {
     return call.steps * prices.Call(call.kind, call.bytes, span);
   };
   const auto clock_of = [&](RankClock::Ranks ranks) {
-    return RankClock(run.placement, run.classes, run.tapes, price, ranks);
+    return RankClock(run.placement, run.classes, run.tapes, run.slow, price,
+                     ranks);
   };
   bool alike = run.placed_alike;
   std::optional<RankClock> every;
@@ -66,13 +67,14 @@ std::optional<double> RunRankByRank(const TapeRun& run, PriceList& prices) {
 
 std::optional<double> StepRankByRank(
     const TapeQuestion& question, const std::optional<ExpertTraffic>& traffic,
-    bool placed_alike) {
+    absl::Span<const SlowRank> slow, bool placed_alike) {
   const Framework& framework = question.plan.framework();
   const bool has_host = framework.dispatch && !framework.blocking_launches;
   // Both ends of a DualPipe meet in the middle of their passes.
   const bool meet = question.orders.layout.bidirectional() &&
                     question.plan.sharding() >= Sharding::kGradients;
-  const bool passes_tell = !has_host && !meet && question.classes.count() == 1;
+  const bool passes_tell =
+      !has_host && !meet && slow.empty() && question.classes.count() == 1;
   const bool many = question.placement.ranks() > kMostRanks;
   if ((many && (passes_tell || !placed_alike)) ||
       CountItems(question) > kMostOnTapes) {
@@ -83,6 +85,7 @@ std::optional<double> StepRankByRank(
                         .placement = question.placement,
                         .classes = question.classes,
                         .traffic = traffic,
+                        .slow = slow,
                         .passes_tell = passes_tell,
                         .placed_alike = placed_alike},
                        question.prices);

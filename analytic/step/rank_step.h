@@ -4,13 +4,15 @@
 // PipelineClock takes one group for all of its family, and passes for whole.
 // That is the step where groups lie alike; where they do not, which of them is
 // waited for when depends on who meets whom. Nor does it tell how far a host is
-// ahead of its chip, or how long ranks with few tokens wait for others.
+// ahead of its chip, or how long ranks with few tokens wait for others, or all
+// for a slow chip. Classes are to tell slow ranks from others.
 #include <optional>
 
 #include "analytic/step/price_list.h"
 #include "analytic/step/rank_tape.h"
 #include "analytic/step/tape_writer.h"
 #include "topology/traffic/expert_traffic.h"
+#include "workload/plan/slow_ranks.h"
 
 namespace orrery {
 
@@ -23,6 +25,7 @@ struct TapeRun {
   const Placement& placement;
   const RankClasses& classes;
   const std::optional<ExpertTraffic>& traffic;
+  absl::Span<const SlowRank> slow = {};
   bool passes_tell = true;
   bool placed_alike = false;
 };
@@ -32,6 +35,6 @@ std::optional<double> RunRankByRank(const TapeRun& run, PriceList& prices);
 // or where there is too much to do rank by rank.
 std::optional<double> StepRankByRank(
     const TapeQuestion& question, const std::optional<ExpertTraffic>& traffic,
-    bool placed_alike);
+    absl::Span<const SlowRank> slow, bool placed_alike);
 
 }  // namespace orrery

@@ -16,12 +16,14 @@
 #include "analytic/step/plan_units.h"
 #include "analytic/step/rank_kinds.h"
 #include "analytic/step/rank_step.h"
+#include "analytic/step/slow_stages.h"
 #include "analytic/step/unit_estimate.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "workload/plan/memory.h"
 #include "workload/plan/placement.h"
 #include "workload/plan/rank_classes.h"
+#include "workload/plan/slow_ranks.h"
 #include "workload/plan/stage.h"
 #include "workload/plan/stage_layout.h"
 #include "workload/plan/waited_exchanges.h"
@@ -33,7 +35,8 @@ class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const TrainingPlan& plan,
                KnownPipeline& pipeline, const EstimateOptions& options,
-               PriceList& prices, GroupSpans& spans, KnownUnits& known_units)
+               PriceList& prices, GroupSpans& spans, KnownUnits& known_units,
+               std::vector<SlowRank> slow)
       : model_(model),
         plan_(plan),
         pipeline_(pipeline),
@@ -57,14 +60,18 @@ class PlanEstimate {
         units_(model, plan,
                plan.layout().routing.FullestPlace(plan.degrees().expert),
                setting_, prices, known_units),
-        hops_(PipelineHops(model, plan, units_.shape(), spans, prices)) {}
+        hops_(PipelineHops(model, plan, units_.shape(), spans, prices)),
+        slow_(std::move(slow)) {}
 
   StepEstimate Estimate() {
     StepEstimate out;
     const int ranks = layout_.ranks();
     const double m = plan_.micro_batches();
-    const RankKinds kinds({model_, plan_, placement_, pipeline_, units_, spans_,
-                           prices_, !waited_.Has(Dimension::kData)});
+    const SlowStages slow(slow_, placement_, ranks, prices_, [&] {
+      return UnitsAt(
+          plan_.layout().routing.FullestPlace(plan_.degrees().expert));
+    });
+    const RankKinds kinds = KindsWith(slow);
     const PipelineTimes times{
         .stages = kinds.stages(),
         .hops = hops_.transfers,
@@ -105,7 +112,10 @@ class PlanEstimate {
       step = StepTime(ends.ends, kinds);
       out.pipeline_s = step - StepTime(ends.with_free_hops, kinds);
     }
-    if (each_rank_) step = RankByRank(kinds).value_or(step);
+    if (each_rank_) {
+      step = (slow.empty() ? RankByRank(kinds) : RankByRank(KindsWith({})))
+                 .value_or(step);
+    }
     // Reductions that run beside weight gradients are not waited for.
     const double rest = step - out.step_s();
     (rest >= 0 ? out.bubble_s : out.data_s) += rest;
@@ -129,6 +139,15 @@ class PlanEstimate {
   }
 
  private:
+  RankKinds KindsWith(const SlowStages& slow) {
+    return RankKinds({model_, plan_, placement_, pipeline_, units_, spans_,
+                      prices_, !waited_.Has(Dimension::kData), slow});
+  }
+  std::unique_ptr<PlanUnits> UnitsAt(int expert_place) const {
+    return std::make_unique<PlanUnits>(model_, plan_, expert_place, setting_,
+                                       prices_, known_units_);
+  }
+
   // Passes, reductions, the tied embedding, and the optimizer, before which all
   // ranks wait for one another.
   static double StepTime(absl::Span<const RankEnd> ends,
@@ -161,17 +180,15 @@ class PlanEstimate {
     for (int rank = 0; rank < kinds.ranks(); ++rank) {
       data.push_back(kinds.of(rank).data);
     }
-    const RankClasses classes(plan_.layout(), placement_);
+    const RankClasses classes(plan_.layout(), placement_, MarksOf(slow_));
     std::vector<std::unique_ptr<PlanUnits>> units;
     TapeQuestion question{model_,  plan_, placement_, pipeline_.orders(),
                           classes, {},    prices_,    data};
     for (int of = 0; of < classes.count(); ++of) {
-      units.push_back(
-          std::make_unique<PlanUnits>(model_, plan_, classes.ExpertPlaceOf(of),
-                                      setting_, prices_, known_units_));
+      units.push_back(UnitsAt(classes.ExpertPlaceOf(of)));
       question.units.push_back(units.back().get());
     }
-    return StepRankByRank(question, setting_.spans.traffic,
+    return StepRankByRank(question, setting_.spans.traffic, slow_,
                           !spans_.any_differ());
   }
 
@@ -189,6 +206,7 @@ class PlanEstimate {
   UnitSetting setting_;
   PlanUnits units_;
   const HopTimes hops_;
+  std::vector<SlowRank> slow_;
 };
 
 }  // namespace
@@ -223,9 +241,11 @@ StepEstimate StepEstimator::Estimate(const TrainingPlan& plan,
   prices_->SetSlowness(KernelSlowness(plan));
   units_.Trim();
   spans_.Trim();
-  StepEstimate estimate = PlanEstimate(*model_, plan, PipelineOf(plan), options,
-                                       *prices_, SpansOf(plan), units_)
-                              .Estimate();
+  GroupSpans& spans = SpansOf(plan);
+  StepEstimate estimate =
+      PlanEstimate(*model_, plan, PipelineOf(plan), options, *prices_, spans,
+                   units_, SlowRanks(*system_, spans.placement()))
+          .Estimate();
   estimate.peak += reserved_;
   estimate.reserved += reserved_;
   return estimate;
@@ -253,7 +273,7 @@ double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   units_.Trim();
   spans_.Trim();
   return PlanEstimate(*model_, plan, PipelineOf(plan), {}, *prices_,
-                      SpansOf(plan), units_)
+                      SpansOf(plan), units_, {})
       .KernelFloor();
 }
 

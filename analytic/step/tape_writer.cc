@@ -190,7 +190,9 @@ class TapeWriter {
             ? ToSeconds(*framework.dispatch) *
                   static_cast<double>(CountLaunches(ops, again, pass))
             : 0;
-    if (framework.blocking_launches) out_.AddWork(launches);
+    if (framework.blocking_launches) {
+      out_.Add({.what = What::kHost, .flag = true, .seconds = launches});
+    }
     const bool has_host = framework.dispatch && !framework.blocking_launches;
     const auto last_work = std::find_if(
         steps.rbegin(), steps.rend(),

@@ -5,18 +5,23 @@
 namespace orrery {
 
 RankId BusiestRank(const PlacedProgram& placed) {
-  RoleId busiest{};
-  for (const RoleId role : placed.work.ids()) {
-    if (placed.work[role].passes.total() >
-        placed.work[busiest].passes.total()) {
-      busiest = role;
-    }
+  const Program& program = placed.program;
+  CHECK(!program.ranks().empty()) << "nobody plays a role";
+  const auto work_of = [&](RankId rank) {
+    const ProgramRank& of = program.ranks()[rank];
+    return ToSeconds(placed.work[of.role].passes.total()) * of.slowness;
+  };
+  RankId busiest{};
+  double most = -1;
+  for (const RankId rank : program.ranks().ids()) {
+    const double work = work_of(rank);
+    const RoleId role = program.ranks()[rank].role;
+    const RoleId first = program.ranks()[busiest].role;
+    if (work < most || (work == most && !(role < first))) continue;
+    busiest = rank;
+    most = work;
   }
-  for (const RankId rank : placed.program.ranks().ids()) {
-    if (placed.program.ranks()[rank].role == busiest) return rank;
-  }
-  CHECK(false) << "nobody plays the busiest role";
-  return {};
+  return busiest;
 }
 
 }  // namespace orrery

@@ -4,8 +4,8 @@
 
 namespace orrery {
 
-// The first simulated rank of the role whose passes take longest by themselves;
-// of equal roles the first.
+// The simulated rank whose passes take longest by themselves, on its chip; of
+// equal ones the first of the first role.
 RankId BusiestRank(const PlacedProgram& placed);
 
 }  // namespace orrery

@@ -62,8 +62,14 @@ std::optional<Duration> SlowestPath(const Program& program,
     stopped |= overlap.at_worst.empty() && role.task_count() > 0;
     overlaps.Add(std::move(overlap));
   }
+  // What is lost is counted in the time of chips that are not slow.
+  const bool any_slow =
+      std::any_of(program.ranks().begin(), program.ranks().end(),
+                  [](const ProgramRank& rank) { return rank.slowness > 1; });
   std::optional<Duration> slowest;
-  if (const auto lost = MostLost(program, overlaps, *calls)) {
+  const auto lost =
+      any_slow ? std::nullopt : MostLost(program, overlaps, *calls);
+  if (lost) {
     TaskTimes times = {.calls = *calls};
     for (RoleOverlap& overlap : overlaps) {
       times.slowness.Add(std::move(overlap.spinning));

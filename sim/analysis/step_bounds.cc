@@ -26,6 +26,10 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
   const Program& program = placed.program;
   bounds.critical_path =
       FromSeconds(ToSeconds(paths.longest) * (1 - kRounding));
+  IdVector<RoleId, double> slowness(placed.work.size(), 1);
+  for (const ProgramRank& rank : program.ranks()) {
+    slowness[rank.role] = std::max(slowness[rank.role], rank.slowness);
+  }
   // Everything one after the other: the kernels of every role, which its ranks
   // run at the same time, beside collectives that wait; and every call of every
   // group, which may share a link with any other.
@@ -33,7 +37,7 @@ StepBounds BoundsOf(const PlacedProgram& placed, const Transfers& transfers,
     const RoleWork& work = placed.work[id];
     bounds.busiest = std::max(bounds.busiest, work.total());
     bounds.upper = AddTimes(bounds.upper,
-                            FromSeconds(ToSeconds(work.total()) *
+                            FromSeconds(ToSeconds(work.total()) * slowness[id] *
                                         SpinningSlowness(program.roles()[id])));
     bounds.upper = AddTimes(bounds.upper, work.passes.host + work.host);
   }

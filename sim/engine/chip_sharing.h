@@ -88,9 +88,13 @@ class ChipSharing {
   FairShareSolver solver_;
 };
 
-// The duration of a kernel on a rank with the chip to itself.
+// The duration of a kernel on a rank with the chip to itself. What needs
+// nothing of the chip, as its host does, is not slower on a slow one.
 inline Duration SoloDuration(const KernelWork& kernel, double slowness) {
-  if (slowness == 1 || IsBeyondTime(kernel.duration)) return kernel.duration;
+  if (slowness == 1 || kernel.demand == ChipShare{} ||
+      IsBeyondTime(kernel.duration)) {
+    return kernel.duration;
+  }
   const double scaled = Picoseconds(kernel.duration) * slowness;
   // Beyond the range of time: the engine reports it when it comes up.
   if (!(scaled < kMaxSeconds * 1e12)) return kBeyondTime;

@@ -27,19 +27,11 @@ std::vector<char> NodesWithFaults(const System& system) {
 }
 
 std::vector<RankMark> MarksOf(const System& system, MarkedBy how) {
-  std::vector<RankMark> marks;
-  if (how == MarkedBy::kNodes) {
-    const std::vector<char> nodes = NodesWithFaults(system);
-    for (int chip = 0; chip < system.chips(); ++chip) {
-      if (!nodes[static_cast<size_t>(chip / system.chips_per_node())]) continue;
-      marks.push_back({.rank = chip, .mark = chip});
-    }
-    return marks;
-  }
-  // Chips are alike whose links are all slow alike. One link tells its chip
-  // from any other.
+  // Chips are alike whose links are all slow alike, and they themselves. One
+  // link tells its chip from any other.
   struct Faults {
     int single = -1;
+    double slowdown = 1;
     std::vector<double> remaining;
     auto operator<=>(const Faults&) const = default;
   };
@@ -51,6 +43,17 @@ std::vector<RankMark> MarksOf(const System& system, MarkedBy how) {
       faults.remaining.push_back(fault.remaining);
     }
   }
+  for (const SlowChip& slow : system.slow_chips()) {
+    if (slow.slowdown > 1) of_chip[slow.chip].slowdown = slow.slowdown;
+  }
+  if (how == MarkedBy::kNodes) {
+    const std::vector<char> nodes = NodesWithFaults(system);
+    for (int chip = 0; chip < system.chips(); ++chip) {
+      if (!nodes[static_cast<size_t>(chip / system.chips_per_node())]) continue;
+      of_chip[chip].single = chip;
+    }
+  }
+  std::vector<RankMark> marks;
   std::map<Faults, int> numbers;
   for (auto& [chip, faults] : of_chip) {
     std::sort(faults.remaining.begin(), faults.remaining.end());

@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 // The number after "name": in JSON with unique names.
 double Number(const std::string& json, const std::string& name) {
@@ -107,6 +108,16 @@ TEST(TrainingCommands, TheBreakdownSumsToTheStep) {
   }
   // Sums of numbers printed exactly; only the last digits of doubles differ.
   EXPECT_NEAR(sum, Number(json, "step_time_s"), 1e-9);
+}
+
+TEST(TrainingCommands, ASlowChipHasALineOfItsOwn) {
+  const ProgramResult result =
+      RunOrrery({"simulate", "quickstart", "--set",
+                 "system.slow_chip={chip: 5 slowdown: 1.25}"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("kernels longer on a slow chip"));
+  EXPECT_THAT(RunOrrery({"simulate", "quickstart"}).out,
+              Not(HasSubstr("slow chip")));
 }
 
 TEST(TrainingCommands, TheSameRunGivesTheSameBytes) {

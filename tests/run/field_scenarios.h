@@ -59,7 +59,8 @@ inline constexpr const char* kFieldScenarios[] = {
     R"(name: "context"
        model { preset: "gpt_oss_20b" layers: 4 }
        system { preset: "mi300x_8x400" nodes: 2
-         fault { from: 1 remaining: 0.5 } }
+         fault { from: 1 remaining: 0.5 }
+         slow_chip { chip: 2 slowdown: 1.1 } }
        training { global_batch: 8 micro_batch: 1 sequence: 2048
          parallel { tensor: 2 context: 4 expert: 2 sequence_parallel: true }
          overlap_tensor: true precision: BF16 sharding: ZERO_1 })",

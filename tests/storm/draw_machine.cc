@@ -1,8 +1,10 @@
 #include "tests/storm/draw_machine.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
+#include "base/format.h"
 #include "tests/storm/draw.h"
 
 namespace orrery {
@@ -119,6 +121,23 @@ std::string FabricName(const pb::Fabric& fabric) {
   return field == nullptr ? "none" : std::string(field->name());
 }
 
+// Drawn by itself: whatever else is drawn stays as it was.
+void AddSlowChips(uint64_t seed, int64_t number, int chips,
+                  pb::System& system) {
+  Rng rng(seed, fmt::format("slow chip {}", number));
+  if (!Chance(rng, 0.1)) return;
+  const auto draw = [&] {
+    return static_cast<int>(rng.Below(static_cast<uint64_t>(chips)));
+  };
+  std::set<int> slow = {draw()};
+  if (Chance(rng, 0.3)) slow.insert(draw());
+  for (const int chip : slow) {
+    pb::SlowChip& added = *system.add_slow_chip();
+    added.set_chip(chip);
+    added.set_slowdown(OneOf(rng, {1.05, 1.2, 2.0}));
+  }
+}
+
 }  // namespace
 
 void LabelMachine(const pb::System& system, StormSheet& sheet) {
@@ -133,12 +152,13 @@ void LabelMachine(const pb::System& system, StormSheet& sheet) {
     sheet.Label("routing " + pb::Fabric::Routing_Name(fabric->routing()));
   }
   if (!system.fault().empty()) sheet.Label("fault");
+  if (!system.slow_chip().empty()) sheet.Label("slow chip");
 }
 
 bool IsAsInCatalogue(const pb::System& system) {
   const auto preset = Catalog().System(system.preset());
   CHECK(preset.ok()) << preset.status().ToString();
-  return system.fault().empty() &&
+  return system.fault().empty() && system.slow_chip().empty() &&
          system.chips_per_node() == preset->chips_per_node() &&
          system.scale_out().nics_per_node() ==
              preset->scale_out().nics_per_node() &&
@@ -207,6 +227,7 @@ pb::System DrawSystem(const Catalog& catalog, uint64_t seed, int64_t number,
         rng.Below(static_cast<uint64_t>(node) * static_cast<uint64_t>(nodes))));
     fault.set_remaining(OneOf(rng, {0.25, 0.5, 0.9}));
   }
+  AddSlowChips(seed, number, node * nodes, system);
   return system;
 }
 

@@ -144,6 +144,7 @@ void LabelRequests(const pb::Scenario& proto, StormSheet& sheet) {
               pb::Attention::Kind_Name(proto.model().attention().kind()));
   if (proto.model().attention().has_window()) sheet.Label("window");
   if (!proto.system().fault().empty()) sheet.Label("fault");
+  if (!proto.system().slow_chip().empty()) sheet.Label("slow chip");
   if (plan.has_disaggregated()) sheet.Label("pools");
   if (plan.disaggregated().has_prefill_system()) sheet.Label("two machines");
   if (plan.prefill_chunk() > 0 && plan.prefill_chunk() < plan.prompt()) {

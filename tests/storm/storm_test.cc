@@ -75,6 +75,7 @@ TEST(Storm, EveryLawOfTrainingHoldsOnEveryCase) {
                            "folded",
                            "not folded",
                            "folded around a fault",
+                           "folded around a slow chip",
                            "stepped",
                            "experts",
                            "context",
@@ -118,7 +119,7 @@ TEST(Storm, EveryLawOfInferenceHoldsOnEveryCase) {
         "chunks",        "mixed steps",       "parts",         "halves",
         "drafts",        "prediction module", "tensor",        "pipeline",
         "context",       "experts",           "folded",        "not folded",
-        "fault"}) {
+        "fault",         "slow chip"}) {
     EXPECT_GT(report.examples.count(kind), 0u) << kind;
   }
 }

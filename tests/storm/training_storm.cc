@@ -42,6 +42,9 @@ class TrainingLaws {
     if (run->placed.folded && !scenario_.system.faults().empty()) {
       sheet_.Label("folded around a fault");
     }
+    if (run->placed.folded && !scenario_.system.slow_chips().empty()) {
+      sheet_.Label("folded around a slow chip");
+    }
     CheckMemory(*run);
     CheckLoop();
     RunOptions all = options_;

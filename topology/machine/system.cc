@@ -81,6 +81,29 @@ LinkFault ReadFault(const FieldReader& fields, int chips) {
           .remaining = fields.Share("remaining")};
 }
 
+// By chip.
+std::vector<SlowChip> ReadSlowChips(const FieldReader& fields, int chips) {
+  constexpr double kSlowest = 1e6;
+  std::vector<SlowChip> slow;
+  for (const FieldReader& each : fields.Each("slow_chip")) {
+    slow.push_back({.chip = each.Count("chip", 0, chips - 1),
+                    .slowdown = each.Real("slowdown", 1, kSlowest)});
+  }
+  std::sort(slow.begin(), slow.end(), [](const SlowChip& a, const SlowChip& b) {
+    return a.chip < b.chip;
+  });
+  const auto twice = std::adjacent_find(
+      slow.begin(), slow.end(),
+      [](const SlowChip& a, const SlowChip& b) { return a.chip == b.chip; });
+  if (twice != slow.end()) {
+    fields.Refuse("slow_chip", fmt::format("chip {} is there twice, with "
+                                           "slowdowns {} and {}",
+                                           twice->chip, twice->slowdown,
+                                           std::next(twice)->slowdown));
+  }
+  return slow;
+}
+
 // A library serves every call on the tiers there are: by rings, if by nothing
 // better, and from one chip to another; a call that crosses both does so by
 // protocols of one name.
@@ -185,6 +208,7 @@ absl::StatusOr<System> System::FromProto(const pb::System& proto,
   for (const FieldReader& fault : fields.Each("fault")) {
     system.faults_.push_back(ReadFault(fault, system.chips()));
   }
+  system.slow_chips_ = ReadSlowChips(fields, system.chips());
   RETURN_IF_ERROR(violations.ToStatus());
   return system;
 }

@@ -74,6 +74,12 @@ struct LinkFault {
   double remaining;
 };
 
+// A chip whose kernels take so many times as long in this run.
+struct SlowChip {
+  int chip;
+  double slowdown;
+};
+
 class System {
  public:
   // Every violation is reported, one per line, with the field's path below
@@ -96,6 +102,12 @@ class System {
   const std::optional<Host>& host() const { return host_; }
   const NetworkCalibration& collectives() const { return collectives_; }
   absl::Span<const LinkFault> faults() const { return faults_; }
+  // By chip, each once.
+  absl::Span<const SlowChip> slow_chips() const { return slow_chips_; }
+  // Nothing of this run tells chips from others that are placed alike.
+  bool chips_are_alike() const {
+    return faults_.empty() && slow_chips_.empty();
+  }
 
  private:
   System() = default;
@@ -110,6 +122,7 @@ class System {
   std::optional<Host> host_;
   NetworkCalibration collectives_;
   std::vector<LinkFault> faults_;
+  std::vector<SlowChip> slow_chips_;
 };
 
 }  // namespace orrery

@@ -9,12 +9,14 @@
 namespace orrery {
 
 Assembler::Assembler(const ParallelLayout& layout, bool fold, bool host,
-                     absl::Span<const RankMark> marks)
+                     absl::Span<const RankMark> marks,
+                     absl::Span<const SlowRank> slow)
     : layout_(layout),
       fold_(fold),
       placement_(layout),
       classes_(layout, placement_),
       parts_(layout, placement_, fold ? marks : absl::Span<const RankMark>()),
+      slow_(slow.begin(), slow.end()),
       builder_(RankStreams(layout.stages, host)) {}
 
 std::vector<RoleKey> Assembler::roles() const {
@@ -50,7 +52,8 @@ void Assembler::AddRanks(const RoleKey& key, const RoleBuilder& role,
     const int part = parts_.ClassOf(rank);
     if (fold_ && rank != parts_.Representative(part, key.pipeline)) continue;
     const RankRef ref = builder_.AddRank(
-        rank, role, fold_ ? ranks_of[static_cast<size_t>(part)] : 1);
+        rank, role, fold_ ? ranks_of[static_cast<size_t>(part)] : 1,
+        SlowdownOf(rank, slow_));
     for (const auto& slot : slots.groups()) {
       builder_.Bind(ref, slot.slot, CollectiveGroup(slot, rank, stage));
     }

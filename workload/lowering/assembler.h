@@ -35,6 +35,7 @@
 #include "workload/plan/parallel_layout.h"
 #include "workload/plan/placement.h"
 #include "workload/plan/rank_classes.h"
+#include "workload/plan/slow_ranks.h"
 #include "workload/program/placed_program.h"
 #include "workload/program/program_builder.h"
 
@@ -49,9 +50,11 @@ struct RoleKey {
 class Assembler {
  public:
   // The layout must outlive the assembler. With `host` every rank has a stream
-  // for its host as well (HostStream). Marks count where ranks are folded.
+  // for its host as well (HostStream). Marks count where ranks are folded; slow
+  // ranks must have some then.
   Assembler(const ParallelLayout& layout, bool fold, bool host = false,
-            absl::Span<const RankMark> marks = {});
+            absl::Span<const RankMark> marks = {},
+            absl::Span<const SlowRank> slow = {});
   // Roles and placement are referred to.
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;
@@ -89,6 +92,7 @@ class Assembler {
   Placement placement_;
   RankClasses classes_;  // of roles
   RankClasses parts_;    // of ranks that are simulated as one
+  std::vector<SlowRank> slow_;
   ProgramBuilder builder_;
   IdVector<RoleId, RoleWork> work_;
   absl::flat_hash_map<GroupKey, GroupRef> refs_;

@@ -27,7 +27,8 @@ absl::StatusOr<PlacedProgram> LowerInference(
   CHECK(!passes.empty());
   const PassPurpose phase = passes[0].purpose;
   const ParallelLayout& layout = plan.layout(phase);
-  Assembler assembler(layout, options.fold, options.hosted, options.marks);
+  Assembler assembler(layout, options.fold, options.hosted, options.marks,
+                      options.slow);
   const RankClasses& classes = assembler.classes();
   // By class and pass.
   std::vector<std::vector<PassUnits>> units;

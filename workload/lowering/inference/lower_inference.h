@@ -18,6 +18,7 @@
 #include "workload/plan/inference_pass.h"
 #include "workload/plan/inference_plan.h"
 #include "workload/plan/rank_classes.h"
+#include "workload/plan/slow_ranks.h"
 #include "workload/program/placed_program.h"
 
 namespace orrery {
@@ -25,8 +26,9 @@ namespace orrery {
 struct LowerInferenceOptions {
   PassOptions pass = {};
   bool fold = true;
-  // Ranks that are told apart where others are folded.
+  // Ranks that are told apart where others are folded: slow ones, for example.
   std::vector<RankMark> marks = {};
+  std::vector<SlowRank> slow = {};
   // With the engine's host.
   bool hosted = true;
   // What libraries keep of the memory.

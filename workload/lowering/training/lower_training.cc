@@ -15,7 +15,8 @@ absl::StatusOr<PlacedProgram> LowerTraining(const Model& model,
                                             OpTimer timer,
                                             const LowerOptions& options) {
   Assembler assembler(plan.layout(), options.fold,
-                      plan.framework().dispatch.has_value(), options.marks);
+                      plan.framework().dispatch.has_value(), options.marks,
+                      options.slow);
   const PipelineOrders orders =
       MakeOrders(plan.schedule(), plan.degrees().pipeline,
                  plan.virtual_stages(), plan.micro_batches());
