@@ -1,5 +1,7 @@
 #include "sim/folding/chip_links.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -175,57 +177,74 @@ ChipLinks::Map ChipLinks::MapOf(const std::vector<int>& from,
                                 const std::vector<int>& to) const {
   CHECK_EQ(from.size(), to.size());
   Map map;
-  if (shifts_ && InOneGrid(from)) {
-    map.graph = &graph_;
-    map.to = graph_.grid_place(static_cast<VertexId>(to.front())).grid;
-    map.grid = &graph_.grids()[map.to];
-    const auto at = [&](int chip) {
-      return Coordinates(
-          *map.grid, graph_.grid_place(static_cast<VertexId>(chip)).position);
-    };
-    map.shift = at(to.front());
-    const std::vector<int32_t> before = at(from.front());
-    for (size_t d = 0; d < map.shift.size(); ++d) map.shift[d] -= before[d];
-    return map;
-  }
-  for (size_t i = 0; i < from.size(); ++i) {
-    map.members.try_emplace(from[i], to[i]);
-  }
+  map.members = &to;
+  if (!shifts_ || !InOneGrid(from)) return map;
+  map.graph = &graph_;
+  map.grid =
+      &graph_
+           .grids()[graph_.grid_place(static_cast<VertexId>(to.front())).grid];
+  const auto at = [&](int chip) {
+    return Coordinates(*map.grid,
+                       graph_.grid_place(static_cast<VertexId>(chip)).position);
+  };
+  map.shift = at(to.front());
+  const std::vector<int32_t> before = at(from.front());
+  for (size_t d = 0; d < map.shift.size(); ++d) map.shift[d] -= before[d];
   return map;
 }
 
-bool ChipLinks::Map::Has(int32_t chip) const {
-  return grid != nullptr
-             ? Graph::InGrid(graph->grid_place(static_cast<VertexId>(chip)))
-             : members.contains(chip);
+std::optional<std::vector<LinkPlace>> ChipLinks::PlacesOf(
+    absl::Span<const ResourceId> resources,
+    const std::vector<int>& members) const {
+  std::vector<LinkPlace> places;
+  places.reserve(resources.size());
+  if (shifts_ && InOneGrid(members)) {
+    for (const ResourceId resource : resources) {
+      const int32_t chip = chip_[resource];
+      if (chip < 0 ||
+          !Graph::InGrid(graph_.grid_place(static_cast<VertexId>(chip)))) {
+        return std::nullopt;
+      }
+      places.push_back({chip, place_[resource]});
+    }
+    return places;
+  }
+  absl::flat_hash_map<int32_t, int32_t> numbers;
+  for (size_t i = 0; i < members.size(); ++i) {
+    numbers.try_emplace(members[i], static_cast<int32_t>(i));
+  }
+  for (const ResourceId resource : resources) {
+    const auto found = numbers.find(chip_[resource]);
+    if (found == numbers.end()) return std::nullopt;
+    places.push_back({found->second, place_[resource]});
+  }
+  return places;
 }
 
-int32_t ChipLinks::Map::operator()(int32_t chip) const {
-  if (grid == nullptr) {
-    const auto found = members.find(chip);
-    CHECK(found != members.end());
-    return found->second;
-  }
-  int32_t position = graph->grid_place(static_cast<VertexId>(chip)).position;
+int32_t ChipLinks::Shifted(int32_t chip, const Map& map) {
+  int32_t position =
+      map.graph->grid_place(static_cast<VertexId>(chip)).position;
   int32_t moved = 0;
   int32_t stride = 1;
-  for (size_t d = 0; d < shift.size(); ++d) {
-    const int32_t side = grid->shape[d];
-    const int32_t x = position % side + shift[d];
+  for (size_t d = 0; d < map.shift.size(); ++d) {
+    const int32_t side = map.grid->shape[d];
+    const int32_t x = position % side + map.shift[d];
     position /= side;
-    CHECK(grid->closes(d) || (x >= 0 && x < side));
+    CHECK(map.grid->closes(d) || (x >= 0 && x < side));
     moved += (x + side) % side * stride;
     stride *= side;
   }
-  return static_cast<int32_t>(grid->vertices[static_cast<size_t>(moved)]);
+  return static_cast<int32_t>(map.grid->vertices[static_cast<size_t>(moved)]);
 }
 
-ResourceId ChipLinks::Moved(ResourceId resource, const Map& map) const {
-  CHECK_GE(chip_[resource], 0);
-  const auto& links = of_chip_[static_cast<size_t>(map(chip_[resource]))];
-  const auto place = static_cast<size_t>(place_[resource]);
-  CHECK(place < links.size() && links[place].has_value());
-  return *links[place];
+ResourceId ChipLinks::At(const LinkPlace& place, const Map& map) const {
+  const int32_t chip = map.grid != nullptr
+                           ? Shifted(place.of, map)
+                           : (*map.members)[static_cast<size_t>(place.of)];
+  const auto& links = of_chip_[static_cast<size_t>(chip)];
+  const auto at = static_cast<size_t>(place.place);
+  CHECK(at < links.size() && links[at].has_value());
+  return *links[at];
 }
 
 }  // namespace orrery

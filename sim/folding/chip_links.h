@@ -16,7 +16,7 @@
 //
 // Where a link is cut or slow, grids are not shifted, and groups on its node
 // lie like no other.
-#include <absl/container/flat_hash_map.h>
+#include <absl/types/span.h>
 
 #include <cstdint>
 #include <optional>
@@ -41,28 +41,23 @@ class ChipLinks {
   std::optional<std::vector<int32_t>> ShapeOf(
       const std::vector<int>& chips) const;
 
-  // The chips of one group as those of another that lies like it.
+  // The chips of one group as those of another that lies like it, which must
+  // outlive it.
   class Map {
-   public:
-    // Requires: the chip is a member, or groups are shifted.
-    int32_t operator()(int32_t chip) const;
-    bool Has(int32_t chip) const;
-
-   private:
     friend class ChipLinks;
-    const Grid* grid = nullptr;  // shifted
+    const std::vector<int>* members = nullptr;  // of the other
+    const Grid* grid = nullptr;                 // shifted, this one
     const Graph* graph = nullptr;
-    GridId to{};
     std::vector<int32_t> shift;
-    absl::flat_hash_map<int32_t, int32_t> members;  // else
   };
   Map MapOf(const std::vector<int>& from, const std::vector<int>& to) const;
-  // Whether a resource is of a chip that is mapped.
-  bool Moves(ResourceId resource, const Map& map) const {
-    return chip_[resource] >= 0 && map.Has(chip_[resource]);
-  }
-  // What it is at the other chip. Requires: Moves.
-  ResourceId Moved(ResourceId resource, const Map& map) const;
+  // Where resources are at the chips of a group; nothing if one is at none of
+  // those that are mapped.
+  std::optional<std::vector<LinkPlace>> PlacesOf(
+      absl::Span<const ResourceId> resources,
+      const std::vector<int>& members) const;
+  // What is there at the other group.
+  ResourceId At(const LinkPlace& place, const Map& map) const;
 
  private:
   // Links beside each other that are the same of every chip.
@@ -72,6 +67,7 @@ class ChipLinks {
   // in this place differ.
   bool Put(LinkId link, int32_t chip, size_t place);
   std::vector<int32_t> Coordinates(const Grid& grid, int32_t position) const;
+  static int32_t Shifted(int32_t chip, const Map& map);
   // Whether members stand in one grid.
   bool InOneGrid(const std::vector<int>& chips) const;
   bool AloneOnNodes(const std::vector<int>& chips) const;

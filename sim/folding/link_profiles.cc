@@ -42,44 +42,78 @@ int32_t LinkProfiles::AddRows(size_t count, size_t replicas) {
   return first;
 }
 
+void LinkProfiles::SortUses() {
+  std::vector<int32_t> next(capacities_.size() + 1, 0);
+  for (const Use& use : uses_) {
+    if (Counts(use)) ++next[Index(use.resource) + 1];
+  }
+  for (size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  begin_ = next;
+  sorted_.resize(static_cast<size_t>(begin_.back()));
+  for (size_t i = 0; i < uses_.size(); ++i) {
+    if (!Counts(uses_[i])) continue;
+    const auto place = static_cast<size_t>(next[Index(uses_[i].resource)]++);
+    sorted_[place] = static_cast<int32_t>(i);
+  }
+  const auto by_row = [&](int32_t a, int32_t b) {
+    return uses_[static_cast<size_t>(a)].row <
+           uses_[static_cast<size_t>(b)].row;
+  };
+  for (size_t i = 0; i + 1 < begin_.size(); ++i) {
+    const auto begin = sorted_.begin() + begin_[i];
+    const auto end = sorted_.begin() + begin_[i + 1];
+    if (std::is_sorted(begin, end, by_row)) continue;
+    std::stable_sort(begin, end, by_row);
+  }
+}
+
 void LinkProfiles::FindProfiles() {
   profiles_.clear();
   profile_of_ = {};
-  const auto counted = uses_.begin() + static_cast<std::ptrdiff_t>(counted_);
-  std::stable_sort(uses_.begin(), counted, [](const Use& a, const Use& b) {
-    return a.resource != b.resource ? a.resource < b.resource : a.row < b.row;
-  });
   profile_of_.resize(capacities_.size(), -1);
+  load_of_.resize(uses_.size());
   absl::flat_hash_map<std::string, int32_t> known;
   std::string key;
-  for (size_t begin = 0; begin < counted_;) {
-    const ResourceId resource = uses_[begin].resource;
-    Profile profile = {.loads = {}, .needed = KeptReplicas::kNone};
+  std::vector<Load> loads;
+  size_t all_loads = 0;
+  for (const ResourceId resource : capacities_.ids()) {
+    const auto begin = static_cast<size_t>(begin_[Index(resource)]);
+    const auto end = static_cast<size_t>(begin_[Index(resource) + 1]);
+    if (begin == end) continue;
     key.clear();
-    size_t end = begin;
-    while (end < counted_ && uses_[end].resource == resource) {
-      const int32_t row = uses_[end].row;
+    loads.clear();
+    KeptReplicas needed = KeptReplicas::kNone;
+    for (size_t i = begin; i < end;) {
+      const int32_t row = uses_[static_cast<size_t>(sorted_[i])].row;
       double sum = 0;
-      for (; end < counted_ && uses_[end].resource == resource &&
-             uses_[end].row == row;
-           ++end) {
-        sum += uses_[end].weight;
-        profile.needed = std::max(profile.needed, uses_[end].nearness);
+      for (; i < end; ++i) {
+        const auto at = static_cast<size_t>(sorted_[i]);
+        const Use& use = uses_[at];
+        if (use.row != row) break;
+        sum += use.weight;
+        needed = std::max(needed, use.nearness);
+        load_of_[at] = static_cast<int32_t>(loads.size());
       }
-      profile.loads.push_back({row, sum / capacities_[resource]});
+      loads.push_back({row, sum / capacities_[resource]});
       AppendBytes(key, row);
-      AppendBytes(key, Key(profile.loads.back().load));
+      AppendBytes(key, Key(loads.back().load));
     }
     const auto [found, is_new] =
         known.try_emplace(key, static_cast<int32_t>(profiles_.size()));
     profile_of_[resource] = found->second;
     if (is_new) {
-      profiles_.push_back(std::move(profile));
-    } else {
-      Profile& same = profiles_[static_cast<size_t>(found->second)];
-      same.needed = std::min(same.needed, profile.needed);
+      profiles_.push_back({.loads = loads,
+                           .needed = needed,
+                           .first_load = all_loads,
+                           .same_as = profiles_.size()});
+      all_loads += loads.size();
     }
-    begin = end;
+    Profile& profile = profiles_[static_cast<size_t>(found->second)];
+    profile.needed = std::min(profile.needed, needed);
+    for (size_t i = begin; i < end; ++i) {
+      load_of_[static_cast<size_t>(sorted_[i])] +=
+          static_cast<int32_t>(profile.first_load);
+    }
   }
 }
 
@@ -99,9 +133,7 @@ bool LinkProfiles::Covers(const Profile& a, const Profile& b) {
 
 void LinkProfiles::FindCovered() {
   if (profiles_.size() > kMostCompared) return;
-  std::vector<int32_t> same_as(profiles_.size());
   for (size_t b = 0; b < profiles_.size(); ++b) {
-    same_as[b] = static_cast<int32_t>(b);
     for (size_t a = 0; a < profiles_.size() && !profiles_[b].covered; ++a) {
       if (a == b || profiles_[a].covered) continue;
       if (!Covers(profiles_[a], profiles_[b])) continue;
@@ -111,44 +143,49 @@ void LinkProfiles::FindCovered() {
         profiles_[b].covered = true;
         profiles_[a].needed =
             std::min(profiles_[a].needed, profiles_[b].needed);
-        same_as[b] = static_cast<int32_t>(a);
+        profiles_[b].same_as = a;
       }
     }
-  }
-  for (int32_t& profile : profile_of_) {
-    if (profile >= 0) profile = same_as[static_cast<size_t>(profile)];
   }
 }
 
 std::optional<int32_t> LinkProfiles::FindUnevenRow(
     absl::Span<const char> left_out) {
-  const auto counted =
-      std::stable_partition(uses_.begin(), uses_.end(), [&](const Use& use) {
-        return left_out.empty() || !left_out[static_cast<size_t>(use.row)];
-      });
-  counted_ = static_cast<size_t>(counted - uses_.begin());
+  left_out_.assign(left_out.begin(), left_out.end());
+  SortUses();
   FindProfiles();
   FindCovered();
-  // Of every profile and row, the replicas that meet it.
-  std::sort(uses_.begin(), counted, [&](const Use& a, const Use& b) {
-    const int32_t x = profile_of_[a.resource];
-    const int32_t y = profile_of_[b.resource];
-    if (x != y) return x < y;
-    return a.row != b.row ? a.row < b.row : a.replica < b.replica;
-  });
-  for (size_t i = 0; i < counted_;) {
-    const int32_t profile = profile_of_[uses_[i].resource];
-    const int32_t row = uses_[i].row;
-    int32_t met = 0;
+  // Of every load of every profile, the replicas that meet it.
+  struct Met {
+    int32_t count = 0;
     int32_t last = -1;
-    for (; i < counted_ && profile_of_[uses_[i].resource] == profile &&
-           uses_[i].row == row;
-         ++i) {
-      if (uses_[i].replica != last) ++met;
-      last = uses_[i].replica;
+  };
+  std::vector<Met> met;
+  std::vector<int32_t> same_load;  // of a profile equal but for rounding
+  for (const Profile& profile : profiles_) {
+    const size_t first = profiles_[profile.same_as].first_load;
+    for (size_t i = 0; i < profile.loads.size(); ++i) {
+      same_load.push_back(static_cast<int32_t>(first + i));
     }
-    if (profiles_[static_cast<size_t>(profile)].covered) continue;
-    if (met < replicas_[static_cast<size_t>(row)]) return row;
+  }
+  met.resize(same_load.size());
+  for (size_t i = 0; i < uses_.size(); ++i) {
+    if (!Counts(uses_[i])) continue;
+    const int32_t load = same_load[static_cast<size_t>(load_of_[i])];
+    Met& here = met[static_cast<size_t>(load)];
+    if (here.last == uses_[i].replica) continue;
+    ++here.count;
+    here.last = uses_[i].replica;
+  }
+  for (const Profile& profile : profiles_) {
+    if (profile.covered) continue;
+    for (size_t i = 0; i < profile.loads.size(); ++i) {
+      const int32_t row = profile.loads[i].row;
+      if (met[profile.first_load + i].count <
+          replicas_[static_cast<size_t>(row)]) {
+        return row;
+      }
+    }
   }
   needed_ = KeptReplicas::kNone;
   for (const Profile& profile : profiles_) {
@@ -159,9 +196,9 @@ std::optional<int32_t> LinkProfiles::FindUnevenRow(
 
 std::vector<int32_t> LinkProfiles::FindOthersMet() const {
   std::vector<char> met(replicas_.size(), false);
-  for (size_t i = counted_; i < uses_.size(); ++i) {
-    if (profile_of_[uses_[i].resource] < 0) continue;
-    met[static_cast<size_t>(uses_[i].row)] = true;
+  for (const Use& use : uses_) {
+    if (Counts(use) || profile_of_[use.resource] < 0) continue;
+    met[static_cast<size_t>(use.row)] = true;
   }
   std::vector<int32_t> rows;
   for (size_t row = 0; row < met.size(); ++row) {

@@ -1,9 +1,10 @@
 #include "sim/folding/node_resources.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <numeric>
 
-#include "base/check.h"
 #include "sim/folding/marks.h"
 
 namespace orrery {
@@ -23,6 +24,25 @@ int32_t LowestAt(const Graph& graph, VertexId v, VertexKind kind,
     }
   }
   return lowest;
+}
+
+// Of each item the first that is equal.
+void AppendFirsts(const std::vector<int32_t>& items,
+                  std::vector<int32_t>& firsts) {
+  constexpr size_t kFew = 16;
+  if (items.size() <= kFew) {
+    for (const int32_t item : items) {
+      const auto first = std::find(items.begin(), items.end(), item);
+      firsts.push_back(static_cast<int32_t>(first - items.begin()));
+    }
+    return;
+  }
+  absl::flat_hash_map<int32_t, int32_t> first;
+  first.reserve(items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    firsts.push_back(
+        first.try_emplace(items[i], static_cast<int32_t>(i)).first->second);
+  }
 }
 
 }  // namespace
@@ -129,11 +149,7 @@ std::vector<int32_t> NodeResources::SharedPlaces(
     pods.insert(pods.end(), own_pods.begin(), own_pods.end());
   }
   for (const std::vector<int32_t>* places : {&nodes, &leaves, &pods}) {
-    absl::flat_hash_map<int32_t, int32_t> first;
-    for (size_t i = 0; i < places->size(); ++i) {
-      shape.push_back(first.try_emplace((*places)[i], static_cast<int32_t>(i))
-                          .first->second);
-    }
+    AppendFirsts(*places, shape);
   }
   // Algorithms take members in the order of chips.
   const std::vector<int32_t> order = OrderOf(chips);
@@ -178,23 +194,21 @@ bool NodeResources::Holds(const PlanSteps& plan) const {
   return true;
 }
 
-NodeResources::NodeMap NodeResources::MapOf(const std::vector<int>& from,
-                                            const std::vector<int>& to) const {
-  CHECK_EQ(from.size(), to.size());
-  NodeMap map;
-  for (size_t i = 0; i < from.size(); ++i) {
-    map.try_emplace(NodeOf(from[i]), NodeOf(to[i]));
+std::optional<std::vector<LinkPlace>> NodeResources::PlacesOf(
+    absl::Span<const ResourceId> resources,
+    const std::vector<int>& members) const {
+  absl::flat_hash_map<int32_t, int32_t> first;  // of each node
+  for (size_t i = 0; i < members.size(); ++i) {
+    first.try_emplace(NodeOf(members[i]), static_cast<int32_t>(i));
   }
-  return map;
-}
-
-ResourceId NodeResources::Moved(ResourceId resource,
-                                const NodeMap& nodes) const {
-  CHECK(Holds(resource));
-  const auto node = nodes.find(node_[resource]);
-  CHECK(node != nodes.end()) << "traffic passes a node that is none of its";
-  return of_node_[static_cast<size_t>(node->second)]
-                 [static_cast<size_t>(place_[resource])];
+  std::vector<LinkPlace> places;
+  places.reserve(resources.size());
+  for (const ResourceId resource : resources) {
+    const auto found = first.find(node_[resource]);
+    if (found == first.end()) return std::nullopt;
+    places.push_back({found->second, place_[resource]});
+  }
+  return places;
 }
 
 }  // namespace orrery

@@ -10,8 +10,10 @@
 //
 // Nodes with a link that is cut or slow are unlike others: groups on them lie
 // like no other.
-#include <absl/container/flat_hash_map.h>
+#include <absl/types/span.h>
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/network/collective_plan.h"
@@ -19,6 +21,13 @@
 #include "topology/machine/system.h"
 
 namespace orrery {
+
+// A link of a group by whose it is (a member's number in the group, or a chip
+// of a grid), and which of those.
+struct LinkPlace {
+  int32_t of;
+  int32_t place;
+};
 
 class NodeResources {
  public:
@@ -45,11 +54,17 @@ class NodeResources {
   // Whether a plan uses nothing but links of nodes.
   bool Holds(const PlanSteps& plan) const;
 
-  // Nodes of one group as those of another that lies like it.
-  using NodeMap = absl::flat_hash_map<int32_t, int32_t>;
-  NodeMap MapOf(const std::vector<int>& from, const std::vector<int>& to) const;
-  // What `resource` is in the mapped node. Requires: Holds(resource).
-  ResourceId Moved(ResourceId resource, const NodeMap& nodes) const;
+  // Where resources are on the nodes of a group; nothing if one is on none of
+  // them.
+  std::optional<std::vector<LinkPlace>> PlacesOf(
+      absl::Span<const ResourceId> resources,
+      const std::vector<int>& members) const;
+  // What is there on the nodes of a group that lies like it.
+  ResourceId At(const LinkPlace& place, const std::vector<int>& members) const {
+    const int chip = members[static_cast<size_t>(place.of)];
+    return of_node_[static_cast<size_t>(NodeOf(chip))]
+                   [static_cast<size_t>(place.place)];
+  }
 
  private:
   int32_t NodeOf(int chip) const { return chip / chips_per_node_; }

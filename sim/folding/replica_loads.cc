@@ -1,21 +1,17 @@
 #include "sim/folding/replica_loads.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/format.h"
-#include "base/overload.h"
 #include "base/status.h"
-#include "sim/folding/chip_links.h"
 #include "sim/folding/link_profiles.h"
-#include "sim/folding/node_resources.h"
+#include "sim/folding/replica_shapes.h"
 
 namespace orrery {
 namespace {
@@ -46,22 +42,6 @@ bool AlikeButForLinks(const PlannedCall& a, const PlannedCall& b) {
   return true;
 }
 
-// Whether groups that lie alike on nodes of a tree, or of one switch, are
-// planned alike, as they are if the tree is even and sprayed over.
-bool LikeNodesAreAlike(const System& system) {
-  return system.scale_out() && !std::holds_alternative<FullyConnectedFabric>(
-                                   system.scale_out()->fabric.kind);
-}
-
-// Whether what is routed inside a node is routed so inside every other: no hash
-// tells pairs apart.
-bool SameOnEveryNode(const System& system) {
-  if (!system.scale_up()) return true;
-  const Routing routing = system.scale_up()->fabric.routing;
-  return routing != Routing::kEcmp && routing != Routing::kValiant &&
-         routing != Routing::kAdaptive;
-}
-
 class Comparison {
  public:
   Comparison(const PlacedProgram& placed, const System& system,
@@ -71,32 +51,32 @@ class Comparison {
         network_(planner.network()),
         planner_(planner),
         scratch_(network_, planner.options()),
-        nodes_(system, network_),
         profiles_(network_.resources().capacities()),
-        ports_only_(NeverBlocks(system, network_.graph())),
-        like_nodes_(ports_only_ && LikeNodesAreAlike(system)),
-        by_shape_(like_nodes_ && SameOnEveryNode(system)),
-        one_island_((!system.scale_up() || !system.scale_up()->spans_nodes) &&
-                    SameOnEveryNode(system)),
-        chips_(system, network_, nodes_, like_nodes_) {
-    if (ports_only_) MarkPorts();
+        shapes_(system, network_, NeverBlocks(system, network_.graph())),
+        counts_(network_.resources().capacities().size(), true),
+        own_nodes_(static_cast<size_t>(system.nodes()), false) {
+    if (NeverBlocks(system, network_.graph())) CountPortsOnly();
   }
 
   absl::StatusOr<FoldingVerdict> Run() {
     const Program& program = placed_.program;
     using Key = std::tuple<GroupId, CommunicationKind, CallShape, int64_t>;
     absl::flat_hash_map<Key, double> seen;
+    // Calls of the same chips that ask for the same load the same links.
+    const IdVector<GroupId, GroupId> like = FirstAlike(placed_.groups);
     IdVector<CallId, double> stands_for;
     for (const CallId id : program.calls().ids()) {
       const Call& call = program.calls()[id];
       const Communication& what = call.what;
       const auto [known, is_new] = seen.try_emplace(
-          {call.group, what.kind, what.shape, what.bytes.value()});
+          {like[call.group], what.kind, what.shape, what.bytes.value()});
       if (!is_new) {
         stands_for.Add(known->second);
         continue;
       }
-      ASSIGN_OR_RETURN(const bool alike, AddCall(call, known->second));
+      ASSIGN_OR_RETURN(
+          const bool alike,
+          AddCall(call, placed_.groups[like[call.group]], known->second));
       stands_for.Add(known->second);
       const std::string& family =
           program.name(program.groups()[call.group].family);
@@ -180,98 +160,76 @@ class Comparison {
   }
 
   // Links that a chip or a NIC ends at.
-  void MarkPorts() {
+  void CountPortsOnly() {
     const Graph& graph = network_.graph();
-    is_port_.resize(network_.resources().capacities().size());
     for (LinkId id : graph.links()) {
       const Link& link = graph.link(id);
-      is_port_[network_.resources().of(id)] =
+      counts_[network_.resources().of(id)] =
           graph.kind(link.from) != VertexKind::kSwitch ||
           graph.kind(link.to) != VertexKind::kSwitch ||
           graph.island(link.from).has_value();
     }
   }
 
-  KeptReplicas Nearness(const PlacedGroup& group,
-                        const std::vector<int>& members) {
-    const int node = system_.chips_per_node();
-    own_nodes_.clear();
-    for (int chip : group.members) own_nodes_.insert(chip / node);
-    const bool near =
-        std::any_of(members.begin(), members.end(),
-                    [&](int chip) { return own_nodes_.contains(chip / node); });
-    return near ? KeptReplicas::kNeighbours : KeptReplicas::kAll;
-  }
-
-  // A replica that others lie like, and how it is planned.
-  struct Known {
-    std::vector<int> members;
-    PlannedCall planned;
-  };
-  using Map =
-      std::variant<std::monostate, NodeResources::NodeMap, ChipLinks::Map>;
-  using Shapes = absl::flat_hash_map<std::vector<int32_t>, Known>;
-
-  // Whether all that counts of a plan is of its members' chips, or of a grid
-  // that they are shifted in.
-  bool OfChips(const PlannedCall& planned,
-               const std::vector<int>& members) const {
-    const ChipLinks::Map same = chips_.MapOf(members, members);
-    for (const TransferStep& step : planned.plan.steps) {
-      for (const ResourceUse& use : step.uses) {
-        if (ports_only_ && !is_port_[use.resource]) continue;
-        if (!chips_.Moves(use.resource, same)) return false;
-      }
+  // Which replicas share a node with the group.
+  std::vector<KeptReplicas> NearnessOf(const PlacedGroup& group) {
+    const auto node_of = [&](int chip) {
+      return static_cast<size_t>(chip / system_.chips_per_node());
+    };
+    for (const int chip : group.members) own_nodes_[node_of(chip)] = true;
+    std::vector<KeptReplicas> nearness;
+    for (const std::vector<int>& members : group.replicas) {
+      const bool near =
+          std::any_of(members.begin(), members.end(),
+                      [&](int chip) { return own_nodes_[node_of(chip)]; });
+      nearness.push_back(near ? KeptReplicas::kNeighbours : KeptReplicas::kAll);
     }
-    return true;
+    nearness.front() = KeptReplicas::kNone;
+    for (const int chip : group.members) own_nodes_[node_of(chip)] = false;
+    return nearness;
   }
+
+  // How a replica that others lie like is planned.
+  struct Known {
+    double sent_by_chips;
+    ReplicaShapes::Movable uses;
+  };
 
   // Plans every replica of the call, and adds its uses; false if one is planned
   // otherwise than the first. `stands_for`: see FoldingVerdict.
-  absl::StatusOr<bool> AddCall(const Call& call, double& stands_for) {
-    const PlacedGroup& group = placed_.groups[call.group];
+  absl::StatusOr<bool> AddCall(const Call& call, const PlacedGroup& group,
+                               double& stands_for) {
     stands_for = static_cast<double>(group.replicas.size());
     if (group.members.size() < 2) return true;
+    shapes_.LookAt(group.replicas);
+    const std::vector<KeptReplicas> nearness = NearnessOf(group);
     double sent = 0;
     std::optional<PlannedCall> first;
-    Shapes by_chips;
-    Shapes by_nodes;
+    absl::flat_hash_map<int32_t, Known> by_chips;
+    absl::flat_hash_map<int32_t, Known> by_nodes;
     int32_t first_row = 0;
+    const auto find = [](auto& shapes, std::optional<int32_t> shape) {
+      const auto found = shape ? shapes.find(*shape) : shapes.end();
+      return found == shapes.end() ? nullptr : &found->second;
+    };
     for (size_t r = 0; r < group.replicas.size(); ++r) {
-      const std::vector<int>& members = group.replicas[r];
-      const auto replica = static_cast<int32_t>(r);
-      const KeptReplicas nearness =
-          r == 0 ? KeptReplicas::kNone : Nearness(group, members);
-      const std::optional<std::vector<int32_t>> lies = chips_.ShapeOf(members);
-      if (lies) {
-        const auto known = by_chips.find(*lies);
-        if (known != by_chips.end()) {
-          sent += known->second.planned.sent_by_chips;
-          AddUses(known->second.planned, first_row, replica, nearness,
-                  chips_.MapOf(known->second.members, members));
-          continue;
-        }
-      }
-      const bool has_shape =
-          (by_shape_ || (one_island_ && nodes_.OnOneNode(members))) &&
-          nodes_.OnWholeNodes(members);
-      const std::vector<int32_t> shape =
-          has_shape ? nodes_.ShapeOf(members) : std::vector<int32_t>();
-      if (has_shape) {
-        const auto known = by_nodes.find(shape);
-        if (known != by_nodes.end()) {
-          sent += known->second.planned.sent_by_chips;
-          AddUses(known->second.planned, first_row, replica, nearness,
-                  nodes_.MapOf(known->second.members, members));
-          continue;
-        }
+      const auto add = [&](ResourceId resource, size_t step, double weight) {
+        profiles_.Add(resource, first_row + static_cast<int32_t>(step),
+                      static_cast<int32_t>(r), weight, nearness[r]);
+      };
+      const Known* known = find(by_chips, shapes_.ByChips(r));
+      if (known == nullptr) known = find(by_nodes, shapes_.ByNodes(r));
+      if (known != nullptr) {
+        sent += known->sent_by_chips;
+        shapes_.Move(known->uses, r, add);
+        continue;
       }
       if (r > 0) scratch_.ForgetIfMany();
       ASSIGN_OR_RETURN(PlannedCall planned,
                        (r == 0 ? planner_ : scratch_)
                            .Plan({.kind = call.what.kind,
                                   .bytes = call.what.bytes,
-                                  .chips = ToChips(members),
+                                  .chips = ToChips(group.replicas[r]),
                                   .shape = call.what.shape,
                                   .traffic = placed_.traffic ? &*placed_.traffic
                                                              : nullptr}));
@@ -283,40 +241,21 @@ class Comparison {
         return false;
       }
       sent += planned.sent_by_chips;
-      AddUses(planned, first_row, replica, nearness, Map());
-      if (lies && OfChips(planned, members)) {
-        by_chips.emplace(*lies, Known{members, std::move(planned)});
-      } else if (has_shape && (by_shape_ || nodes_.Holds(planned.plan))) {
-        by_nodes.emplace(shape, Known{members, std::move(planned)});
+      for (size_t s = 0; s < planned.plan.steps.size(); ++s) {
+        for (const ResourceUse& use : planned.plan.steps[s].uses) {
+          if (counts_[use.resource]) add(use.resource, s, use.weight);
+        }
       }
+      std::optional<ReplicaShapes::Movable> movable =
+          shapes_.MovableUses(r, planned.plan, counts_);
+      if (!movable) continue;
+      const int32_t shape =
+          movable->by_chips ? *shapes_.ByChips(r) : *shapes_.ByNodes(r);
+      (movable->by_chips ? by_chips : by_nodes)
+          .emplace(shape, Known{planned.sent_by_chips, *std::move(movable)});
     }
     if (first->sent_by_chips > 0) stands_for = sent / first->sent_by_chips;
     return true;
-  }
-
-  // `map`: where the uses are of a group that lies alike.
-  void AddUses(const PlannedCall& planned, int32_t first_row, int32_t replica,
-               KeptReplicas nearness, const Map& map) {
-    const auto moved =
-        Overload{[](std::monostate, ResourceId resource) { return resource; },
-                 [&](const NodeResources::NodeMap& nodes, ResourceId resource) {
-                   return nodes_.Moved(resource, nodes);
-                 },
-                 [&](const ChipLinks::Map& chips, ResourceId resource) {
-                   return chips_.Moved(resource, chips);
-                 }};
-    std::visit(
-        [&](const auto& each) {
-          for (size_t s = 0; s < planned.plan.steps.size(); ++s) {
-            const int32_t row = first_row + static_cast<int32_t>(s);
-            for (const ResourceUse& use : planned.plan.steps[s].uses) {
-              if (ports_only_ && !is_port_[use.resource]) continue;
-              profiles_.Add(moved(each, use.resource), row, replica, use.weight,
-                            nearness);
-            }
-          }
-        },
-        map);
   }
 
   const PlacedProgram& placed_;
@@ -324,15 +263,11 @@ class Comparison {
   const Network& network_;
   CallPlanner& planner_;
   CallPlanner scratch_;  // of replicas, which the run will not plan
-  NodeResources nodes_;
   LinkProfiles profiles_;
-  bool ports_only_;
-  bool like_nodes_;  // the fabric tells nodes that lie alike not apart
-  bool by_shape_;
-  bool one_island_;  // what is inside a node stays there, the same in each
-  ChipLinks chips_;
-  IdVector<ResourceId, char> is_port_;
-  absl::flat_hash_set<int> own_nodes_;
+  ReplicaShapes shapes_;
+  // Where the fabric never blocks, ports cover the links between switches.
+  IdVector<ResourceId, char> counts_;
+  std::vector<char> own_nodes_;     // none but while they are looked at
   std::vector<std::string> names_;  // families, by row
   std::vector<CallId> calls_;       // by row, the first that asks for it
 };

@@ -1,6 +1,5 @@
 #include "sim/network/network_transfers.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/types/span.h>
 
 #include <algorithm>
@@ -42,23 +41,6 @@ CollectiveCall CallOf(const Call& call, const PlacedGroup& group,
     result.replicas.push_back(Chips(group.replicas[i]));
   }
   return result;
-}
-
-// Of every group the first with the same members, which stands for the same
-// others.
-IdVector<GroupId, GroupId> FirstAlike(
-    const IdVector<GroupId, PlacedGroup>& groups) {
-  IdVector<GroupId, GroupId> first;
-  absl::flat_hash_map<absl::Span<const int>, std::vector<GroupId>> known;
-  for (const GroupId id : groups.ids()) {
-    std::vector<GroupId>& same = known[groups[id].members];
-    const auto found = std::find_if(same.begin(), same.end(), [&](GroupId g) {
-      return groups[g].replicas == groups[id].replicas;
-    });
-    first.Add(found == same.end() ? id : *found);
-    if (found == same.end()) same.push_back(id);
-  }
-  return first;
 }
 
 // For people; only of what is left, since a machine has links by the thousand.
@@ -194,8 +176,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   std::vector<std::string> names;  // of each plan
   std::vector<PlanEfficiency> efficiencies;
   std::vector<double> sent;
-  // Calls of the same chips that ask for the same have one plan: a channel of
-  // every virtual stage is a group, and all of them join the same two.
+  // Calls of the same chips that ask for the same have one plan.
   const IdVector<GroupId, GroupId> like = FirstAlike(groups);
   std::map<std::tuple<GroupId, CommunicationKind, CallShape, Bytes>, size_t>
       known;

@@ -6,6 +6,9 @@
 // for. There is one for every group of a program, by the group's id.
 #include <vector>
 
+#include "base/ids.h"
+#include "base/simulation_ids.h"
+
 namespace orrery {
 
 struct PlacedGroup {
@@ -16,5 +19,11 @@ struct PlacedGroup {
   // nothing is folded.
   std::vector<std::vector<int>> replicas;
 };
+
+// Of every group the first with the same members, which stands for the same
+// others: a channel of every virtual stage is a group, and all of them join the
+// same two.
+IdVector<GroupId, GroupId> FirstAlike(
+    const IdVector<GroupId, PlacedGroup>& groups);
 
 }  // namespace orrery

@@ -136,8 +136,9 @@ TEST(ChipLinks, PlansAreMovedWithTheirGroups) {
         Loads planned;
         for (const ResourceUse& use : first.plan.steps[s].uses) {
           if (!counts[use.resource]) continue;
-          ASSERT_TRUE(links.Moves(use.resource, map));
-          moved[links.Moved(use.resource, map)] += use.weight;
+          const auto places = links.PlacesOf({use.resource}, like->second);
+          ASSERT_TRUE(places);
+          moved[links.At(places->front(), map)] += use.weight;
         }
         for (const ResourceUse& use : second.plan.steps[s].uses) {
           if (counts[use.resource]) planned[use.resource] += use.weight;
