@@ -78,8 +78,16 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
   const GroupPlacement placement = placer_.Place(call.kind, call.chips);
   ASSIGN_OR_RETURN(const std::vector<CollectiveAlgorithm> algorithms,
                    Algorithms(call, placement));
+  struct Candidate {
+    size_t place;  // of equals, the first is taken
+    CollectiveAlgorithm algorithm;
+    ScheduleCache::Entry* entry;
+    ProtocolPair protocols;
+    Duration waits;
+  };
+  std::vector<Candidate> candidates;
   for (CollectiveAlgorithm algorithm : algorithms) {
-    const ScheduleCache::Entry& entry =
+    ScheduleCache::Entry& entry =
         schedules_.Find(call, algorithm, call.chips, placement);
     if (!entry.status.ok()) {
       why_not = entry.status;
@@ -95,18 +103,36 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
               routed.touches(Tier::kScaleOut),
               call.traffic != nullptr && call.traffic->by_island},
              options_.protocol)) {
-      // Small calls are told apart by their latencies: no bytes, no wire.
+      // No bytes, no wire.
       const CallOverhead least = library.Overhead(
           call.kind, call.bytes, call.chips.size(), protocols, /*wire=*/0);
-      if (best && best->solo <= Waits(routed, protocols, least)) continue;
-      CollectivePlan plan(routed, protocols, call.bytes, network_.resources());
-      const CallOverhead overhead = library.Overhead(
-          call.kind, call.bytes, call.chips.size(), protocols, plan.WireTime());
-      const Duration solo = plan.SoloTime(overhead);
-      if (best && best->solo <= solo) continue;
-      best.emplace(Choice{call.kind, algorithm, protocols, overhead, solo,
-                          std::move(plan)});
+      candidates.push_back({candidates.size() + 1, algorithm, &entry, protocols,
+                            Waits(routed, protocols, least)});
     }
+  }
+  // Small calls are told apart by their latencies: those that wait least come
+  // first, and of most others what they put on links need not be known.
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.waits < b.waits; });
+  size_t place = 0;  // of the best, unless it was there before
+  const auto is_beaten = [&](Duration least, const Candidate& other) {
+    return best &&
+           (best->solo < least || (best->solo == least && place < other.place));
+  };
+  for (const Candidate& each : candidates) {
+    if (is_beaten(each.waits, each)) continue;
+    schedules_.LoadsOf(*each.entry);
+    CollectivePlan plan(*each.entry->routed, each.protocols, call.bytes,
+                        network_.resources());
+    const CallOverhead overhead =
+        library.Overhead(call.kind, call.bytes, call.chips.size(),
+                         each.protocols, plan.WireTime());
+    const Duration solo = plan.SoloTime(overhead);
+    if (is_beaten(solo, each)) continue;
+    best.emplace(Choice{call.kind, each.algorithm, each.protocols, overhead,
+                        solo, std::move(plan)});
+    place = each.place;
   }
   return absl::OkStatus();
 }
@@ -148,10 +174,10 @@ absl::StatusOr<PlanSteps> CallPlanner::StepsOf(const CollectiveCall& call,
   run.kind = choice.kind;
   std::vector<const PhaseLoads*> replicas;
   for (const std::vector<VertexId>& replica : call.replicas) {
-    const ScheduleCache::Entry& entry = schedules_.Find(
+    ScheduleCache::Entry& entry = schedules_.Find(
         run, choice.algorithm, replica, placer_.Place(run.kind, replica));
     RETURN_IF_ERROR(entry.status);
-    replicas.push_back(&entry.routed->loads());
+    replicas.push_back(&schedules_.LoadsOf(entry));
   }
   return FoldedSteps(choice.plan, replicas, choice.overhead);
 }

@@ -62,9 +62,11 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
     stage.wire = WireOf(stage);
   }
   if (schedule.segments > 1) {
-    std::vector<ResourceUse> all;
-    for (const Stage& stage : stages_) all = Sum(all, UsesOf(stage));
-    segment_wire_ = WireOf(all);
+    segment_uses_ = UsesOf(stages_.front());
+    for (size_t i = 1; i < stages_.size(); ++i) {
+      segment_uses_ = Sum(segment_uses_, UsesOf(stages_[i]));
+    }
+    segment_wire_ = WireOf(segment_uses_);
   }
 }
 
@@ -98,35 +100,21 @@ std::vector<ResourceUse> CollectivePlan::UsesOf(const Stage& stage) const {
   return sum;
 }
 
-CollectivePlan::Weights CollectivePlan::WeightsOf(const Stage& stage) const {
-  Weights result = {.uses = UsesOf(stage), .ports = {}, .flows = {}};
+std::vector<PortUse> CollectivePlan::PortsOf(const Stage& stage) const {
+  std::vector<PortUse> sum;
   for (size_t phase = stage.begin; phase < stage.end; ++phase) {
-    std::vector<FlowLoad> flows;
-    flows.reserve(loads_->loads(phase).size());
-    for (const ResourceLoad& load : loads_->loads(phase)) {
-      flows.push_back({load.resource,
-                       load.shares.scale_up + load.shares.scale_out,
-                       load.shares.flows});
-    }
-    result.flows =
-        phase == stage.begin ? std::move(flows) : Sum(result.flows, flows);
     std::vector<PortUse> ports;
     for (const PortLoad& load : loads_->port_loads(phase)) {
       ports.push_back({load.resource, load.port, Weight(load.shares)});
     }
-    result.ports = Sum(result.ports, ports);
+    sum = Sum(sum, ports);
   }
-  return result;
+  return sum;
 }
 
 CollectivePlan::Weights CollectivePlan::AllWeights() const {
-  Weights all;
-  for (const Stage& stage : stages_) {
-    const Weights one = WeightsOf(stage);
-    all.uses = Sum(all.uses, one.uses);
-    all.ports = Sum(all.ports, one.ports);
-    all.flows = Sum(all.flows, one.flows);
-  }
+  Weights all = {.uses = segment_uses_, .ports = {}};
+  for (const Stage& stage : stages_) all.ports = Sum(all.ports, PortsOf(stage));
   return all;
 }
 
@@ -156,15 +144,34 @@ double CollectivePlan::WireOf(absl::Span<const ResourceUse> uses) const {
 }
 
 double CollectivePlan::ShareOfAFlow(absl::Span<const ResourceUse> uses,
-                                    absl::Span<const FlowLoad> flows) const {
+                                    absl::Span<const Stage> stages) const {
+  // Where in each phase: uses and loads are in the order of resources.
+  std::vector<size_t> at(stages.back().end, 0);
+  const auto flow_on = [&](ResourceId resource) {
+    FlowLoad all;
+    for (const Stage& stage : stages) {
+      FlowLoad one;
+      for (size_t phase = stage.begin; phase < stage.end; ++phase) {
+        const absl::Span<const ResourceLoad> loads = loads_->loads(phase);
+        size_t& i = at[phase];
+        while (i < loads.size() && loads[i].resource < resource) ++i;
+        if (i == loads.size() || loads[i].resource != resource) continue;
+        one.share += loads[i].shares.scale_up + loads[i].shares.scale_out;
+        one.flows += loads[i].shares.flows;
+      }
+      all.share += one.share;
+      all.flows += one.flows;
+    }
+    return all;
+  };
   constexpr double kEquallyBusy = 1 - 1e-9;
   double busiest = 0;
   double share = 1;
-  for (size_t i = 0; i < uses.size(); ++i) {
-    const double busy =
-        uses[i].weight / resources_->capacities()[uses[i].resource];
+  for (const ResourceUse& use : uses) {
+    const double busy = use.weight / resources_->capacities()[use.resource];
     if (busy < busiest * kEquallyBusy) continue;
-    const double mean = flows[i].share / flows[i].flows;
+    const FlowLoad flow = flow_on(use.resource);
+    const double mean = flow.share / flow.flows;
     share = busy * kEquallyBusy > busiest ? mean : std::max(share, mean);
     busiest = std::max(busiest, busy);
   }
@@ -201,7 +208,7 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
     TransferStep all = {
         .latency = AddTimes(overhead.base, overhead.alongside),
         .work = work(),
-        .penalty = ShareOfAFlow(weights.uses, weights.flows) * (segments - 1),
+        .penalty = ShareOfAFlow(weights.uses, stages_) * (segments - 1),
         .uses = Scaled(std::move(weights.uses), segments - 1),
         .ports = Scaled(std::move(weights.ports), segments - 1)};
     for (const Stage& stage : stages_) {
@@ -213,16 +220,16 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
     const double wire = WireTime();
     for (const Stage& stage : stages_) {
       const double part = wire > 0 ? stage.wire / wire : 0;
-      Weights weights = WeightsOf(stage);
-      const double penalty = ShareOfAFlow(weights.uses, weights.flows);
+      std::vector<ResourceUse> uses = UsesOf(stage);
+      const double penalty = ShareOfAFlow(uses, {&stage, 1});
       plan.steps.push_back(
           {.latency =
                AddTimes(stage.latency,
                         FromSeconds(ToSeconds(overhead.alongside) * part)),
            .work = work(),
            .penalty = penalty,
-           .uses = std::move(weights.uses),
-           .ports = std::move(weights.ports)});
+           .uses = std::move(uses),
+           .ports = PortsOf(stage)});
     }
     Duration& first = plan.steps[0].latency;
     first = AddTimes(first, overhead.base);

@@ -102,14 +102,8 @@ class CollectivePlan {
   // What flows put on a resource per byte of the call, and how many they are
   // at a time.
   struct FlowLoad {
-    ResourceId resource;
-    double share;
-    double flows;
-    ResourceId key() const { return resource; }
-    void operator+=(const FlowLoad& other) {
-      share += other.share;
-      flows += other.flows;
-    }
+    double share = 0;
+    double flows = 0;
   };
   // Phases [begin, end).
   struct Stage {
@@ -123,18 +117,19 @@ class CollectivePlan {
   struct Weights {
     std::vector<ResourceUse> uses;
     std::vector<PortUse> ports;
-    std::vector<FlowLoad> flows;
   };
   double Weight(const TierShares& shares) const;
-  // Of a stage, and of all of them together. They are found when asked for:
-  // most plans are compared by their times and never run.
+  // Of a stage. They are found when asked for: most plans are compared by their
+  // times and never run.
   std::vector<ResourceUse> UsesOf(const Stage& stage) const;
-  Weights WeightsOf(const Stage& stage) const;
+  std::vector<PortUse> PortsOf(const Stage& stage) const;
+  // Of all of them together. Requires: there are segments.
   Weights AllWeights() const;
   // Share of the call's bytes that one flow on the busiest resource carries: in
   // the mean, and of resources that are equally busy the largest.
+  // `uses` are those of `stages`.
   double ShareOfAFlow(absl::Span<const ResourceUse> uses,
-                      absl::Span<const FlowLoad> flows) const;
+                      absl::Span<const Stage> stages) const;
   double WireOf(absl::Span<const ResourceUse> uses) const;
   double WireOf(const Stage& stage) const;
   double work() const { return static_cast<double>(bytes_.value()); }
@@ -145,7 +140,9 @@ class CollectivePlan {
   Bytes bytes_;
   const NetworkResources* resources_;
   std::vector<Stage> stages_;
-  double segment_wire_ = 0;  // of all stages of a segment, if there are more
+  // If there are more segments than one: of all stages of a segment.
+  std::vector<ResourceUse> segment_uses_;
+  double segment_wire_ = 0;
 };
 
 }  // namespace orrery

@@ -45,15 +45,20 @@ IdVector<ResourceId, double> MergeResources(
     for (const TransferStep& step : plan.steps) {
       ++step_number;
       // Of a spray most links are loaded like the one before them.
-      double before = -1;
-      uint64_t load = 0;
+      double weight = -1;
+      double capacity = -1;
+      Signature more;
       for (const ResourceUse& use : step.uses) {
-        const double exact = use.weight / capacities[use.resource];
-        if (exact != before) load = Rounded(exact);
-        before = exact;
+        if (use.weight != weight || capacities[use.resource] != capacity) {
+          weight = use.weight;
+          capacity = capacities[use.resource];
+          const uint64_t load = Rounded(weight / capacity);
+          more = {MixBits(step_number) ^ load,
+                  MixBits(step_number * 3 + load * 5)};
+        }
         Signature& s = signatures[use.resource];
-        s.a = MixBits(s.a ^ MixBits(step_number) ^ load);
-        s.b = MixBits(s.b + MixBits(step_number * 3 + load * 5));
+        s.a = MixBits(s.a ^ more.a);
+        s.b = MixBits(s.b + more.b);
       }
     }
   }

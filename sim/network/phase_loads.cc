@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/check.h"
 #include "sim/sharing/keyed_sum.h"
@@ -45,6 +46,50 @@ void MergeRuns(std::vector<ResourceId>& list, std::vector<size_t>& ends) {
   }
 }
 
+// The only message of a phase, if it has one and nothing else.
+std::optional<size_t> OnlyMessage(const Schedule& schedule,
+                                  const Phase& phase) {
+  if (phase.rounds_end - phase.rounds_begin != 1) return std::nullopt;
+  const Round& round = schedule.rounds[static_cast<size_t>(phase.rounds_begin)];
+  if (round.exchange || round.messages_end - round.messages_begin != 1) {
+    return std::nullopt;
+  }
+  return static_cast<size_t>(round.messages_begin);
+}
+
+// What one message puts on resources that sends so much.
+std::vector<ResourceLoad> LoadsOf(const MessageRoutes& routes, size_t message,
+                                  double share) {
+  const MessageRoutes::Route& route = routes.of(message);
+  std::vector<ResourceLoad> loads;
+  const auto add = [&](const ResourceUse& use) {
+    if (loads.empty() || loads.back().resource != use.resource) {
+      loads.push_back({use.resource, {}});
+    }
+    TierShares& shares = loads.back().shares;
+    shares.of(route.tier) += share * use.weight;
+    shares.flows += use.weight;
+  };
+  const absl::Span<const ResourceUse> own_uses = routes.own_uses(route);
+  std::vector<ResourceUse> own(own_uses.begin(), own_uses.end());
+  const auto by_resource = [](const ResourceUse& a, const ResourceUse& b) {
+    return a.resource < b.resource;
+  };
+  std::stable_sort(own.begin(), own.end(), by_resource);
+  auto next = own.begin();
+  if (route.middle >= 0) {
+    const std::vector<ResourceUse>& middle =
+        *routes.middles()[static_cast<size_t>(route.middle)];
+    loads.reserve(own.size() + middle.size());
+    for (const ResourceUse& use : middle) {
+      while (next != own.end() && next->resource <= use.resource) add(*next++);
+      add(use);
+    }
+  }
+  while (next != own.end()) add(*next++);
+  return loads;
+}
+
 }  // namespace
 
 PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
@@ -76,6 +121,15 @@ void PhaseLoads::AddResources(const Schedule& schedule,
   std::vector<int32_t> used;
   std::vector<size_t> runs;  // of `touched`: where each ends
   for (const Phase& phase : schedule.phases) {
+    if (const auto message = OnlyMessage(schedule, phase)) {
+      const Round& round =
+          schedule.rounds[static_cast<size_t>(phase.rounds_begin)];
+      const double share =
+          schedule.TotalShareOf(schedule.messages[*message], round);
+      std::vector<ResourceLoad>& loads = loads_.emplace_back();
+      if (share > 0) loads = LoadsOf(routes, *message, share);
+      continue;
+    }
     touched.clear();
     used.clear();
     ForEachMessage(schedule, phase, [&](size_t message, double share) {

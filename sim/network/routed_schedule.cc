@@ -23,11 +23,13 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
   ASSIGN_OR_RETURN(MessageRoutes routes,
                    MessageRoutes::Find(schedule, placement, resources, router,
                                        options.arbitration, scratch));
-  std::vector<std::vector<LatencyTerm>> latencies;
-  std::vector<ExchangeRoutes> exchanges(schedule.rounds.size());
+  RoutedSchedule result(schedule, placement.chips, resources,
+                        options.keep_routes);
+  std::vector<ExchangeRoutes>& exchanges = result.exchanges_;
+  exchanges.resize(schedule.rounds.size());
   for (size_t i = 0; i < schedule.rounds.size(); ++i) {
     const Round& round = schedule.rounds[i];
-    std::vector<LatencyTerm>& terms = latencies.emplace_back();
+    std::vector<LatencyTerm>& terms = result.latencies_.emplace_back();
     const auto count = [&](Tier tier, Duration latency, int64_t messages) {
       const auto same = std::find_if(
           terms.begin(), terms.end(), [&](const LatencyTerm& term) {
@@ -53,13 +55,29 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
       count(slowest.tier, slowest.latency, 1);
     }
   }
-  std::vector<TierShares>& sums = scratch.sums(resources.capacities().size());
-  RoutedSchedule result(
-      schedule, placement.chips,
-      PhaseLoads(schedule, routes, exchanges, absl::MakeSpan(sums)));
-  result.latencies_ = std::move(latencies);
-  if (options.keep_routes) result.routes_ = std::move(routes);
+  result.routes_ = std::move(routes);
   return result;
+}
+
+void RoutedSchedule::FindLoads(RoutingScratch& scratch) {
+  if (loads_) return;
+  std::vector<TierShares>& sums = scratch.sums(resources_->capacities().size());
+  loads_.emplace(*schedule_, *routes_, exchanges_, absl::MakeSpan(sums));
+  exchanges_ = {};
+  if (!keep_routes_) routes_.reset();
+}
+
+Bytes RoutedSchedule::size() const {
+  size_t size = routes_ ? routes_->size_in_bytes() : 0;
+  size_t loads = 0;
+  for (const ExchangeRoutes& exchange : exchanges_) {
+    loads += exchange.loads.size();
+  }
+  for (size_t phase = 0; loads_ && phase < schedule_->phases.size(); ++phase) {
+    loads += loads_->loads(phase).size();
+  }
+  size += loads * sizeof(ResourceLoad);
+  return Bytes(static_cast<int64_t>(size));
 }
 
 bool RoutedSchedule::touches(Tier tier) const {

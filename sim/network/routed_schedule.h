@@ -4,7 +4,8 @@
 // Each phase has what it puts on the resources (PhaseLoads) and how long its
 // messages take to get going. Fluid and closed-form plans are read off the
 // phases; stepped plans off the messages, whose routes (MessageRoutes) are kept
-// for them only.
+// for them only. Loads are found when they are asked for: most schedules are
+// told from better ones by their latencies.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
@@ -25,8 +26,8 @@ class RoutedSchedule {
     // Whether routes are kept message by message.
     bool keep_routes = false;
   };
-  // Fails as MessageRoutes::Find and FindExchange do. `schedule` must outlive
-  // the result. Ports are noted under kPortFair only.
+  // Fails as MessageRoutes::Find and FindExchange do. `schedule` and
+  // `resources` must outlive the result. Ports are noted under kPortFair only.
   static absl::StatusOr<RoutedSchedule> Make(const Schedule& schedule,
                                              const GroupPlacement& placement,
                                              const NetworkResources& resources,
@@ -39,7 +40,13 @@ class RoutedSchedule {
   absl::Span<const VertexId> chips() const { return chips_; }
   // Requires: Options::keep_routes.
   const MessageRoutes& routes() const { return *routes_; }
-  const PhaseLoads& loads() const { return loads_; }
+  // Finds the loads, unless they are known.
+  void FindLoads(RoutingScratch& scratch);
+  bool has_loads() const { return loads_.has_value(); }
+  // Requires: they have been found.
+  const PhaseLoads& loads() const { return *loads_; }
+  // What it takes beside the schedule, which others have as well.
+  Bytes size() const;
   bool touches(Tier tier) const;
 
   // How long phase `phase` of one segment waits before bytes flow: of a round,
@@ -55,15 +62,19 @@ class RoutedSchedule {
   };
 
   RoutedSchedule(const Schedule& schedule, std::vector<VertexId> chips,
-                 PhaseLoads loads)
+                 const NetworkResources& resources, bool keep_routes)
       : schedule_(&schedule),
         chips_(std::move(chips)),
-        loads_(std::move(loads)) {}
+        resources_(&resources),
+        keep_routes_(keep_routes) {}
 
   const Schedule* schedule_;
   std::vector<VertexId> chips_;
-  std::optional<MessageRoutes> routes_;
-  PhaseLoads loads_;
+  const NetworkResources* resources_;
+  bool keep_routes_;
+  std::optional<MessageRoutes> routes_;    // until loads are found, or kept
+  std::vector<ExchangeRoutes> exchanges_;  // by round, until loads are found
+  std::optional<PhaseLoads> loads_;
   std::vector<std::vector<LatencyTerm>> latencies_;  // by round
 };
 

@@ -90,15 +90,16 @@ void ScheduleCache::ForgetIfMany() {
   kept_ = {};
 }
 
-const ScheduleCache::Entry& ScheduleCache::Find(
-    const CollectiveCall& call, CollectiveAlgorithm algorithm,
-    absl::Span<const VertexId> chips, const GroupPlacement& placement) {
+ScheduleCache::Entry& ScheduleCache::Find(const CollectiveCall& call,
+                                          CollectiveAlgorithm algorithm,
+                                          absl::Span<const VertexId> chips,
+                                          const GroupPlacement& placement) {
   if (MovesTokens(call.shape)) {
     CHECK(call.traffic != nullptr) << "tokens move, but nobody says where";
     if (!traffic_) traffic_ = *call.traffic;
     CHECK(*call.traffic == *traffic_) << "a second traffic in one run";
   }
-  std::unique_ptr<const Entry>& cached =
+  std::unique_ptr<Entry>& cached =
       entries_[{call.kind, algorithm, call.shape, placement.layout.root,
                 placement.chips}];
   if (cached != nullptr) return *cached;
@@ -114,20 +115,21 @@ const ScheduleCache::Entry& ScheduleCache::Find(
     entry->status = routed.status();
     if (routed.ok()) {
       entry->routed = *std::move(routed);
-      size_t loads = 0;
-      for (size_t phase = 0; phase < (*schedule)->phases.size(); ++phase) {
-        loads += entry->routed->loads().loads(phase).size();
-      }
-      size_t routes = 0;
-      if (options_.by_message) {
-        routes = entry->routed->routes().size_in_bytes();
-      }
-      kept_ +=
-          Bytes(static_cast<int64_t>(loads * sizeof(ResourceLoad) + routes));
+      kept_ += entry->routed->size();
     }
   }
   cached = std::move(entry);
   return *cached;
+}
+
+const PhaseLoads& ScheduleCache::LoadsOf(Entry& entry) {
+  RoutedSchedule& routed = *entry.routed;
+  if (!routed.has_loads()) {
+    const Bytes before = routed.size();
+    routed.FindLoads(scratch_);
+    kept_ += routed.size() - before;
+  }
+  return routed.loads();
 }
 
 }  // namespace orrery

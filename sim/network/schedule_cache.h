@@ -52,9 +52,12 @@ class ScheduleCache {
   // The schedule of `call` by `algorithm` among `chips`, its own or those of a
   // replica, which are placed as `placement` says. Requires: all calls that
   // move tokens have the same traffic.
-  const Entry& Find(const CollectiveCall& call, CollectiveAlgorithm algorithm,
-                    absl::Span<const VertexId> chips,
-                    const GroupPlacement& placement);
+  Entry& Find(const CollectiveCall& call, CollectiveAlgorithm algorithm,
+              absl::Span<const VertexId> chips,
+              const GroupPlacement& placement);
+
+  // The loads of a schedule that is routed, found once.
+  const PhaseLoads& LoadsOf(Entry& entry);
 
   // Drops all entries if together they take much.
   void ForgetIfMany();
@@ -103,7 +106,7 @@ class ScheduleCache {
   std::map<LayoutKey, Schedule> by_layout_;
   std::deque<Schedule> others_;
   Bytes kept_{};
-  absl::flat_hash_map<Key, std::unique_ptr<const Entry>> entries_;
+  absl::flat_hash_map<Key, std::unique_ptr<Entry>> entries_;
 };
 
 }  // namespace orrery

@@ -51,12 +51,13 @@ void ExpectSumOfPairs(const pb::System& proto, const std::string& name) {
       const GroupPlacement placement = {
           .layout = {.ranks = ranks}, .chips = chips, .island_switches = {}};
       ASSERT_OK_AND_ASSIGN(
-          const RoutedSchedule listed,
+          RoutedSchedule listed,
           RoutedSchedule::Make(schedule, placement, network.resources(), router,
                                {}, scratch));
       ASSERT_OK_AND_ASSIGN(
           const ExchangeRoutes whole,
           FindExchange(chips, exchange, network.resources(), router));
+      listed.FindLoads(scratch);
       const absl::Span<const ResourceLoad> loads = listed.loads().loads(0);
       ASSERT_EQ(whole.loads.size(), loads.size());
       for (size_t i = 0; i < loads.size(); ++i) {
