@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/inference/trtllm_bench.h"
 #include "base/check.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -31,6 +32,9 @@ constexpr std::pair<absl::string_view, absl::string_view> kEngines[] = {
     {"FasterTransformer", "fastertransformer"},
     {"TensorRT-LLM 0.5", "tensorrt_llm_2023"},
     {"TensorRT-LLM 0.6", "tensorrt_llm_2023"},
+    {"TensorRT-LLM 0.19", "tensorrt_llm_pytorch"},
+    {"TensorRT-LLM 0.2", "tensorrt_llm_pytorch"},
+    {"TensorRT-LLM 1", "tensorrt_llm_pytorch"},
     {"TensorRT-LLM", "tensorrt_llm"},
     {"vLLM", "vllm"},
     {"SGLang", "sglang"},
@@ -133,6 +137,7 @@ class RowReader {
     RETURN_IF_ERROR(ReadOptional("pp", &pipeline_));
     RETURN_IF_ERROR(ReadOptional("dp_attn", &data_));
     RETURN_IF_ERROR(ReadOptional("ep", &expert_));
+    RETURN_IF_ERROR(ReadOptional("num_requests", &requests_));
     if (int64_t{tensor_} * pipeline_ * data_ != chips_) {
       return row_.Wrong("num_gpus", "tp x pp x dp_attn");
     }
@@ -287,7 +292,9 @@ class RowReader {
         !proto.model().attention().has_global_every()) {
       proto.mutable_model()->mutable_attention()->clear_window();
     }
-    return MakeScenario(std::move(proto));
+    ASSIGN_OR_RETURN(ResolvedScenario made, MakeScenario(std::move(proto)));
+    if (engine != "tensorrt_llm_pytorch" || requests_ == 0) return made;
+    return RunByTrtllmBench(made);
   }
 
   absl::StatusOr<InferenceRow> Finish() {
@@ -330,6 +337,7 @@ class RowReader {
         .quantity = quantity_,
         .measured_s = measured,
         .measured_rate = rate,
+        .requests = requests_,
         .scenario = std::move(scenario)};
   }
 
@@ -338,7 +346,7 @@ class RowReader {
   InferenceQuantity quantity_{};
   bool halves_ = false;
   int chips_ = 1, tensor_ = 1, pipeline_ = 1, data_ = 1, expert_ = 1;
-  int prompt_ = 1, output_ = 1, batch_ = 1;
+  int prompt_ = 1, output_ = 1, batch_ = 1, requests_ = 0;
   DType weight_ = DType::kBf16;
   DType precision_ = DType::kBf16;
   DType cache_ = DType::kBf16;

@@ -45,8 +45,9 @@ struct InferenceRow {
   InferenceQuantity quantity{};
   // Seconds, also of a rate: what the tokens of a batch take at it.
   double measured_s = 0;
-  // Of a rate: tokens per second.
+  // Of a rate: tokens per second, and of how many requests; 0 if nothing says.
   double measured_rate = 0;
+  int64_t requests = 0;
   ResolvedScenario scenario;
 };
 

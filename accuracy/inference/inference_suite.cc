@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "run/inference_run.h"
 #include "run/phase_ground.h"
+#include "run/requests/offline_run.h"
 #include "run/requests/steady_state.h"
 
 namespace orrery {
@@ -34,6 +35,11 @@ struct Prediction {
 absl::StatusOr<Prediction> Predict(const InferenceRow& row) {
   const InferencePlan& plan = *row.scenario.inference();
   if (row.quantity == InferenceQuantity::kOutputRate) {
+    if (row.requests > 0) {
+      ASSIGN_OR_RETURN(const OfflineRun run,
+                       RunOffline(row.scenario, row.requests));
+      return Prediction{1 / row.measured_rate, 1 / run.output_tokens_per_s};
+    }
     ASSIGN_OR_RETURN(const SteadyState state, RunSteadyState(row.scenario));
     return Prediction{1 / row.measured_rate, 1 / state.output_tokens_per_s};
   }

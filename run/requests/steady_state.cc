@@ -1,65 +1,18 @@
 #include "run/requests/steady_state.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
-#include "base/format.h"
 #include "base/status.h"
-#include "run/inference_run.h"
-#include "run/phase_ground.h"
-#include "run/report.h"
-#include "workload/plan/inference_memory.h"
+#include "run/requests/batch_steps.h"
 
 namespace orrery {
-namespace {
-
-absl::StatusOr<ResolvedScenario> WithBatch(const ResolvedScenario& scenario,
-                                           int64_t batch, int64_t beside) {
-  pb::Scenario proto = scenario.proto;
-  pb::Inference& inference = *proto.mutable_inference();
-  inference.set_batch(static_cast<int32_t>(batch));
-  if (beside > 0) {
-    inference.set_decode_beside(static_cast<int32_t>(beside));
-  } else {
-    inference.clear_decode_beside();
-  }
-  return MakeScenario(std::move(proto));
-}
-
-absl::StatusOr<double> StepSeconds(const ResolvedScenario& scenario,
-                                   const std::vector<InferencePass>& passes) {
-  ASSIGN_OR_RETURN(const PhaseGrounds grounds, PhaseGrounds::Make(scenario));
-  ASSIGN_OR_RETURN(InferenceSimulator steps,
-                   InferenceSimulator::Create(grounds.of(passes[0].purpose),
-                                              *scenario.inference()));
-  ASSIGN_OR_RETURN(const Duration time,
-                   passes[0].purpose == PassPurpose::kDecode
-                       ? steps.StepTime(passes[0], {})
-                       : steps.PrefillTime(passes, {}));
-  return ToSeconds(time);
-}
-
-}  // namespace
 
 absl::StatusOr<SteadyState> RunSteadyState(const ResolvedScenario& scenario) {
   const InferencePlan& plan = *scenario.inference();
-  const CacheCapacity capacity =
-      CapacityOf(scenario.model, plan, MemoryCapacity(scenario.system),
-                 scenario.kernels.reserved_memory());
-  if (capacity.largest_batch == 0) {
-    return absl::InvalidArgumentError(
-        fmt::format("not one request of {} + {} tokens fits", plan.prompt(),
-                    plan.output()));
-  }
   SteadyState state;
-  state.batch = capacity.largest_batch;
-  ASSIGN_OR_RETURN(const ResolvedScenario full,
-                   WithBatch(scenario, state.batch, 0));
-  ASSIGN_OR_RETURN(
-      state.step_s,
-      StepSeconds(full, {DecodePass(*full.inference(),
-                                    plan.prompt() + plan.output() / 2)}));
+  ASSIGN_OR_RETURN(state.batch, FullBatch(scenario));
+  ASSIGN_OR_RETURN(const BatchStep decode, DecodeStep(scenario, state.batch));
+  state.step_s = decode.seconds;
 
   const EngineProfile& engine = plan.engine();
   const int64_t data = plan.prefill().degrees.data;
@@ -67,21 +20,16 @@ absl::StatusOr<SteadyState> RunSteadyState(const ResolvedScenario& scenario) {
   // Sequences that decode beside the prompts of a step. If prompts take every
   // step there are fewer of them, and more room for prompts.
   int64_t beside = engine.mixed_steps ? sequences : 0;
-  const auto prompts_of = [&](int64_t decoding) {
-    return std::clamp<int64_t>(
-        (engine.max_step_tokens - decoding) / plan.prompt(), 1, sequences);
-  };
-  int64_t together = prompts_of(beside);
+  int64_t together = PromptsBeside(plan, beside, sequences);
   if (engine.mixed_steps && sequences > together * plan.output()) {
     beside = std::min(sequences, together * plan.output());
-    together = prompts_of(beside);
+    together = PromptsBeside(plan, beside, sequences);
   }
   state.prompts = together * data;
-  ASSIGN_OR_RETURN(const ResolvedScenario prompts,
-                   WithBatch(scenario, state.prompts, beside * data));
   // A long prompt takes several steps, all of them with others beside.
-  const std::vector<InferencePass> passes = PrefillPasses(*prompts.inference());
-  ASSIGN_OR_RETURN(state.mixed_s, StepSeconds(prompts, passes));
+  ASSIGN_OR_RETURN(const BatchStep mixed_step,
+                   PromptStep(scenario, state.prompts, beside * data));
+  state.mixed_s = mixed_step.seconds;
   const auto batch = static_cast<double>(state.batch);
   const double output = plan.output();
   // The first token comes with the prompt.
@@ -91,7 +39,7 @@ absl::StatusOr<SteadyState> RunSteadyState(const ResolvedScenario& scenario) {
   double cycle = 0;
   if (engine.mixed_steps) {
     // Steps with prompts decode too.
-    const double mixed = rounds * static_cast<double>(passes.size());
+    const double mixed = rounds * static_cast<double>(mixed_step.passes);
     cycle =
         rounds * state.mixed_s + std::max(0.0, later - mixed) * state.step_s;
   } else {

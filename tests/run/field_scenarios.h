@@ -256,6 +256,8 @@ inline constexpr DescriptiveField kDescriptiveFields[] = {
     {"Host.cpus_per_node", "of prices"},
     {"Host.memory", "of prices"},
     {"Host.chip_bandwidth", "of what is kept in the host, which no plan does"},
+    {"Host.python_slowdown",
+     "of engines in Python (tests/run/offline_run_test.cc)"},
     {"Host.power", "of energy"},
     {"Training.run_tokens", "of a whole run"},
 };

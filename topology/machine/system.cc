@@ -72,7 +72,9 @@ Host ReadHost(const FieldReader& fields) {
           .cpus_per_node = fields.Count("cpus_per_node", 1, kMaxPerNode),
           .memory = fields.Positive<Bytes>("memory"),
           .chip_bandwidth = fields.Positive<BytesPerSecond>("chip_bandwidth"),
-          .power = fields.Positive<Watts>("power")};
+          .power = fields.Positive<Watts>("power"),
+          .python_slowdown =
+              fields.OptionalReal("python_slowdown", 0.1, 100).value_or(1)};
 }
 
 LinkFault ReadFault(const FieldReader& fields, int chips) {

@@ -63,6 +63,8 @@ struct Host {
   BytesPerSecond chip_bandwidth;
   // Everything in the node that is not a chip.
   Watts power;
+  // Python takes so much longer than on the host that engines were timed on.
+  double python_slowdown = 1;
 };
 
 // Links of a chip that are slow or cut in this run.

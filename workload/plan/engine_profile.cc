@@ -40,6 +40,7 @@ EngineProfile ReadEngineProfile(const FieldReader& fields) {
   engine.custom_all_reduce = fields.Flag("custom_all_reduce");
   // Becomes part of the machine's library (run/scenario.cc).
   fields.NonNegative<Duration>("all_reduce_overhead");
+  engine.python = fields.Flag("python");
   engine.whole_ends = fields.Flag("whole_ends");
   engine.narrow_head = fields.Flag("narrow_head");
   if (fields.Has("library_weights")) {

@@ -59,6 +59,7 @@ struct EngineProfile {
   bool whole_ends = false;
   bool narrow_head = false;
   std::optional<DType> library_weights = std::nullopt;
+  bool python = false;
   MemoryPolicy memory_policy = MemoryPolicy::kAsNeeded;
   double memory_fraction = 1;
   Bytes graph_memory{};
@@ -79,6 +80,15 @@ struct EngineProfile {
   // Host time between steps with so many sequences.
   Duration Between(int64_t sequences) const {
     return step_overhead + sequence_overhead * sequences;
+  }
+  // On a host that takes so much longer for Python.
+  void SlowDown(double python) {
+    if (!this->python) return;
+    for (Duration* time :
+         {&host_launch, &graph_start, &collective_launch, &request_overhead,
+          &step_overhead, &sequence_overhead}) {
+      *time = FromSeconds(ToSeconds(*time) * python);
+    }
   }
   friend bool operator==(const EngineProfile&, const EngineProfile&) = default;
 };

@@ -328,6 +328,7 @@ class InferencePlanReader {
   void ReadEngine() {
     const auto engine = fields_.Required("engine");
     if (engine) plan_.engine_ = ReadEngineProfile(*engine);
+    if (system_.host()) plan_.engine_.SlowDown(system_.host()->python_slowdown);
     if (plan_.engine_.prefill_dispatch_by_node && model_.moe() &&
         plan_.prefill_.degrees.expert > prefill_.chips_per_node() &&
         plan_.prefill_.degrees.expert % prefill_.chips_per_node() == 0) {
