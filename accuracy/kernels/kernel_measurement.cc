@@ -89,6 +89,7 @@ absl::StatusOr<std::string> ChipOf(const MeasurementRow& row) {
 struct Harness {
   std::optional<double> overhead;
   std::optional<double> calls;
+  bool warm = false;
 };
 Harness HarnessOf(const MeasurementTable& harnesses,
                   const MeasurementRow& measured) {
@@ -102,6 +103,7 @@ Harness HarnessOf(const MeasurementTable& harnesses,
     if (overhead.ok()) harness.overhead = *overhead * 1e-6;
     const absl::StatusOr<double> calls = row.Positive("calls");
     if (calls.ok()) harness.calls = *calls;
+    harness.warm = row.Has("warm");
     return harness;
   }
   return {};
@@ -123,6 +125,7 @@ absl::StatusOr<KernelMeasurement> Read(const MeasurementRow& row,
   const Harness harness = HarnessOf(harnesses, row);
   measurement.harness = harness.overhead;
   measurement.calls = harness.calls;
+  measurement.warm = harness.warm;
   if (absl::EndsWith(row.Text("kernel"), "attention")) {
     measurement.implementation = ImplementationOf(row);
   }
@@ -163,10 +166,14 @@ absl::StatusOr<HarnessTimers> HarnessTimers::Create(const Chip& chip,
     KernelOptions options{.implementation = flash.name};
     ASSIGN_OR_RETURN(KernelTimer sustained,
                      KernelTimer::Create(chip, kernels, options));
+    options.warm_cache = true;
+    ASSIGN_OR_RETURN(KernelTimer warm,
+                     KernelTimer::Create(chip, kernels, options));
+    options.warm_cache = false;
     options.clock = chip.burst_clock();
     ASSIGN_OR_RETURN(KernelTimer burst,
                      KernelTimer::Create(chip, kernels, options));
-    const Pair pair{std::move(sustained), std::move(burst)};
+    const Pair pair{std::move(sustained), std::move(burst), std::move(warm)};
     if (flash.name == kernels.constants().attention.name) {
       result.timers_.emplace("", pair);
     }
@@ -206,7 +213,8 @@ double Predict(const KernelMeasurement& row, const HarnessTimers& timers) {
     const Timed burst = TimeOf(row, pair->burst);
     return burst.seconds - burst.launches + *row.harness;
   }
-  const double sustained = TimeOf(row, pair->sustained).seconds;
+  const double sustained =
+      TimeOf(row, row.warm ? pair->warm : pair->sustained).seconds;
   if (!row.calls.has_value()) return sustained;
   // The first calls run before the power limit lowers the clock, if it does.
   const double burst = std::min(sustained, TimeOf(row, pair->burst).seconds);

@@ -51,6 +51,8 @@ struct KernelMeasurement {
   std::optional<double> harness;
   // Calls in a row after an idle chip; unset: so many that it does not matter.
   std::optional<double> calls;
+  // Calls of the same follow one another, and nothing clears the cache.
+  bool warm = false;
   // The implementation of attention that was timed; empty: the kernels' own.
   std::string implementation;
 };
@@ -65,6 +67,7 @@ class HarnessTimers {
   struct Pair {
     KernelTimer sustained;
     KernelTimer burst;
+    KernelTimer warm;  // sustained, after calls of the same
   };
   // Those of an implementation of attention; nothing if the kernels do not have
   // it.

@@ -22,6 +22,13 @@ OperandBytes BytesOf(const Gemm& g) {
           m * n * BytesPerElement(g.output)};
 }
 
+bool IsWarm(const Gemm& g, const KernelChip& chip) {
+  const OperandBytes bytes = BytesOf(g);
+  return chip.warm_cache &&
+         (bytes.a + bytes.b + bytes.c) * static_cast<double>(g.batch) <=
+             chip.cache_size;
+}
+
 }  // namespace
 
 TileGrid GridOf(const Gemm& g, const MatrixTile& tile) {
@@ -52,6 +59,7 @@ double MemoryReadBytes(const Gemm& g, const MatrixTile& tile,
   const OperandBytes bytes = BytesOf(g);
   const double accumulated = g.accumulate ? bytes.c : 0;
   const auto batch = static_cast<double>(g.batch);
+  if (IsWarm(g, chip)) return 0;
   // Kernels for narrow weights hold all rows of a small batch and stream the
   // weights past them, once.
   const bool streams = g.weight.has_value() && grid.rows <= 1;

@@ -125,6 +125,7 @@ absl::StatusOr<KernelChip> KernelChip::Create(const Chip& chip,
       ToSeconds(options.launch == LaunchMode::kHost ? constants.launch
                                                     : constants.graph_launch);
   result.attention_form = options.attention;
+  result.warm_cache = options.warm_cache;
   return result;
 }
 

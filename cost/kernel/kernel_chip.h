@@ -45,6 +45,8 @@ struct KernelOptions {
   std::optional<Hertz> clock = std::nullopt;
   // The implementation of attention, other than the one the kernels name.
   std::optional<std::string> implementation = std::nullopt;
+  // The same product ran before: what fits into the last cache is still there.
+  bool warm_cache = false;
 };
 
 struct KernelChip {
@@ -81,6 +83,7 @@ struct KernelChip {
   double cache_size = 0;
   double launch = 0;
   AttentionForm attention_form = AttentionForm::kOverlapped;
+  bool warm_cache = false;
   KernelConstants constants;
   // The constants were not measured on this chip.
   bool extrapolated = false;
