@@ -57,8 +57,8 @@ class InferenceSimulator {
       : on_(on),
         plan_(&plan),
         ops_(std::make_unique<OpTimeCache>(std::move(timer))),
-        estimator_(
-            std::make_unique<InferenceEstimator>(std::move(estimator))) {}
+        estimator_(std::make_unique<InferenceEstimator>(std::move(estimator))) {
+  }
 
   // Before anything is lowered: sums of times too long would leave their range.
   absl::Status CheckTime(absl::Span<const InferencePass> passes);
