@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "sim/analysis/wait_chain.h"
+
 namespace orrery {
 namespace {
 
@@ -55,7 +57,7 @@ std::vector<ResourceClassUse> Utilisation(const ResolvedScenario& scenario,
   const double peak = chip.peak(scenario.precision())->value();
   std::vector<ChipUse> chips(program.ranks().size());
   for (const TaskSpan& span : run.spans) {
-    if (program.streams()[span.stream].kind == StreamKind::kHost) continue;
+    if (RunsOnHost(program, span)) continue;
     AddTask(program.role_of(span.rank), span, peak,
             chip.memory_bandwidth().value(), chips[Index(span.rank)]);
   }

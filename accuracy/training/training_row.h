@@ -15,8 +15,12 @@
 //  - an unpublished micro-batch is the power of two whose closed form is
 //    fastest among those that fit;
 //  - runs of a pipeline before its authors mended it (after_pp_fix) have no
-//    time, but a memory; those after are of a nanotron that gathers tokens
-//    again instead of keeping them (its default from then on);
+//    time, but a memory;
+//  - runs of a sweep that measured less than 433 GB/s for an all-reduce within
+//    a node (allreduce_intranode_GBps) are of a campaign whose hosts compared
+//    calls before they made them, and whose nanotron gathers tokens again
+//    instead of keeping them; those without the column are of it if
+//    after_pp_fix is True;
 //  - DeepSeek-V3 has its prediction module unless the notes say "w/o MTP".
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>

@@ -12,6 +12,14 @@
 #include "base/status.h"
 
 namespace orrery {
+namespace {
+
+// A sweep of one framework on one machine says so by its own columns.
+bool IsSweep(const MeasurementRow& row) {
+  return row.Has("zero_stage") && !row.Has("framework");
+}
+
+}  // namespace
 
 absl::StatusOr<TrainingRules> TrainingRules::Open() {
   ASSIGN_OR_RETURN(
@@ -37,7 +45,8 @@ absl::StatusOr<TrainingRules> TrainingRules::Open() {
 absl::StatusOr<SystemRule> TrainingRules::SystemOf(
     const MeasurementRow& row) const {
   if (const auto named = row.Get("system")) return SystemRule{.preset = *named};
-  const std::string interconnect = row.Text("interconnect");
+  const std::string interconnect =
+      IsSweep(row) ? "EFA" : row.Text("interconnect");
   bool known_hardware = false;
   for (const MeasurementRow& rule : systems_.rows()) {
     if (rule.Text("hardware") != row.Text("hardware")) continue;
@@ -81,10 +90,8 @@ absl::StatusOr<ModelRule> TrainingRules::ModelOf(
 
 absl::StatusOr<FrameworkRule> TrainingRules::FrameworkOf(
     const MeasurementRow& row) const {
-  // A sweep of one framework says so by its own columns.
-  const std::string framework = row.Has("zero_stage") && !row.Has("framework")
-                                    ? "nanotron"
-                                    : row.Text("framework");
+  const std::string framework =
+      IsSweep(row) ? "nanotron" : row.Text("framework");
   if (framework.empty()) return FrameworkRule{.sharding = "none"};
   const std::string date = row.Text("date");
   std::string known;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "workload/model/optimizer_ops.h"
+#include "workload/plan/host_time.h"
 #include "workload/plan/memory.h"
 
 namespace orrery {
@@ -82,7 +83,8 @@ class DataEstimate {
   }
   double Time(GroupFamily family, CommunicationKind kind, Bytes bytes) const {
     return q_.prices.Call(kind, std::max(Bytes(1), bytes),
-                          q_.spans.of(family, q_.pipeline_rank));
+                          q_.spans.of(family, q_.pipeline_rank)) +
+           ToSeconds(CheckTime(q_.plan.framework(), q_.placement.Size(family)));
   }
 
   // Within the ranks that share one copy of the state, and between copies.

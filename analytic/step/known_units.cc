@@ -46,6 +46,7 @@ UnitTotals KnownUnit::Totals(const TrainingPlan& plan, bool recomputes) {
                 .gradients_apart = plan.layout().stages.splits_gradients() ||
                                    !plan.overlap_weight_gradient(),
                 .dispatch = framework.dispatch,
+                .collective_check = framework.collective_check,
                 .blocking = framework.blocking_launches};
   for (const auto& [known, totals] : totals_) {
     if (known == way) return totals;

@@ -74,6 +74,7 @@ class KnownUnit {
     bool prunes;
     bool gradients_apart;
     std::optional<Duration> dispatch;
+    Duration collective_check;
     bool blocking;
     friend bool operator==(const Way&, const Way&) = default;
   };

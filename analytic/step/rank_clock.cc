@@ -103,7 +103,7 @@ void RankClock::PriceCalls(CallPrice price) {
     line_of_.push_back(LineOf(call.family, call.gathers));
     std::vector<double>& prices = price_.emplace_back();
     for (const std::vector<int>& chips : lines_[line_of_.back()].chips) {
-      prices.push_back(price(call, chips));
+      prices.push_back(call.ahead_s + price(call, chips));
       alike_ &= IsSame(prices.back(), prices.front());
     }
   }

@@ -26,6 +26,8 @@ struct TapeCall {
   CallShape shape = CallShape::kEven;
   // Of weights that are gathered: these do not wait for reductions.
   bool gathers = false;
+  // What passes before it starts, when all of its ranks are there.
+  double ahead_s = 0;
   friend bool operator==(const TapeCall&, const TapeCall&) = default;
 };
 

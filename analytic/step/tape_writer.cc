@@ -11,6 +11,7 @@
 #include "analytic/step/step_tape.h"
 #include "analytic/step/unit_steps.h"
 #include "base/check.h"
+#include "workload/plan/host_time.h"
 #include "workload/plan/memory.h"
 #include "workload/plan/stage.h"
 
@@ -101,14 +102,21 @@ class TapeWriter {
 
   bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
 
+  // Of calls outside of layers: hosts compare them first.
+  TapeCall Checked(TapeCall call) const {
+    call.ahead_s = ToSeconds(
+        CheckTime(q_.plan.framework(), q_.placement.Size(call.family)));
+    return call;
+  }
+
   void Gather(const RankParameters& parameters) {
     const int width = WeightBytes(q_.plan);
     const auto gather = [&](GroupFamily family, int64_t count) {
       if (count == 0) return;
-      out_.AddCall({.family = family,
-                    .kind = CommunicationKind::kAllGather,
-                    .bytes = Bytes(count * width),
-                    .gathers = true});
+      out_.AddCall(Checked({.family = family,
+                            .kind = CommunicationKind::kAllGather,
+                            .bytes = Bytes(count * width),
+                            .gathers = true}));
     };
     gather(GroupFamily::kShard, parameters.dense);
     gather(GroupFamily::kExpertShard, parameters.experts);
@@ -119,7 +127,7 @@ class TapeWriter {
     if (parameters == 0) return;
     const auto add = [&](GroupFamily family, CommunicationKind kind,
                          Bytes bytes) {
-      out_.AddCall({.family = family, .kind = kind, .bytes = bytes},
+      out_.AddCall(Checked({.family = family, .kind = kind, .bytes = bytes}),
                    What::kReduce, after_work);
     };
     const Bytes bytes = StorageBytes(q_.plan.gradient_precision(), parameters);
@@ -185,11 +193,7 @@ class TapeWriter {
       }
     }
     const Framework& framework = q_.plan.framework();
-    const double launches =
-        framework.dispatch
-            ? ToSeconds(*framework.dispatch) *
-                  static_cast<double>(CountLaunches(ops, again, pass))
-            : 0;
+    const double launches = ToSeconds(LaunchTime(ops, again, pass, q_.plan));
     if (framework.blocking_launches) {
       out_.Add({.what = What::kHost, .flag = true, .seconds = launches});
     }
@@ -267,19 +271,20 @@ class TapeWriter {
     }
     if (ties) {
       const int64_t count = EmbeddingParametersOf(q_.model, q_.plan.degrees());
-      out_.AddCall({.family = GroupFamily::kEmbedding,
-                    .kind = CommunicationKind::kAllReduce,
-                    .bytes = StorageBytes(q_.plan.gradient_precision(), count)},
-                   What::kReduce, /*flag=*/true);
+      out_.AddCall(
+          Checked({.family = GroupFamily::kEmbedding,
+                   .kind = CommunicationKind::kAllReduce,
+                   .bytes = StorageBytes(q_.plan.gradient_precision(), count)}),
+          What::kReduce, /*flag=*/true);
     }
     out_.Add({.what = What::kForgetCalls});
     out_.Add({.what = What::kAwaitReductions});
     const DataTimes& data = q_.data[static_cast<size_t>(rank_)];
     out_.AddWork(data.own_norm_s);
     for (const auto family : {GroupFamily::kTensor, GroupFamily::kModel}) {
-      out_.AddCall({.family = family,
-                    .kind = CommunicationKind::kAllReduce,
-                    .bytes = Bytes(4)});
+      out_.AddCall(Checked({.family = family,
+                            .kind = CommunicationKind::kAllReduce,
+                            .bytes = Bytes(4)}));
     }
     out_.AddWork(data.update_s);
     if (sharded(Sharding::kOptimizer) && !sharded(Sharding::kWeights)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "workload/plan/host_time.h"
 #include "workload/plan/stage.h"
 
 namespace orrery {
@@ -105,9 +106,9 @@ UnitEstimate EstimateUnit(const PricedUnit& priced, const TrainingPlan& plan,
         forward, [&](const LayerStep& step) { return RunsAgain(step, plan); },
         unit.input_gradient, &unit.recomputed);
   }
-  if (const auto dispatch = plan.framework().dispatch) {
+  if (plan.framework().dispatch) {
     const auto host = [&](const std::vector<LayerStep>& steps) {
-      return ToSeconds(*dispatch) * static_cast<double>(CountLaunches(steps));
+      return ToSeconds(LaunchTime(steps, plan));
     };
     const double forward_s = host(ops.forward);
     const double inputs_s =

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "workload/plan/host_time.h"
 
 namespace orrery {
 
@@ -51,14 +52,14 @@ std::vector<const LayerStep*> StepsOf(const LayerOps& ops,
   return steps;
 }
 
-int64_t CountLaunches(const LayerOps& ops, const std::vector<LayerStep>& again,
-                      PipelinePass pass) {
-  const int64_t inputs =
-      CountLaunches(ops.input_gradient) + CountLaunches(again);
-  const int64_t weights = CountLaunches(ops.weight_gradient);
+Duration LaunchTime(const LayerOps& ops, const std::vector<LayerStep>& again,
+                    PipelinePass pass, const TrainingPlan& plan) {
+  const Duration inputs =
+      LaunchTime(ops.input_gradient, plan) + LaunchTime(again, plan);
+  const Duration weights = LaunchTime(ops.weight_gradient, plan);
   switch (pass) {
     case PipelinePass::kForward:
-      return CountLaunches(ops.forward);
+      return LaunchTime(ops.forward, plan);
     case PipelinePass::kBackward:
       return inputs + weights;
     case PipelinePass::kInputGradient:
@@ -67,7 +68,7 @@ int64_t CountLaunches(const LayerOps& ops, const std::vector<LayerStep>& again,
       return weights;
   }
   CHECK(false) << "no such pass";
-  return 0;
+  return Duration(0);
 }
 
 }  // namespace orrery

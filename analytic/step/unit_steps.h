@@ -1,10 +1,11 @@
 #pragma once
 // What a pass of a unit (embedding, layer, head) runs, in order.
-#include <cstdint>
 #include <vector>
 
+#include "base/units.h"
 #include "workload/model/layer.h"
 #include "workload/plan/schedule.h"
+#include "workload/plan/training_plan.h"
 
 namespace orrery {
 
@@ -13,8 +14,8 @@ namespace orrery {
 std::vector<const LayerStep*> StepsOf(const LayerOps& ops,
                                       const std::vector<LayerStep>& again,
                                       PipelinePass pass);
-// Kernels and calls that the host starts for it.
-int64_t CountLaunches(const LayerOps& ops, const std::vector<LayerStep>& again,
-                      PipelinePass pass);
+// What the host takes to start it.
+Duration LaunchTime(const LayerOps& ops, const std::vector<LayerStep>& again,
+                    PipelinePass pass, const TrainingPlan& plan);
 
 }  // namespace orrery

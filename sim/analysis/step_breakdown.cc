@@ -102,8 +102,7 @@ void BreakdownSink::AddBubble(const WaitPart& part,
 void BreakdownSink::AddWait(const WaitPart& part,
                             std::optional<TaskId> waiter) {
   if (part.from >= part.to) return;
-  if (part.link != nullptr &&
-      program_.streams()[part.link->stream].kind == StreamKind::kHost) {
+  if (part.link != nullptr && RunsOnHost(program_, *part.link)) {
     breakdown_.host += part.time();
     Keep(RankWait::Kind::kHost, part, waiter);
   } else if (part.cause == WaitPart::Cause::kTransfer) {

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/overload.h"
 #include "sim/analysis/kernel_parts.h"
+#include "sim/analysis/wait_chain.h"
 
 namespace orrery {
 namespace {
@@ -146,7 +147,7 @@ std::vector<TimeShare> PathByCause(const Program& program,
   for (const PathStep& step : path) {
     const TaskSpan& span = step.span;
     Causes causes;
-    if (program.streams()[span.stream].kind == StreamKind::kHost) {
+    if (RunsOnHost(program, span)) {
       causes.Add("host", step.time());
     } else if (span.kind == SpanKind::kKernel) {
       causes = KernelCauses(program, span, ops);

@@ -23,6 +23,12 @@ const TaskSpan* Preceding(const Program& program, const TaskSpan& span,
 
 }  // namespace
 
+bool RunsOnHost(const Program& program, const TaskSpan& span) {
+  const StreamKind kind = program.streams()[span.stream].kind;
+  return kind == StreamKind::kHost ||
+         (kind == StreamKind::kCommunication && span.kind == SpanKind::kKernel);
+}
+
 void FollowWait(const Program& program, const TaskSpan& span, Time from,
                 Time to, FindSpan find,
                 absl::FunctionRef<void(const WaitPart&)> visit) {

@@ -32,6 +32,10 @@ struct WaitPart {
   Duration time() const { return to - from; }
 };
 
+// Work of a host: what it starts, and what it compares before a call, which
+// stands on the stream of that call.
+bool RunsOnHost(const Program& program, const TaskSpan& span);
+
 // A span of the rank that waits, by stream and task; null if it ended before
 // the wait or is not known.
 using FindSpan = absl::FunctionRef<const TaskSpan*(StreamId, TaskId)>;

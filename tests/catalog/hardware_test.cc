@@ -99,10 +99,10 @@ TEST(Catalog, HasTheChipsAndSystemsItPromises) {
   EXPECT_THAT(
       PresetNames("systems"),
       IsSupersetOf({"dgx_a100_hdr200", "a100_opa100x4", "azure_nd_a100_v4",
-                    "dgx_h100_ib400", "h200_ib400", "h800_ib400", "h20_ib400",
-                    "dgx_b200", "gb200_nvl72", "gb300_nvl72", "mi300x_8x400",
-                    "mi355x_8x400", "tpu_v4_pod", "tpu_v5e_pod", "tpu_v5p_pod",
-                    "tpu_v6e_pod", "tpu_v7x_pod"}));
+                    "dgx_h100_ib400", "aws_p5_efa", "h200_ib400", "h800_ib400",
+                    "h20_ib400", "dgx_b200", "gb200_nvl72", "gb300_nvl72",
+                    "mi300x_8x400", "mi355x_8x400", "tpu_v4_pod", "tpu_v5e_pod",
+                    "tpu_v5p_pod", "tpu_v6e_pod", "tpu_v7x_pod"}));
 }
 
 // The fields some source vouches for: the first word of each entry, up to the

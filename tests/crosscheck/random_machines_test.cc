@@ -44,10 +44,11 @@ constexpr Machine kStock[] = {
     {"azure_nd_a100_v4", 8, true}, {"dgx_a100_hdr200", 8, true},
     {"dgx_b200", 8, true},         {"gb200_nvl72", 72, true},
     {"h20_ib400", 8, true},        {"h200_ib400", 8, true},
-    {"h800_ib400", 8, true},       {"mi300x_8x400", 8, true},
-    {"mi355x_8x400", 8, true},     {"tpu_v4_pod", 4, false},
-    {"tpu_v5e_pod", 8, false},     {"tpu_v5p_pod", 4, false},
-    {"tpu_v6e_pod", 8, false},     {"tpu_v7x_pod", 4, false},
+    {"aws_p5_efa", 8, true},       {"h800_ib400", 8, true},
+    {"mi300x_8x400", 8, true},     {"mi355x_8x400", 8, true},
+    {"tpu_v4_pod", 4, false},      {"tpu_v5e_pod", 8, false},
+    {"tpu_v5p_pod", 4, false},     {"tpu_v6e_pod", 8, false},
+    {"tpu_v7x_pod", 4, false},
 };
 
 template <class T>

@@ -21,6 +21,7 @@ inline constexpr const char* kFieldScenarios[] = {
        system { preset: "dgx_a100_hdr200" nodes: 1 }
        framework { preset: "megatron_lm_2022" dispatch: "50 us"
          blocking_launches: true keeps_buckets: true
+         collective_check: "200 us"
          prunes_recomputation: true }
        training { global_batch: 16 micro_batch: 1 sequence: 1024
          parallel { tensor: 4 } sharding: ZERO_0 precision: BF16

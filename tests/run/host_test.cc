@@ -97,6 +97,57 @@ TEST(Host, WaitsForOtherStagesOnly) {
   EXPECT_EQ(step("true"), step("false"));
 }
 
+// Hosts that compare a call with all ranks of its group: twice the ranks, twice
+// the time, and none where nobody is asked.
+TEST(Host, ComparesCallsRankByRank) {
+  const auto host = [](int tensor, const char* check) {
+    const auto run = RunScenario(
+        Quickstart({"framework.dispatch=100 us",
+                    std::string("framework.collective_check=") + check,
+                    "training.parallel.pipeline=1", "training.parallel.data=4",
+                    "training.global_batch=64",
+                    "system.nodes=" + std::to_string(tensor / 2),
+                    "training.parallel.tensor=" + std::to_string(tensor)}),
+        {.detail = false});
+    CHECK(run.ok()) << run.status().ToString();
+    Duration longest{};
+    for (const RoleWork& work : run->placed.work) {
+      longest = std::max(longest, work.host);
+    }
+    return longest;
+  };
+  const Duration four = host(4, "300 us") - host(4, "100 us");
+  const Duration eight = host(8, "300 us") - host(8, "100 us");
+  EXPECT_GT(four, Duration(0));
+  EXPECT_EQ(eight, 2 * four);
+}
+
+// Also before what is outside of layers, on the way of those calls; every
+// moment of the step is accounted for, and the closed form knows it.
+TEST(Host, ComparesCallsOfReductionsToo) {
+  constexpr double kExact = 0.001;
+  for (const char* sharding : {"ZERO_0", "ZERO_1", "ZERO_3"}) {
+    const ResolvedScenario scenario = Quickstart(
+        {"framework.dispatch=20 us", "framework.collective_check=2 ms",
+         std::string("training.sharding=") + sharding});
+    ASSERT_OK_AND_ASSIGN(const SimulatedRun run, RunScenario(scenario, {}));
+    EXPECT_EQ(run.breakdown.total(), run.result.end.time_since_epoch())
+        << sharding;
+    EXPECT_TRUE(run.bounds.Hold(run.result.end)) << sharding;
+    ASSERT_OK_AND_ASSIGN(
+        const SimulatedRun serial,
+        RunScenario(scenario, {.fidelity = Fidelity::kClosedForm,
+                               .detail = false,
+                               .waited = DimensionSet::All(),
+                               .chip_sharing = false}));
+    ASSERT_OK_AND_ASSIGN(const StepEstimate estimate,
+                         EstimateScenario(scenario, DimensionSet::All(),
+                                          OthersAt(Fidelity::kClosedForm)));
+    EXPECT_NEAR(estimate.step_s() / ToSeconds(serial.result.end), 1, kExact)
+        << sharding;
+  }
+}
+
 TEST(Host, FoldsToThePicosecond) {
   const ResolvedScenario scenario = Quickstart({"framework.dispatch=100 us"});
   ASSERT_OK_AND_ASSIGN(const SimulatedRun folded,

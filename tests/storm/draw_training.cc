@@ -211,6 +211,7 @@ pb::Framework DrawHost(Rng& rng) {
       OneOf(rng, std::vector<std::string>{"3 us", "12 us", "40 us", "90 us"}));
   if (Chance(rng, 0.5)) host.set_host_waits_for_receive(true);
   if (Chance(rng, 0.2)) host.set_blocking_launches(true);
+  if (Chance(rng, 0.3)) host.set_collective_check("70 us");
   return host;
 }
 

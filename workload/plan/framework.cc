@@ -88,6 +88,13 @@ absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
       proto.optimizer() == pb::Framework::OPTIMIZER_FOREACH;
   framework.keep_gathered = proto.keep_gathered();
   framework.dispatch = fields.OptionalPositive<Duration>("dispatch");
+  framework.collective_check =
+      fields.OptionalPositive<Duration>("collective_check")
+          .value_or(Duration(0));
+  // A host that starts kernels at once still has to compare.
+  if (proto.has_collective_check() && !framework.dispatch) {
+    framework.dispatch = Duration(1);
+  }
   framework.host_waits_for_receive = proto.host_waits_for_receive();
   framework.blocking_launches = proto.blocking_launches();
   if (framework.blocking_launches && !proto.has_dispatch()) {

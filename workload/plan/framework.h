@@ -40,6 +40,8 @@ struct Framework {
   bool keep_gathered = false;
   // Of the host, per kernel or collective; nothing if it is always ahead.
   std::optional<Duration> dispatch = std::nullopt;
+  // Before a collective, for each rank of its group: hosts compare their calls.
+  Duration collective_check{};
   // It starts nothing before the last thing it started has ended.
   bool blocking_launches = false;
   // The host waits for what comes from another stage before it goes on.

@@ -26,7 +26,7 @@ const std::map<std::string, double>& Gates() {
       new std::map<std::string, double>{{"dense models", 0.060},
                                         {"mixtures of experts", 0.180},
                                         {"bigscience_176b", 0.055},
-                                        {"hf_sweep", 0.440},
+                                        {"hf_sweep", 0.245},
                                         {"korthikanti22", 0.025},
                                         {"llm_foundry", 0.060},
                                         {"llm_foundry_h100", 0.060},
@@ -75,8 +75,8 @@ TEST(TrainingGate, RowsAreReadButForThoseThatLackSomething) {
 }
 
 TEST(TrainingGate, MostRunsFitOrNotAsPredicted) {
-  constexpr double kFitsRight = 0.975;
-  constexpr double kOrder = 0.84;
+  constexpr double kFitsRight = 0.98;
+  constexpr double kOrder = 0.92;
   for (const AccuracyGroup& group : Suite().groups()) {
     if (!group.fit || !group.key.part.empty()) continue;
     EXPECT_GE(group.fit->right(), kFitsRight);
@@ -94,7 +94,7 @@ TEST(TrainingLeaveOut, UnsetsWhatWasFittedOnTheSourceAndNothingElse) {
       EXPECT_THAT(
           source.fitted,
           testing::ElementsAre("dispatch", "fragmentation", "group_memory"));
-      EXPECT_GT(source.without, source.mean);
+      EXPECT_NE(source.without, source.mean);
     } else {
       EXPECT_TRUE(source.fitted.empty()) << source.source;
       EXPECT_EQ(source.without, source.mean) << source.source;

@@ -43,6 +43,8 @@ TEST(Framework, RefusesWhatIsAMatterOfThePlan) {
               StatusIs(kInvalidArgument, HasSubstr("framework.dispatch")));
   EXPECT_THAT(Read("blocking_launches: true"),
               StatusIs(kInvalidArgument, HasSubstr("needs dispatch")));
+  EXPECT_THAT(Read("collective_check: '300 GB'"),
+              StatusIs(kInvalidArgument, HasSubstr("collective_check")));
 }
 
 TEST(Framework, EveryPresetIsValidAndCited) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "workload/lowering/rank_streams.h"
 #include "workload/model/optimizer_ops.h"
+#include "workload/plan/host_time.h"
 
 namespace orrery {
 
@@ -16,15 +18,24 @@ Communication GradientWriter::Call(CommunicationKind kind, Bytes bytes) const {
           .share = context_.options.exchange_share};
 }
 
-std::optional<TaskRef> GradientWriter::Collective(GroupFamily family,
-                                                  CommunicationKind kind,
-                                                  Bytes bytes, const char* name,
-                                                  WorkPhase phase,
-                                                  bool gathers) {
-  if (context_.placement.Size(family) == 1) return std::nullopt;
+std::optional<TaskRef> GradientWriter::Collective(
+    GroupFamily family, CommunicationKind kind, Bytes bytes, const char* name,
+    WorkPhase phase, absl::Span<const TaskRef> after, bool gathers) {
+  const int ranks = context_.placement.Size(family);
+  if (ranks == 1) return std::nullopt;
+  const Duration checks = CheckTime(plan().framework(), ranks);
+  std::optional<TaskRef> check;
+  if (checks > Duration(0)) {
+    check = role_.AddKernel(StreamOf(family, gathers), "check",
+                            KernelWork{.duration = checks, .demand = {0, 0}});
+    role_.SetMark(*check, {.phase = phase});
+  }
   const TaskRef task = role_.AddCollective(slots_.Group(family, gathers), name,
                                            Call(kind, bytes));
   role_.SetMark(task, {.phase = phase});
+  for (const TaskRef& before : after) {
+    role_.AddDependency(before, check.value_or(task));
+  }
   return task;
 }
 
@@ -36,10 +47,8 @@ std::vector<TaskRef> GradientWriter::Gather(const RankParameters& parameters,
     if (count == 0) return;
     const auto task =
         Collective(family, CommunicationKind::kAllGather, Bytes(count * width),
-                   "gather_parameters", WorkPhase::kGradientSync, true);
-    if (!task) return;
-    for (const TaskRef& before : after) role_.AddDependency(before, *task);
-    tasks.push_back(*task);
+                   "gather_parameters", WorkPhase::kGradientSync, after, true);
+    if (task) tasks.push_back(*task);
   };
   gather(GroupFamily::kShard, parameters.dense);
   gather(GroupFamily::kExpertShard, parameters.experts);
@@ -93,38 +102,30 @@ void GradientWriter::AfterPass(TaskRef last) {
 void GradientWriter::Reduce(bool experts, int64_t parameters,
                             absl::Span<const TaskRef> after, bool across) {
   if (parameters == 0) return;
-  const auto depend = [&](TaskRef task) {
-    for (const TaskRef& before : after) role_.AddDependency(before, task);
-  };
   const Bytes bytes = StorageBytes(plan().gradient_precision(), parameters);
   const auto phase = WorkPhase::kGradientSync;
   std::optional<TaskRef> task;
   if (!sharded(Sharding::kOptimizer)) {
     task = Collective(experts ? GroupFamily::kExpertData : GroupFamily::kData,
                       CommunicationKind::kAllReduce, bytes, "reduce_gradients",
-                      phase);
-    if (task) depend(*task);
+                      phase, after);
   } else {
     const auto shard =
         experts ? GroupFamily::kExpertShard : GroupFamily::kShard;
     const auto replica =
         experts ? GroupFamily::kExpertReplica : GroupFamily::kReplica;
     task = Collective(shard, CommunicationKind::kReduceScatter, bytes,
-                      "reduce_gradients", phase);
-    if (task) {
-      depend(*task);
-      if (plan().accumulates_locally()) {
-        role_.Release(*task, MemoryEffect::When::kEnd, MemoryKind::kGradients,
-                      bytes);
-      }
+                      "reduce_gradients", phase, after);
+    if (task && plan().accumulates_locally()) {
+      role_.Release(*task, MemoryEffect::When::kEnd, MemoryKind::kGradients,
+                    bytes);
     }
     if (across) {
       const auto sum =
           Collective(replica, CommunicationKind::kAllReduce,
                      Bytes(bytes.value() / context_.placement.Size(shard)),
-                     "reduce_across_replicas", phase);
-      if (sum && task) role_.AddDependency(*task, *sum);
-      if (sum && !task) depend(*sum);
+                     "reduce_across_replicas", phase,
+                     task ? absl::MakeConstSpan(&*task, 1) : after);
       if (sum) task = sum;
     }
   }
@@ -216,10 +217,8 @@ TaskRef GradientWriter::AddOptimizer(const std::vector<TaskRef>& after,
     for (const auto family : {GroupFamily::kTensor, GroupFamily::kModel}) {
       const auto sum =
           Collective(family, CommunicationKind::kAllReduce, Bytes(4),
-                     "gradient_norm", WorkPhase::kOptimizer);
-      if (!sum) continue;
-      role_.AddDependency(before, *sum);
-      before = *sum;
+                     "gradient_norm", WorkPhase::kOptimizer, {&before, 1});
+      if (sum) before = *sum;
     }
     if (before.stream != kComputeStream) waiting.push_back(before);
   }
@@ -245,11 +244,8 @@ void GradientWriter::FinishStep(TaskRef last, const RankParameters& held,
     const auto tie =
         Collective(GroupFamily::kEmbedding, CommunicationKind::kAllReduce,
                    StorageBytes(plan().gradient_precision(), count),
-                   "tied_embedding", WorkPhase::kGradientSync);
-    if (tie) {
-      role_.AddDependency(last, *tie);
-      reductions_.push_back(*tie);
-    }
+                   "tied_embedding", WorkPhase::kGradientSync, {&last, 1});
+    if (tie) reductions_.push_back(*tie);
   }
   std::vector<TaskRef> before;
   for (const TaskRef& task : reductions_) {

@@ -78,9 +78,13 @@ class GradientWriter {
   bool sharded(Sharding from) const { return plan().sharding() >= from; }
   const TrainingPlan& plan() const { return context_.plan; }
   Communication Call(CommunicationKind kind, Bytes bytes) const;
+  // After `after`, and after hosts have compared the call if they do. Nothing
+  // for a group of one.
   std::optional<TaskRef> Collective(GroupFamily family, CommunicationKind kind,
                                     Bytes bytes, const char* name,
-                                    WorkPhase phase, bool gathers = false);
+                                    WorkPhase phase,
+                                    absl::Span<const TaskRef> after,
+                                    bool gathers = false);
   // Sums gradients of `parameters` over the copies; the task to wait for.
   void Reduce(bool experts, int64_t parameters, absl::Span<const TaskRef> after,
               bool across);

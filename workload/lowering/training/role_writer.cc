@@ -163,8 +163,7 @@ const PassTemplate& RoleWriter::PassOf(const Run& run,
 
 // What the host takes to start the pass of a unit.
 Duration RoleWriter::LaunchTime(const Run& run) const {
-  const UnitTemplate& unit = context_.unit(run.units[run.unit]);
-  return *context_.plan.framework().dispatch * unit.Launches(run.action.pass);
+  return context_.unit(run.units[run.unit]).LaunchTime(run.action.pass);
 }
 
 // A host that waits for every kernel holds the chip up for all it starts: in

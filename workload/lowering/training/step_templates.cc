@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "workload/model/parameters.h"
+#include "workload/plan/host_time.h"
 
 namespace orrery {
 namespace {
@@ -102,10 +103,10 @@ class TemplateMaker {
       unit.weight_gradient = WeightGradientPass(ops, timer_, options_, table_);
     }
     unit.backward = BackwardPass(ops, again, timer_, options_, table_);
-    unit.forward_launches = CountLaunches(ops.forward);
-    unit.input_gradient_launches =
-        CountLaunches(ops.input_gradient) + CountLaunches(again);
-    unit.weight_gradient_launches = CountLaunches(ops.weight_gradient);
+    unit.forward_launch = LaunchTime(ops.forward, plan);
+    unit.input_gradient_launch =
+        LaunchTime(ops.input_gradient, plan) + LaunchTime(again, plan);
+    unit.weight_gradient_launch = LaunchTime(ops.weight_gradient, plan);
     unit.kept = KeptBytes(ops, plan);
     unit.recomputed = orrery::KeptBytes(ops, kNoModule) - unit.kept;
     unit.parameters = parameters;
@@ -140,19 +141,19 @@ const PassTemplate& UnitTemplate::Pass(PipelinePass pass) const {
   return forward;
 }
 
-int64_t UnitTemplate::Launches(PipelinePass pass) const {
+Duration UnitTemplate::LaunchTime(PipelinePass pass) const {
   switch (pass) {
     case PipelinePass::kForward:
-      return forward_launches;
+      return forward_launch;
     case PipelinePass::kBackward:
-      return input_gradient_launches + weight_gradient_launches;
+      return input_gradient_launch + weight_gradient_launch;
     case PipelinePass::kInputGradient:
-      return input_gradient_launches;
+      return input_gradient_launch;
     case PipelinePass::kWeightGradient:
-      return weight_gradient_launches;
+      return weight_gradient_launch;
   }
   CHECK(false) << "no such pass";
-  return 0;
+  return Duration(0);
 }
 
 bool SplitsBackward(PipelineSchedule schedule) {

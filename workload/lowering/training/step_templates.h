@@ -20,11 +20,11 @@ struct UnitTemplate {
   PassTemplate backward;
   PassTemplate input_gradient;
   PassTemplate weight_gradient;
-  // Kernels and collectives of each pass, what is computed again with the
+  // What the host takes to start each pass, what is computed again with the
   // gradient of the input.
-  int64_t forward_launches = 0;
-  int64_t input_gradient_launches = 0;
-  int64_t weight_gradient_launches = 0;
+  Duration forward_launch{};
+  Duration input_gradient_launch{};
+  Duration weight_gradient_launch{};
   // Bytes from forward to backward, and those that exist only in the backward
   // pass because they are computed again.
   Bytes kept;
@@ -32,7 +32,7 @@ struct UnitTemplate {
   RankParameters parameters;
 
   const PassTemplate& Pass(PipelinePass pass) const;
-  int64_t Launches(PipelinePass pass) const;
+  Duration LaunchTime(PipelinePass pass) const;
 };
 
 // One unit of a stage: its template, and its layer if it is one.
