@@ -24,9 +24,10 @@ namespace {
 
 constexpr int kLargestMicroBatch = 64;
 
-// An all-gather, a reduce-scatter and an all-reduce of the sweep's runs take 8
-// to 64 nodes alike long, 0.30 to 0.32 ms for each rank, if they are of 1 GiB.
-constexpr char kCheck[] = "collective_check: \"310 us\"";
+// The sweep's runs that compare calls take, for an all-gather, a reduce-scatter
+// or an all-reduce on 2 to 64 nodes, 0.30 ms for each rank and 0.31 of what the
+// others take, within 5 % (medians of 18 kinds of calls), if they are of 1 GiB.
+constexpr char kCheck[] = "collective_check: \"300 us\"";
 
 class RowReader {
  public:

@@ -29,6 +29,7 @@ std::optional<TaskRef> GradientWriter::Collective(
     check = role_.AddKernel(StreamOf(family, gathers), "check",
                             KernelWork{.duration = checks, .demand = {0, 0}});
     role_.SetMark(*check, {.phase = phase});
+    check_work_ += checks;
   }
   const TaskRef task = role_.AddCollective(slots_.Group(family, gathers), name,
                                            Call(kind, bytes));

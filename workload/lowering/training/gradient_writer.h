@@ -56,6 +56,8 @@ class GradientWriter {
 
   // What the optimizer takes when nothing is in the way.
   const WorkSplit& optimizer_work() const { return optimizer_work_; }
+  // What hosts take to compare the calls that are written here.
+  Duration check_work() const { return check_work_; }
 
  private:
   struct Bucket {
@@ -105,6 +107,7 @@ class GradientWriter {
   // Last kernels of the passes before, for reading ahead by one unit.
   std::vector<TaskRef> recent_;
   WorkSplit optimizer_work_;
+  Duration check_work_{};
 };
 
 }  // namespace orrery

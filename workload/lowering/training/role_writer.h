@@ -29,7 +29,7 @@ class RoleWriter {
   // Kernels of the step with the chip to themselves, and the optimizer's.
   const WorkSplit& work() const { return work_; }
   // What the host needs to start the passes.
-  Duration host_work() const { return host_work_; }
+  Duration host_work() const { return host_work_ + gradients_.check_work(); }
   const WorkSplit& optimizer_work() const {
     return gradients_.optimizer_work();
   }
