@@ -27,7 +27,7 @@ struct Ranks {
       : layout(std::move(of)), placement(layout), classes(layout, placement) {}
   RankClock Clock(const RankTapes& tapes, CallPrice price,
                   RankClock::Ranks which = RankClock::kEvery) const {
-    return RankClock(placement, classes, tapes, price, which);
+    return RankClock(placement, classes, tapes, {}, price, which);
   }
   ParallelLayout layout;
   Placement placement;
