@@ -1,6 +1,8 @@
 // orrery compare: answers side by side, and what makes them differ.
 #include <absl/strings/ascii.h>
+#include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
+#include <absl/strings/strip.h>
 #include <google/protobuf/util/json_util.h>
 
 #include "base/file.h"
@@ -26,6 +28,14 @@ namespace orrery {
 namespace {
 
 constexpr size_t kMostSides = 16;
+
+// What is wrong in a --change, by the name of the flag that was typed: what
+// stands in a --set was read before.
+absl::Status AsOfChange(const absl::Status& status) {
+  absl::string_view message = status.message();
+  if (!absl::ConsumePrefix(&message, "--set ")) return status;
+  return absl::Status(status.code(), absl::StrCat("--change ", message));
+}
 
 // A report that --json wrote, or nothing if the operand is no such file.
 absl::StatusOr<std::optional<pb::Report>> SavedReport(const Catalog& catalog,
@@ -82,9 +92,10 @@ absl::StatusOr<std::vector<ComparedSide>> ReadSides(
          absl::StrSplit(change, ';', absl::SkipWhitespace())) {
       sets.emplace_back(absl::StripAsciiWhitespace(each));
     }
-    ASSIGN_OR_RETURN(pb::Scenario said,
-                     MergeScenario(catalog, sides[0].name, sets));
-    sides.push_back({.name = change, .said = std::move(said)});
+    absl::StatusOr<pb::Scenario> said =
+        MergeScenario(catalog, sides[0].name, sets);
+    if (!said.ok()) return AsOfChange(said.status());
+    sides.push_back({.name = change, .said = *std::move(said)});
   }
   if (sides.size() < 2) {
     return absl::InvalidArgumentError(

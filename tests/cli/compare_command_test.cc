@@ -63,6 +63,17 @@ int64_t SlicesOf(const std::vector<std::string>& command) {
   return std::atoll(run.err.c_str() + at + 6);
 }
 
+TEST_F(CompareCommand, AnErrorNamesTheFlagThatWasTyped) {
+  const auto change =
+      RunOrrery({"compare", "quickstart", "--change", "nosuch=3"});
+  EXPECT_EQ(change.exit_code, 2);
+  EXPECT_THAT(change.err, HasSubstr("orrery: --change nosuch:"));
+  const auto set = RunOrrery({"compare", "quickstart", "--set", "nosuch=3",
+                              "--change", "training.micro_batch=2"});
+  EXPECT_EQ(set.exit_code, 2);
+  EXPECT_THAT(set.err, HasSubstr("orrery: --set nosuch:"));
+}
+
 // One timeline holds what two held.
 TEST_F(CompareCommand, ComparedTimelinesAreInOneFile) {
   const std::string file = File("both.pftrace");
