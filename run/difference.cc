@@ -1,5 +1,6 @@
 #include "run/difference.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "run/improve_system.h"
+#include "run/inference_run.h"
 #include "run/run_scenario.h"
 
 namespace orrery {
@@ -21,7 +23,7 @@ struct Setup {
   bool fabric = true;
 };
 
-std::vector<Setup> Setups(const System& system, const TrainingPlan& plan,
+std::vector<Setup> Setups(const System& system, const Degrees& degrees,
                           RunOptions options) {
   std::vector<Setup> setups;
   bool latency = true;
@@ -37,7 +39,6 @@ std::vector<Setup> Setups(const System& system, const TrainingPlan& plan,
     options.chip_sharing = false;
     add("chips shared with communication");
   }
-  const Degrees& degrees = plan.degrees();
   const std::pair<Dimension, bool> dimensions[] = {
       {Dimension::kTensor, degrees.tensor > 1},
       {Dimension::kContext, degrees.context > 1},
@@ -66,6 +67,18 @@ std::vector<Setup> Setups(const System& system, const TrainingPlan& plan,
   return setups;
 }
 
+// Nothing where the two tell of different things: through a pipeline the closed
+// form is of an engine's step among others, and simulated are its passes alone.
+std::optional<Degrees> ComparedDegrees(const ResolvedScenario& scenario,
+                                       const RunOptions& options) {
+  if (const TrainingPlan* plan = scenario.training()) return plan->degrees();
+  const InferencePlan& plan = *scenario.inference();
+  const PassPurpose purpose = PassesOf(plan, options.part).front().purpose;
+  const Degrees& degrees = plan.layout(purpose).degrees;
+  if (degrees.pipeline > 1) return std::nullopt;
+  return degrees;
+}
+
 // Seconds by which the two differ.
 absl::StatusOr<double> Run(const ResolvedScenario& scenario,
                            const Setup& setup) {
@@ -83,11 +96,13 @@ absl::StatusOr<double> Run(const ResolvedScenario& scenario,
     ASSIGN_OR_RETURN(with.proto,
                      Improved(with.proto, Improvement::kLatency, kLatencyOff));
   }
-  ASSIGN_OR_RETURN(with.system, System::FromProto(with.proto.system()));
+  ASSIGN_OR_RETURN(with.system,
+                   SystemOf(with.proto.system(), with.proto.inference()));
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(with, setup.options));
-  ASSIGN_OR_RETURN(const StepEstimate estimate,
-                   EstimateScenario(with, setup.options.waited,
-                                    OthersAt(setup.options.fidelity)));
+  ASSIGN_OR_RETURN(
+      const StepEstimate estimate,
+      EstimateScenario(with, setup.options.waited,
+                       OthersAt(setup.options.fidelity), setup.options.part));
   return ToSeconds(run.result.end) - estimate.step_s();
 }
 
@@ -99,10 +114,10 @@ absl::StatusOr<pb::Report::Difference> MeasureDifference(
   options.record = false;
   options.progress = {};
   pb::Report::Difference result;
-  const TrainingPlan* plan = scenario.training();
-  if (plan == nullptr) return result;
+  const std::optional<Degrees> degrees = ComparedDegrees(scenario, options);
+  if (!degrees) return result;
   const std::vector<Setup> setups =
-      Setups(scenario.system, *plan, std::move(options));
+      Setups(scenario.system, *degrees, std::move(options));
   std::vector<absl::StatusOr<double>> outcomes(setups.size());
   InParallel(setups.size(),
              [&](size_t i) { outcomes[i] = Run(scenario, setups[i]); });

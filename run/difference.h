@@ -9,11 +9,13 @@
 //   chip sharing   communication takes nothing from kernels beside it
 //   overlap        of each dimension: its communication is waited for
 //   fabric         between nodes: one switch that never blocks in its place,
-//   for
-//                  what a call's own messages lose to one another in it
+//                  for what a call's own messages lose to one another in it
 //   latency        of links, NICs and the collective library, a millionth of it
 //   pipeline       what is then left in bubble and hops: the order of passes
 //                  against the formula of the schedule
+//
+// Of an engine's step the same, unless it goes through a pipeline: there the
+// closed form is of a step among others, and nothing is measured.
 //
 // They add up to the difference, but for what is left: that is unexplained, a
 // defect of one of the two.

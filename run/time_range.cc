@@ -12,6 +12,7 @@ absl::Status CheckTimeRange(const StepEstimate& serial) {
   if (serial.step_s() < kLongestStepSeconds) return absl::OkStatus();
   const std::pair<std::string_view, double> parts[] = {
       {"kernels", serial.compute_s},
+      {"the host", serial.host_s},
       {"tensor communication", serial.tensor_s},
       {"context communication", serial.context_s},
       {"expert communication", serial.expert_s},

@@ -5,15 +5,24 @@
 namespace orrery {
 
 SlowStages::SlowStages(absl::Span<const SlowRank> slow,
-                       const Placement& placement, int pipeline_ranks,
+                       const Placement& placement, const StageLayout& layout,
                        PriceList& prices,
                        absl::FunctionRef<std::unique_ptr<PlanUnits>()> make) {
   if (slow.empty()) return;
-  slowdowns_.assign(static_cast<size_t>(pipeline_ranks), 1);
+  std::vector<double> of_stage(static_cast<size_t>(layout.stages()), 1);
   for (const SlowRank& each : slow) {
-    double& of = slowdowns_[static_cast<size_t>(
-        placement.CoordinatesOf(each.rank).pipeline)];
-    of = std::max(of, each.slowdown);
+    const int rank = placement.CoordinatesOf(each.rank).pipeline;
+    for (int piece = 0; piece < layout.pieces(); ++piece) {
+      double& of = of_stage[static_cast<size_t>(layout.StageOf(rank, piece))];
+      of = std::max(of, each.slowdown);
+    }
+  }
+  for (int rank = 0; rank < layout.ranks(); ++rank) {
+    double& of = slowdowns_.emplace_back(1);
+    for (int piece = 0; piece < layout.pieces(); ++piece) {
+      of = std::max(of,
+                    of_stage[static_cast<size_t>(layout.StageOf(rank, piece))]);
+    }
   }
   const double of_all = prices.slowness();
   for (const double slowdown : slowdowns_) {

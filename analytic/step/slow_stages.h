@@ -2,8 +2,9 @@
 // SlowStages: the kernels of pipeline ranks that have a slow chip.
 //
 // All ranks of a pipeline rank wait for its slowest chip, so that its kernels
-// count as they are there. Where each rank is looked at by itself (RankClock)
-// it is not asked: who waits for whom follows.
+// count as they are there; a stage that two ranks hold, as those of a
+// bidirectional pipeline do, counts as on the slower. Where each rank is looked
+// at by itself (RankClock) it is not asked: who waits for whom follows.
 #include <absl/functional/function_ref.h>
 #include <absl/types/span.h>
 
@@ -13,6 +14,7 @@
 #include "analytic/step/plan_units.h"
 #include "analytic/step/price_list.h"
 #include "workload/plan/slow_ranks.h"
+#include "workload/plan/stage_layout.h"
 
 namespace orrery {
 
@@ -22,7 +24,7 @@ class SlowStages {
   SlowStages() = default;
   // `make` gives the units of a plan at the prices of the moment.
   SlowStages(absl::Span<const SlowRank> slow, const Placement& placement,
-             int pipeline_ranks, PriceList& prices,
+             const StageLayout& layout, PriceList& prices,
              absl::FunctionRef<std::unique_ptr<PlanUnits>()> make);
 
   bool empty() const { return slowdowns_.empty(); }

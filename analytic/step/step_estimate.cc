@@ -67,7 +67,7 @@ class PlanEstimate {
     StepEstimate out;
     const int ranks = layout_.ranks();
     const double m = plan_.micro_batches();
-    const SlowStages slow(slow_, placement_, ranks, prices_, [&] {
+    const SlowStages slow(slow_, placement_, layout_, prices_, [&] {
       return UnitsAt(
           plan_.layout().routing.FullestPlace(plan_.degrees().expert));
     });

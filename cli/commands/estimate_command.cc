@@ -22,6 +22,7 @@ std::string EstimateText(const pb::Report& report) {
   std::string text = ReportText(report) + "terms of the closed form\n";
   const std::pair<const char*, double> rows[] = {
       {"kernels", e.compute_s()},
+      {"waiting for the host", e.host_s()},
       {"tensor communication", e.tensor_s()},
       {"context communication", e.context_s()},
       {"expert communication", e.expert_s()},
@@ -55,9 +56,18 @@ absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   FillCost(scenario, nullptr, report);
   ASSIGN_OR_RETURN(const bool print,
                    WriteReport(arguments, scenario.proto, report));
-  if (print) RETURN_IF_ERROR(Print(EstimateText(report)).status());
-  return estimate.peak <= MemoryCapacity(scenario.system) ? ExitCode::kDone
-                                                          : ExitCode::kNo;
+  const Bytes capacity = MemoryCapacity(scenario.system);
+  const bool fits = estimate.reserved <= capacity;
+  if (print) {
+    std::string text = EstimateText(report);
+    if (!fits) {
+      text += fmt::format(
+          "does not fit: {} with what allocator and libraries hold, of {}\n",
+          BytesText(estimate.reserved.value()), BytesText(capacity.value()));
+    }
+    RETURN_IF_ERROR(Print(text).status());
+  }
+  return fits ? ExitCode::kDone : ExitCode::kNo;
 }
 
 }  // namespace

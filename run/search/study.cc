@@ -42,9 +42,13 @@ std::string NumberText(double value) {
   return fmt::format("{}", value);
 }
 
-bool OfThePlan(const std::string& path) {
-  return absl::StartsWith(path, "training.") ||
-         absl::StartsWith(path, "inference.");
+// Of a path, or of PATH=VALUE. Presets are merged, and a machine for the
+// prompts is made, before there is a plan.
+bool OfThePlan(const std::string& set) {
+  return (absl::StartsWith(set, "training.") ||
+          absl::StartsWith(set, "inference.")) &&
+         !absl::StrContains(set, "preset") &&
+         !absl::StrContains(set, "prefill_system");
 }
 
 bool AsksForMoney(const Expression& expression) {

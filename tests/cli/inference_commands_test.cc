@@ -19,6 +19,20 @@ double NumberIn(const std::string& json, const std::string& name) {
                                  : std::stod(json.substr(at + name.size() + 3));
 }
 
+// Measured, as of training; through a pipeline it says that it is not.
+TEST(InferenceCommands, CheckMeasuresWhatMakesTheDifference) {
+  const ProgramResult measured = RunOrrery({"check", "llama3_70b_fp8_serving"});
+  EXPECT_EQ(measured.exit_code, 0) << measured.err;
+  EXPECT_THAT(measured.out,
+              AllOf(HasSubstr("overlap of tensor communication"),
+                    HasSubstr("latency"), HasSubstr("unexplained")));
+  const ProgramResult piped =
+      RunOrrery({"check", "llama3_70b_fp8_serving", "--set",
+                 "inference.parallel.tensor=4", "--set",
+                 "inference.parallel.pipeline=2"});
+  EXPECT_THAT(piped.out, HasSubstr("was not measured"));
+}
+
 TEST(InferenceCommands, SimulateSaysWhatUsersWaitFor) {
   const ProgramResult result = RunOrrery({"simulate", "llama2_70b_inference"});
   EXPECT_EQ(result.exit_code, 0) << result.err;

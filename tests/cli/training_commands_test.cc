@@ -110,6 +110,23 @@ TEST(TrainingCommands, TheBreakdownSumsToTheStep) {
   EXPECT_NEAR(sum, Number(json, "step_time_s"), 1e-9);
 }
 
+// What the allocator holds counts, in the closed form as in the simulation.
+TEST(TrainingCommands, AnEstimateFitsIfTheRunDoes) {
+  const std::vector<std::string> plan = {"--set",
+                                         "framework.preset=nanotron_2024",
+                                         "--set", "training.parallel.tensor=1"};
+  for (const char* command : {"estimate", "simulate"}) {
+    std::vector<std::string> words = {command, "quickstart"};
+    words.insert(words.end(), plan.begin(), plan.end());
+    const ProgramResult result = RunOrrery(words);
+    EXPECT_EQ(result.exit_code, 1) << command << ": " << result.out;
+  }
+  const ProgramResult host = RunOrrery({"estimate", "quickstart", "--set",
+                                        "framework.collective_check=1 ms",
+                                        "--set", "framework.dispatch=10 us"});
+  EXPECT_THAT(host.out, HasSubstr("waiting for the host"));
+}
+
 TEST(TrainingCommands, ASlowChipHasALineOfItsOwn) {
   const ProgramResult result =
       RunOrrery({"simulate", "quickstart", "--set",

@@ -147,6 +147,23 @@ TEST(SlowChip, TheClosedFormKnowsWhoWaits) {
   }
 }
 
+// A stage of a bidirectional pipeline is on two ranks; the slower one counts,
+// also where calls overlap.
+TEST(SlowChip, IsKnownToEveryScheduleOnPaper) {
+  for (const char* schedule : {"ONE_F_ONE_B", "GPIPE", "ZB_H1", "DUAL_PIPE"}) {
+    SCOPED_TRACE(schedule);
+    const ResolvedScenario slow = Make(
+        "quickstart", {"training.parallel.tensor=1",
+                       "training.parallel.sequence_parallel=false",
+                       "training.virtual_stages=1", "training.sharding=ZERO_1",
+                       std::string("training.schedule=") + schedule,
+                       "system.slow_chip={chip: 1 slowdown: 5}"});
+    ASSERT_OK_AND_ASSIGN(const StepEstimate estimate, EstimateScenario(slow));
+    const double step = ToSeconds(Simulated(slow).result.end);
+    EXPECT_NEAR(estimate.step_s(), step, 0.05 * step);
+  }
+}
+
 TEST(SlowChip, IsAChipOfTheMachineAndSlow) {
   const auto refusal = [](std::vector<std::string> fields) {
     auto proto = ResolveScenario(Catalog(), "quickstart", fields);
