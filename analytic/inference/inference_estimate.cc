@@ -75,12 +75,8 @@ class PassEstimator {
  private:
   // Stages whose slowest chips are alike share the times of their units.
   void PriceUnits() {
-    std::vector<double> slowdowns(stages(), 1);
-    for (const SlowRank& each : slow_) {
-      double& of = slowdowns[static_cast<size_t>(
-          placement_.CoordinatesOf(each.rank).pipeline)];
-      of = std::max(of, each.slowdown);
-    }
+    const std::vector<double> slowdowns =
+        SlowestOfPipelineRanks(slow_, placement_, stages());
     for (size_t stage = 0; stage < stages(); ++stage) {
       const auto same = static_cast<size_t>(
           std::find(slowdowns.begin(), slowdowns.end(), slowdowns[stage]) -

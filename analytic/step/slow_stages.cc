@@ -10,11 +10,12 @@ SlowStages::SlowStages(absl::Span<const SlowRank> slow,
                        absl::FunctionRef<std::unique_ptr<PlanUnits>()> make) {
   if (slow.empty()) return;
   std::vector<double> of_stage(static_cast<size_t>(layout.stages()), 1);
-  for (const SlowRank& each : slow) {
-    const int rank = placement.CoordinatesOf(each.rank).pipeline;
+  const std::vector<double> of_rank = SlowestOfPipelineRanks(
+      slow, placement, static_cast<size_t>(layout.ranks()));
+  for (int rank = 0; rank < layout.ranks(); ++rank) {
     for (int piece = 0; piece < layout.pieces(); ++piece) {
       double& of = of_stage[static_cast<size_t>(layout.StageOf(rank, piece))];
-      of = std::max(of, each.slowdown);
+      of = std::max(of, of_rank[static_cast<size_t>(rank)]);
     }
   }
   for (int rank = 0; rank < layout.ranks(); ++rank) {

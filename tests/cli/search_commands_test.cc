@@ -13,7 +13,6 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "base/format.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "tests/cli/run_orrery.h"
@@ -163,33 +162,6 @@ TEST_F(SearchCommands, ServingIsSweptByClosedForm) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   // Larger batches are faster for all and slower for each.
   EXPECT_THAT(run.out, HasSubstr("Pareto front: 4 points"));
-}
-
-// A preset is merged before there is a plan: as an axis it must do what typing
-// it does, and one that does not exist is a problem of its points.
-TEST_F(SearchCommands, EnginesAreSweptAsTheyAreTyped) {
-  const std::string study = folder_ + "/engines.textproto";
-  std::ofstream(study) << R"~(
-    name: "engines"
-    scenario: "llama3_70b_fp8_serving"
-    axis { path: "inference.engine.preset" name: "engine"
-           value: "vllm" value: "fastertransformer" value: "no_such_engine" }
-    objective { expression: "inference.end_to_end_s" }
-  )~";
-  const auto run = RunOrrery({"sweep", study, "--csv", "-"});
-  for (const std::string engine : {"vllm", "fastertransformer"}) {
-    const auto typed =
-        RunOrrery({"estimate", "llama3_70b_fp8_serving", "--set",
-                   "inference.engine.preset=" + engine, "--json", "-"});
-    const auto json = ParseJson(typed.out);
-    ASSERT_TRUE(json.ok()) << typed.err;
-    const auto alone = *json->Find("inference")->Find("end_to_end_s")->number();
-    const size_t row = run.out.find(engine + ",");
-    ASSERT_NE(row, std::string::npos) << run.out << run.err;
-    EXPECT_THAT(run.out.substr(row, run.out.find('\n', row) - row),
-                HasSubstr(fmt::format("{}", alone.value)));
-  }
-  EXPECT_THAT(run.out + run.err, HasSubstr("there is no engine"));
 }
 
 TEST_F(SearchCommands, ServingIsTunedUnderLimits) {

@@ -58,6 +58,7 @@ void ExpectNothingRemembered(const char* model) {
   const Framework kFrameworks[] = {
       {},
       {.dispatch = 20us},
+      {.dispatch = 20us, .collective_check = 300us},
       {.dispatch = 20us, .blocking_launches = true},
       {.fusion = Fusion::kNone, .prunes_recomputation = true}};
   struct Change {

@@ -32,6 +32,18 @@ std::vector<RankMark> MarksOf(absl::Span<const SlowRank> slow) {
   return marks;
 }
 
+std::vector<double> SlowestOfPipelineRanks(absl::Span<const SlowRank> slow,
+                                           const Placement& placement,
+                                           size_t pipeline_ranks) {
+  std::vector<double> slowest(pipeline_ranks, 1);
+  for (const SlowRank& each : slow) {
+    double& of = slowest[static_cast<size_t>(
+        placement.CoordinatesOf(each.rank).pipeline)];
+    of = std::max(of, each.slowdown);
+  }
+  return slowest;
+}
+
 double SlowdownOf(int rank, absl::Span<const SlowRank> slow) {
   const auto found = std::lower_bound(
       slow.begin(), slow.end(), rank,

@@ -26,6 +26,11 @@ std::vector<SlowRank> SlowRanks(const System& system,
 // Ranks that are slow alike have the same mark.
 std::vector<RankMark> MarksOf(absl::Span<const SlowRank> slow);
 
+// Of each pipeline rank the most, which all of it wait for.
+std::vector<double> SlowestOfPipelineRanks(absl::Span<const SlowRank> slow,
+                                           const Placement& placement,
+                                           size_t pipeline_ranks);
+
 // 1 if it is not among them.
 double SlowdownOf(int rank, absl::Span<const SlowRank> slow);
 
