@@ -10,6 +10,7 @@ absl::StatusOr<CountedMemory> ReadCountedMemory(const MeasurementRow& row) {
   return row.Choice<CountedMemory>("mem_counts",
                                    {{"tensors", CountedMemory::kTensors},
                                     {"layers", CountedMemory::kLayers},
+                                    {"reserved", CountedMemory::kReserved},
                                     {"device", CountedMemory::kDevice}});
 }
 

@@ -18,10 +18,11 @@ namespace orrery {
 enum class CountedMemory {
   kTensors,  // all that is allocated at the peak: the default
   kLayers,   // of it what belongs to layers: no embedding, no head
-  kDevice,   // what the process holds of the device
+  kReserved,  // what the framework's allocator holds at the peak
+  kDevice,    // what the process holds of the device
 };
 
-// The column `mem_counts`: "tensors", "layers" or "device".
+// The column `mem_counts`: "tensors", "layers", "reserved" or "device".
 absl::StatusOr<CountedMemory> ReadCountedMemory(const MeasurementRow& row);
 
 // What embedding and head add to the fullest rank of a training scenario: its

@@ -216,6 +216,7 @@ absl::Status ReadRecompute(const MeasurementRow& row, TrainingColumns* to) {
           "recompute", {{"none", Training::RECOMPUTE_NONE},
                         {"selective", Training::RECOMPUTE_SELECTIVE},
                         {"full", Training::RECOMPUTE_FULL},
+                        {"per op", Training::RECOMPUTE_PER_OP},
                         {"", Training::RECOMPUTE_NONE}}));
   return absl::OkStatus();
 }

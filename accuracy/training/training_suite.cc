@@ -114,6 +114,8 @@ absl::StatusOr<Bytes> Counted(const TrainingRow& row,
       ASSIGN_OR_RETURN(const Bytes ends, BytesOfEnds(row.scenario));
       return prediction.tensors - ends;
     }
+    case CountedMemory::kReserved:
+      return prediction.needed - row.scenario.kernels.reserved_memory();
     case CountedMemory::kDevice:
       return prediction.needed;
   }

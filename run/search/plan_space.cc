@@ -44,6 +44,7 @@ PlanChoice ChoiceOf(const pb::Training& said) {
       choice.recompute = RecomputeChoice::kFull;
       break;
     case pb::Training::RECOMPUTE_PER_MODULE:
+    case pb::Training::RECOMPUTE_PER_OP:
       choice.recompute = RecomputeChoice::kAsSaid;
       break;
     case pb::Training::RECOMPUTE_NONE:

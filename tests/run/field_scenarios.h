@@ -15,6 +15,14 @@ inline constexpr const char* kFieldScenarios[] = {
          combine: "9 us" head_unit: 256 } }
        training { global_batch: 16 micro_batch: 1 sequence: 2048
          parallel { } sharding: ZERO_3 precision: BF16 })",
+    // An operator at a time.
+    R"(name: "eager"
+       model { preset: "llama3_8b" layers: 2 }
+       system { preset: "dgx_h100_ib400" nodes: 1 }
+       framework { preset: "torchtitan_2025" norms_in_parts: true }
+       training { global_batch: 16 micro_batch: 1 sequence: 2048
+         parallel { } sharding: ZERO_3 precision: BF16
+         recompute: RECOMPUTE_PER_OP })",
     // A host that waits, heads that are not aligned, buckets of gradients.
     R"(name: "waiting"
        model { preset: "gpt_22b" layers: 2 attention { head_dimension: 100 } }

@@ -155,6 +155,11 @@ class PlanDraw {
           OneOf(rng_, {pb::Training::ATTENTION_CORE, pb::Training::NORM,
                        pb::Training::MLP_ACTIVATION, pb::Training::MLP,
                        pb::Training::MOE, pb::Training::MLA_UP_PROJECTION}));
+      // Norms alone are part of what is told apart by op.
+      if (training_->recompute_module(0) == pb::Training::NORM) {
+        training_->clear_recompute_module();
+        training_->set_recompute(pb::Training::RECOMPUTE_PER_OP);
+      }
     }
     if (Chance(rng_, 0.2))
       training_->set_attention_kernel(pb::Training::UNFUSED);

@@ -78,6 +78,15 @@ Bytes KeptInputBytes(const LayerOps& ops) {
   return sum;
 }
 
+Bytes KeptPerOpBytes(const LayerOps& ops, bool pruned) {
+  Bytes sum = KeptInputBytes(ops);
+  for (const LayerStep& step : ops.forward) {
+    if (pruned && step.output_only) continue;
+    sum += step.kept_per_op.value_or(Bytes(0));
+  }
+  return sum;
+}
+
 int64_t CountLaunches(const std::vector<LayerStep>& steps) {
   const auto groups = [&](size_t i) -> int64_t {
     const Op* op = i < steps.size() ? steps[i].op() : nullptr;

@@ -29,6 +29,7 @@
 //
 // Bytes of kept tensors follow Korthikanti et al., arXiv 2205.05198, section 4.
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -95,6 +96,10 @@ struct LayerStep {
   // The layer's own gradients do without it, so that a compiler which sees both
   // does not compute it again.
   bool output_only = false;
+  // Of a forward step: what of its output stays where ops are told apart, so
+  // that it does not run again; nothing of it where only another that stays
+  // needs it. Unset: it runs again.
+  std::optional<Bytes> kept_per_op = std::nullopt;
 
   const Op* op() const { return std::get_if<Op>(&what); }
   const Exchange* exchange() const { return std::get_if<Exchange>(&what); }
@@ -141,6 +146,9 @@ LayerOps BuildPredictionInput(const Model& model, const LayerShape& shape);
 Bytes KeptBytes(const LayerOps& ops, ModuleSet recomputed);
 // Bytes kept under full recomputation: the inputs only.
 Bytes KeptInputBytes(const LayerOps& ops);
+// Bytes kept where ops are told apart: inputs, and the outputs of steps that do
+// not run again, those that only make the layer's output left out if `pruned`.
+Bytes KeptPerOpBytes(const LayerOps& ops, bool pruned);
 
 // Kernels and collectives that the host starts for a list of steps.
 int64_t CountLaunches(const std::vector<LayerStep>& steps);

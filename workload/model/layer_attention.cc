@@ -15,25 +15,27 @@ void AddQueryKeyValue(LayerBuilder& b) {
   const Attention& a = model.attention();
   const int tensor = b.shape().tensor;
   const int64_t kv_heads = std::max(1, a.kv_heads / tensor);
+  const int64_t outputs[] = {a.query_width() / tensor,
+                             kv_heads * a.score_head_dimension(),
+                             kv_heads * a.value_head_dimension};
   const LayerBuilder::LinearShape linear{
       .name = OpName::kQueryKeyValue,
       .rows = b.tokens(),
-      .outputs = a.query_width() / tensor +
-                 kv_heads * (a.score_head_dimension() + a.value_head_dimension),
+      .outputs = outputs[0] + outputs[1] + outputs[2],
       .inputs = model.hidden(),
       .bias = a.qkv_bias};
   b.BeginModule();
   b.GatherTokensForward(model.hidden());
-  b.LinearForward(linear);
-  if (b.shape().fusion == Fusion::kNone) {
+  b.SideBySideForward(linear, outputs);
+  if (b.shape().fusion == Fusion::kNone && !b.shape().products_apart) {
     // The gradients of queries, keys and values are put into one tensor.
     b.InputGradient(OpName::kQueryKeyValue,
                     b.Elementwise(b.tokens() * linear.outputs, 1, 1, 0));
   }
-  b.LinearInputGradient(linear);
+  b.SideBySideInputGradient(linear, outputs);
   b.ReduceTokensInputGradient(model.hidden());
   b.GatherTokensWeightGradient(model.hidden());
-  b.LinearWeightGradient(linear);
+  b.SideBySideWeightGradient(linear, outputs);
   b.KeepLinearInput("query_key_value_input", b.kept_tokens(), model.hidden(),
                     Module::kNorm);
 }
@@ -63,6 +65,11 @@ void AddRotary(LayerBuilder& b) {
       // Of queries and of keys: half a turn (a copy), two products, a sum.
       rotation = b.Elementwise(b.tokens() * width, 5, 4, kRotaryFlops);
       rotation.launches = 8;
+    }
+    if (b.trains() && shape.complex_rotation) {
+      // Of queries and of keys: a copy in FP32, the product, the cast back.
+      rotation = b.Elementwise(b.tokens() * width, 5, 5, kRotaryFlops);
+      rotation.launches = 6;
     }
     b.Forward(OpName::kRotary, rotation);
     b.InputGradient(OpName::kRotary, rotation);

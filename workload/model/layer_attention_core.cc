@@ -9,10 +9,25 @@
 namespace orrery {
 namespace {
 
+// Whether heads that share keys and values get copies of their own.
+bool RepeatsKeyValues(const LayerBuilder& b) {
+  const Attention& a = b.model().attention();
+  return b.trains() && b.shape().repeats_key_values && !a.is_latent() &&
+         a.kv_heads < a.heads;
+}
+
 // Operations per score of a softmax, forward and backward
 // (gkarfakis19/Rapid-LLM counts).
 constexpr double kSoftmaxFlops = 7;
 constexpr double kSoftmaxGradientFlops = 4;
+
+// Key and value heads of this rank as attention gets them.
+int KeyValueHeads(const LayerBuilder& b) {
+  const Attention& a = b.model().attention();
+  const int tensor = b.shape().tensor;
+  return RepeatsKeyValues(b) ? a.heads / tensor
+                             : std::max(1, a.kv_heads / tensor);
+}
 
 // What this rank's core does for a group, before context parallelism: its
 // heads, all queries, every key.
@@ -27,7 +42,7 @@ FusedAttention CoreShape(const LayerBuilder& b, int layer,
   FusedAttention core{
       .batch = group.count,
       .query_heads = a.heads / shape.tensor,
-      .kv_heads = std::max(1, a.kv_heads / shape.tensor),
+      .kv_heads = KeyValueHeads(b),
       .queries = group.queries,
       .keys = group.cached + group.queries,
       .head_dimension = a.score_head_dimension(),
@@ -202,7 +217,7 @@ void KeepInputs(LayerBuilder& b) {
   const LayerShape& shape = b.shape();
   const ModuleSet up = a.is_latent() ? ModuleSet(Module::kLatentUp) : kNoModule;
   const int64_t heads = b.tokens() * (a.heads / shape.tensor);
-  const int64_t kv_heads = b.tokens() * std::max(1, a.kv_heads / shape.tensor);
+  const int64_t kv_heads = b.tokens() * KeyValueHeads(b);
   b.Keep("queries", heads * a.score_head_dimension(), shape.activation, up);
   b.Keep("keys", kv_heads * a.score_head_dimension(), shape.activation, up);
   b.Keep("values", kv_heads * a.value_head_dimension, shape.activation, up);
@@ -257,9 +272,29 @@ void AddCore(LayerBuilder& b, const FusedAttention& core) {
   }
 }
 
+// Copies for every query head, and backward their sum.
+void AddRepeats(LayerBuilder& b) {
+  const Attention& a = b.model().attention();
+  const int64_t copies = a.heads / a.kv_heads;
+  const int64_t elements = b.tokens() * KeyValueHeads(b) *
+                           (a.score_head_dimension() + a.value_head_dimension);
+  const Pointwise repeated = b.Elementwise(elements, 0, 1, 0);
+  const Pointwise shared = b.Elementwise(elements / copies, 0, 1, 0);
+  b.BeginModule();
+  b.Forward(OpName::kPointwise, Pointwise{.launches = 2,
+                                          .read = shared.written,
+                                          .written = repeated.written});
+  b.InputGradient(OpName::kPointwise,
+                  Pointwise{.launches = 2,
+                            .read = repeated.written,
+                            .written = shared.written,
+                            .flops = static_cast<double>(elements)});
+}
+
 }  // namespace
 
 void AddAttentionCore(LayerBuilder& b, int layer) {
+  if (RepeatsKeyValues(b)) AddRepeats(b);
   b.BeginModule(Module::kAttentionCore);
   KeepInputs(b);
   for (const SequenceGroup& group : b.shape().groups) {

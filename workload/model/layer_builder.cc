@@ -32,6 +32,60 @@ void TurnAround(std::vector<LayerStep>& steps) {
   }
 }
 
+// What an op leaves behind where its output is kept and it does not run again
+// (torchtitan, parallelize_llama.py: of products every second one).
+std::optional<Bytes> KeptOutput(const Op& op, int& products) {
+  if (const auto* core = std::get_if<FusedAttention>(&op.work)) {
+    const int64_t rows = core->batch * core->query_heads * core->queries;
+    return StorageBytes(core->operand, rows * core->value_dimension) +
+           StorageBytes(DType::kFp32, rows);
+  }
+  const auto* product = std::get_if<Gemm>(&op.work);
+  // A batch of products is another op of PyTorch, which is not kept.
+  if (product == nullptr || product->batch > 1) return std::nullopt;
+  if (++products % 2 == 0) return std::nullopt;
+  return StorageBytes(product->output,
+                      product->m * product->n * product->batch);
+}
+
+// Of exchanges: sums over tensor ranks that are scattered, and tokens that went
+// to experts or came back.
+std::optional<Bytes> KeptOutput(const Exchange& exchange,
+                                const LayerShape& shape) {
+  switch (exchange.kind) {
+    case ExchangeKind::kReduceScatter:
+      return Bytes(exchange.bytes.value() /
+                   (exchange.group == ExchangeGroup::kExpertTensor
+                        ? shape.expert_tensor
+                        : shape.tensor));
+    case ExchangeKind::kAllToAll:
+      return exchange.bytes;
+    case ExchangeKind::kAllReduce:
+    case ExchangeKind::kAllGather:
+    case ExchangeKind::kRing:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void KeepPerOp(std::vector<LayerStep>& forward, const LayerShape& shape) {
+  int products = 0;
+  for (size_t i = 0; i < forward.size(); ++i) {
+    LayerStep& step = forward[i];
+    if (step.op() != nullptr) {
+      step.kept_per_op = KeptOutput(*step.op(), products);
+      continue;
+    }
+    step.kept_per_op = KeptOutput(*step.exchange(), shape);
+    // What is only summed need not be there again.
+    if (!step.kept_per_op || i == 0) continue;
+    const Op* summed = forward[i - 1].op();
+    if (summed != nullptr && std::holds_alternative<Gemm>(summed->work)) {
+      forward[i - 1].kept_per_op = Bytes(0);
+    }
+  }
+}
+
 void CheckShape(const LayerShape& shape) {
   const bool trains = Trains(shape.purpose);
   CHECK(!shape.groups.empty()) << "a batch without sequences";
@@ -142,6 +196,10 @@ void LayerBuilder::CastInputGradient(int64_t elements) {
 
 void LayerBuilder::LinearForward(const LinearShape& l) {
   if (!l.wide) CastForward(l.rows * l.inputs);
+  ProductForward(l);
+}
+
+void LayerBuilder::ProductForward(const LinearShape& l) {
   const bool narrow =
       !l.wide || (l.name == OpName::kHead && shape_.narrow_head);
   Forward(l.name, Gemm{.m = l.rows,
@@ -182,6 +240,28 @@ void LayerBuilder::LinearWeightGradient(const LinearShape& l) {
   }
 }
 
+void LayerBuilder::SideBySideForward(const LinearShape& whole,
+                                     absl::Span<const int64_t> outputs) {
+  if (!Apart(outputs)) return LinearForward(whole);
+  CastForward(whole.rows * whole.inputs);
+  for (const int64_t width : outputs) ProductForward(Part(whole, width));
+}
+
+void LayerBuilder::SideBySideInputGradient(const LinearShape& whole,
+                                           absl::Span<const int64_t> outputs) {
+  if (!Apart(outputs)) return LinearInputGradient(whole);
+  for (const int64_t width : outputs) LinearInputGradient(Part(whole, width));
+  const auto parts = static_cast<double>(outputs.size());
+  InputGradient(OpName::kAccumulate,
+                Elementwise(whole.rows * whole.inputs, parts, 1, parts - 1));
+}
+
+void LayerBuilder::SideBySideWeightGradient(const LinearShape& whole,
+                                            absl::Span<const int64_t> outputs) {
+  if (!Apart(outputs)) return LinearWeightGradient(whole);
+  for (const int64_t width : outputs) LinearWeightGradient(Part(whole, width));
+}
+
 // Reads a fresh gradient and the sum, writes the sum.
 void LayerBuilder::Accumulate(int64_t elements) {
   Pointwise add = Elementwise(elements, 1, 0, 1);
@@ -208,6 +288,13 @@ void LayerBuilder::KeepAs(std::string_view name, int64_t elements, DType kept,
 }
 
 void LayerBuilder::Norm(int64_t rows, int64_t width, bool residual) {
+  if (trains_ && shape_.norms_in_parts) {
+    NormInParts(rows * width);
+    if (residual) {
+      InputGradient(OpName::kResidual, Elementwise(rows * width, 2, 1, 1));
+    }
+    return;
+  }
   const bool fused = residual && shape_.fusion == Fusion::kResidualNorm;
   // The sum of the residual branch that a fused norm takes over is one more
   // tensor read and written forward.
@@ -228,6 +315,23 @@ void LayerBuilder::Norm(int64_t rows, int64_t width, bool residual) {
   if (residual && !fused) {
     InputGradient(OpName::kResidual, Elementwise(rows * width, 2, 1, 1));
   }
+}
+
+// x.float(), its square, the mean of that, the product with its root, the cast
+// back, the product with the weights; an FP32 tensor counts twice. Backward
+// each of them has its own, and x is reached on three ways that are summed.
+void LayerBuilder::NormInParts(int64_t elements) {
+  Pointwise forward = Elementwise(elements, 10, 8, kNormFlops);
+  forward.launches = 8;
+  Forward(OpName::kNorm, forward);
+  Pointwise backward = Elementwise(elements, 24, 16, kNormGradientFlops);
+  backward.launches = 12;
+  InputGradient(OpName::kNorm, backward);
+  Pointwise weights = Elementwise(elements, 3, 1, 2);
+  weights.launches = 2;
+  WeightGradient(OpName::kNorm, weights);
+  Keep("norm_copy", elements, DType::kFp32, Module::kNorm);
+  Keep("norm_output", elements, shape_.activation, Module::kNorm);
 }
 
 Exchange LayerBuilder::TokenExchange(ExchangeKind kind, int64_t width) const {
@@ -269,6 +373,7 @@ void LayerBuilder::GatherTokensWeightGradient(int64_t width) {
 }
 
 LayerOps LayerBuilder::Build() && {
+  if (trains_) KeepPerOp(ops_.forward, shape_);
   // Modules are opened one after the other.
   TurnAround(ops_.input_gradient);
   TurnAround(ops_.weight_gradient);

@@ -6,6 +6,8 @@
 // needs it. A part opens a module, says what runs forward and backward there,
 // and what is kept. Build() puts the gradient lists into the order of
 // execution.
+#include <absl/types/span.h>
+
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -90,6 +92,15 @@ class LayerBuilder {
   void LinearForward(const LinearShape& linear);
   void LinearInputGradient(const LinearShape& linear);
   void LinearWeightGradient(const LinearShape& linear);
+  // The same of linear layers that read the same tokens, with `outputs` side by
+  // side: one product of the whole, or one of each where the shape has products
+  // apart. Tokens are cast once; gradients of the tokens are summed.
+  void SideBySideForward(const LinearShape& whole,
+                         absl::Span<const int64_t> outputs);
+  void SideBySideInputGradient(const LinearShape& whole,
+                               absl::Span<const int64_t> outputs);
+  void SideBySideWeightGradient(const LinearShape& whole,
+                                absl::Span<const int64_t> outputs);
   // Of a weight gradient whose product does not do it.
   void Accumulate(int64_t elements);
   // Casts of `elements` to the operands' format, where that is narrower than
@@ -134,6 +145,17 @@ class LayerBuilder {
     step.beside_exchange = beside_;
     step.output_only = output_only_;
   }
+  bool Apart(absl::Span<const int64_t> outputs) const {
+    return trains_ && shape_.products_apart && outputs.size() > 1;
+  }
+  static LinearShape Part(const LinearShape& whole, int64_t outputs) {
+    LinearShape part = whole;
+    part.outputs = outputs;
+    return part;
+  }
+  void NormInParts(int64_t elements);
+  // Without the cast of its input.
+  void ProductForward(const LinearShape& linear);
   Exchange TokenExchange(ExchangeKind kind, int64_t width) const;
   Pointwise Cast(int64_t elements, DType to, int copies) const;
   DType Operand(const LinearShape& linear) const;

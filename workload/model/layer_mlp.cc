@@ -109,14 +109,21 @@ void AddMlp(LayerBuilder& b) {
   if (!parallel) AddBlockNorm(b);
   b.BeginModule(Module::kMlp);
   if (!parallel) b.GatherTokensForward(hidden);
-  AddUpForward(b, up, mlp.gated());
-  b.LinearInputGradient(up);
+  // Of a gated one the gate and what it lets through.
+  const int64_t halves[] = {width, width};
+  const auto outputs = absl::MakeSpan(halves, mlp.gated() ? 2 : 1);
+  if (b.trains()) {
+    b.SideBySideForward(up, outputs);
+  } else {
+    AddUpForward(b, up, mlp.gated());
+  }
+  b.SideBySideInputGradient(up, outputs);
   if (!parallel) {
     b.ReduceTokensInputGradient(hidden);
     b.GatherTokensWeightGradient(hidden);
     b.KeepLinearInput("mlp_up_input", b.kept_tokens(), hidden, Module::kNorm);
   }
-  b.LinearWeightGradient(up);
+  b.SideBySideWeightGradient(up, outputs);
   AddActivation(b, OpName::kMlpActivation, b.tokens(), width, mlp.gated(),
                 Module::kMlp);
   AddDownProjection(b, down, "mlp_down_input", Module::kMlp);

@@ -98,6 +98,15 @@ struct LayerShape {
   // With sequence parallelism: the tokens that were gathered for a product are
   // kept for its weights' gradient, not gathered again.
   bool keep_gathered = false;
+  // Queries, keys and values, and gate and up of an MLP, are products of their
+  // own (training).
+  bool products_apart = false;
+  // Attention gets keys and values that were copied for each query head; a
+  // rotation is a complex product of FP32 copies; a norm is a row of operators
+  // (training).
+  bool repeats_key_values = false;
+  bool complex_rotation = false;
+  bool norms_in_parts = false;
   // Tokens on their way to the experts.
   DType dispatch = DType::kBf16;
   // Keys and values in the cache (inference).

@@ -103,6 +103,10 @@ absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
   }
   framework.embeds_by_product = proto.embeds_by_product();
   framework.prunes_recomputation = proto.prunes_recomputation();
+  framework.products_apart = proto.products_apart();
+  framework.repeats_key_values = proto.repeats_key_values();
+  framework.complex_rotation = proto.complex_rotation();
+  framework.norms_in_parts = proto.norms_in_parts();
   framework.keeps_buckets = proto.keeps_buckets();
   framework.group_memory =
       fields.OptionalPositive<Bytes>("group_memory").value_or(Bytes(0));

@@ -50,6 +50,14 @@ struct Framework {
   bool embeds_by_product = false;
   // What only makes a layer's output is not computed again.
   bool prunes_recomputation = false;
+  // Layers that read the same tokens are products of their own.
+  bool products_apart = false;
+  // Shared keys and values are copied for each query head.
+  bool repeats_key_values = false;
+  // Rotations are complex products in FP32.
+  bool complex_rotation = false;
+  // Norms are the operators of their formula.
+  bool norms_in_parts = false;
   // Reduced gradients of unsharded state have buffers of their own.
   bool keeps_buckets = false;
   // For each group of ranks that a rank communicates in.

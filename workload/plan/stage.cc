@@ -126,6 +126,10 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
   shape.separate_loss = plan.framework().separate_loss;
   shape.loss_in_parts = plan.framework().loss_in_parts;
   shape.keep_gathered = plan.framework().keep_gathered;
+  shape.products_apart = plan.framework().products_apart;
+  shape.repeats_key_values = plan.framework().repeats_key_values;
+  shape.complex_rotation = plan.framework().complex_rotation;
+  shape.norms_in_parts = plan.framework().norms_in_parts;
   shape.embeds_by_product = plan.framework().embeds_by_product;
   shape.dispatch = plan.dispatch_precision();
   shape.kept = plan.kept_formats();
@@ -135,6 +139,7 @@ LayerShape ShapeOf(const TrainingPlan& plan, int expert_place) {
 
 bool RunsAgain(const LayerStep& step, const TrainingPlan& plan) {
   if (step.output_only && plan.framework().prunes_recomputation) return false;
+  if (plan.recompute() == Recompute::kPerOp) return !step.kept_per_op;
   return plan.recompute() == Recompute::kFull ||
          step.modules.Meets(plan.recomputed_modules());
 }
@@ -151,9 +156,17 @@ std::vector<LayerStep> RecomputedSteps(const LayerOps& ops,
 
 Bytes KeptBytes(const LayerOps& ops, const TrainingPlan& plan) {
   if (!ops.checkpointed) return KeptBytes(ops, kNoModule);
-  return plan.recompute() == Recompute::kFull
-             ? KeptInputBytes(ops)
-             : KeptBytes(ops, plan.recomputed_modules());
+  switch (plan.recompute()) {
+    case Recompute::kFull:
+      return KeptInputBytes(ops);
+    case Recompute::kPerOp:
+      return KeptPerOpBytes(ops, plan.framework().prunes_recomputation);
+    case Recompute::kNone:
+    case Recompute::kSelective:
+    case Recompute::kPerModule:
+      break;
+  }
+  return KeptBytes(ops, plan.recomputed_modules());
 }
 
 }  // namespace orrery

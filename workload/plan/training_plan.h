@@ -29,7 +29,7 @@ class Training;
 // What a data-parallel rank does not keep in full: ZeRO stages 0 to 3, each
 // including the ones before it.
 enum class Sharding { kNone, kOptimizer, kGradients, kWeights };
-enum class Recompute { kNone, kSelective, kFull, kPerModule };
+enum class Recompute { kNone, kSelective, kFull, kPerModule, kPerOp };
 
 class TrainingPlan {
  public:
