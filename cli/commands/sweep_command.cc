@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "base/file.h"
 #include "base/file_writer.h"
@@ -68,15 +71,17 @@ absl::StatusOr<std::string> Title(const Catalog& catalog,
   return fmt::format("# orrery sweep {:016x} {}", hash, SweepHeader(study));
 }
 
+using RowWriter = std::function<std::string(const SweepRow&)>;
+
 // Every row in a file, one after the other: CSV or JSON.
 class RowFile {
  public:
   // The error says why there can be no file. `path` may be nothing.
   static absl::StatusOr<RowFile> Create(const std::optional<std::string>& path,
                                         const std::string& before,
-                                        std::string (*write)(const SweepRow&),
+                                        RowWriter write,
                                         absl::string_view between) {
-    RowFile file(write, between);
+    RowFile file(std::move(write), between);
     if (path) {
       ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(*path));
       file.writer_.emplace(std::move(writer));
@@ -101,11 +106,11 @@ class RowFile {
   }
 
  private:
-  RowFile(std::string (*write)(const SweepRow&), absl::string_view between)
-      : write_(write), between_(between) {}
+  RowFile(RowWriter write, absl::string_view between)
+      : write_(std::move(write)), between_(between) {}
 
   std::optional<FileWriter> writer_;
-  std::string (*write_)(const SweepRow&);
+  RowWriter write_;
   absl::string_view between_;
   bool first_ = true;
 };
@@ -201,9 +206,16 @@ absl::StatusOr<ExitCode> LeadSweep(const Arguments& arguments,
     ASSIGN_OR_RETURN(LineLog log, LineLog::Open(*path, named.title));
     journal.emplace(std::move(log));
   }
-  ASSIGN_OR_RETURN(RowFile csv, RowFile::Create(arguments.Get("csv"),
-                                                SweepHeader(study) + "\n",
-                                                SweepRecord, "\n"));
+  // A row with a problem is as wide as the others.
+  const std::string no_columns(study.columns().size(), ',');
+  ASSIGN_OR_RETURN(RowFile csv,
+                   RowFile::Create(
+                       arguments.Get("csv"), SweepHeader(study) + "\n",
+                       [&](const SweepRow& row) {
+                         return SweepRecord(row) +
+                                (row.columns.empty() ? no_columns : "");
+                       },
+                       "\n"));
   ASSIGN_OR_RETURN(RowFile json,
                    RowFile::Create(arguments.Get("json"), "{\"rows\": [\n",
                                    SweepJson, ",\n"));

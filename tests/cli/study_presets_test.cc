@@ -1,10 +1,13 @@
 // Presets as axes of a study.
+#include <absl/strings/str_split.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "base/csv.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "tests/cli/run_orrery.h"
@@ -39,6 +42,13 @@ TEST(StudyPresets, EnginesAreSweptAsTheyAreTyped) {
                 HasSubstr(fmt::format("{}", alone.value)));
   }
   EXPECT_THAT(run.out + run.err, HasSubstr("there is no engine"));
+  // As many fields in the row that has no answer.
+  const std::vector<std::string> lines =
+      absl::StrSplit(run.out, '\n', absl::SkipEmpty());
+  ASSERT_EQ(lines.size(), 4U) << run.out;
+  for (const std::string& line : lines) {
+    EXPECT_EQ(CsvFields(line).size(), CsvFields(lines[0]).size()) << line;
+  }
 }
 
 }  // namespace
