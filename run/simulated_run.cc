@@ -212,7 +212,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
     if (options.progress) options.progress(stage, done);
   };
   CallPlanner planner(network, {.fidelity = options.fidelity,
-                                .arbitration = options.arbitration});
+                                .arbitration = options.arbitration,
+                                .one_of_alike = true});
   std::optional<std::string> why_not =
       WhyNotFold(layout, system, options.arbitration);
   const bool same_work = !why_not && system.chips_are_alike();

@@ -25,19 +25,28 @@ Duration Waits(const RoutedSchedule& routed, const ProtocolPair& protocols,
   return waits;
 }
 
+// A port is told from those beside it.
+PlannerOptions Consistent(PlannerOptions options) {
+  if (options.arbitration == Arbitration::kPortFair) {
+    options.one_of_alike = false;
+  }
+  return options;
+}
+
 }  // namespace
 
 CallPlanner::CallPlanner(const Network& network, PlannerOptions options)
     : network_(network),
-      options_(std::move(options)),
+      options_(Consistent(std::move(options))),
       router_(std::make_unique<Router>(network.graph(), network.routing())),
       placer_(network, *router_),
-      schedules_(network.resources(), *router_,
-                 {options_.segments.value_or(kSegments), options_.arbitration,
-                  options_.fidelity == Fidelity::kStepped}) {}
+      schedules_(
+          network.resources(), *router_,
+          {options_.segments.value_or(kSegments), options_.arbitration,
+           options_.fidelity == Fidelity::kStepped, options_.one_of_alike}) {}
 
 absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
-    const CollectiveCall& call, const GroupPlacement& placement) const {
+    const CollectiveCall& call, const GroupPlacement& placement) {
   // In-network reduction only where the hardware has it.
   const auto lacks_switches = [&](CollectiveAlgorithm algorithm) {
     return ReducesInNetwork(algorithm) &&
@@ -55,10 +64,15 @@ absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
                            : CollectiveAlgorithm::kDirect};
   }
   if (options_.algorithm) return std::vector{*options_.algorithm};
-  std::vector<CollectiveAlgorithm> applicable =
-      Applicable(call.kind, placement.layout, [&](CollectiveAlgorithm each) {
-        return schedules_.detail(call.kind, each);
-      });
+  if (!last_layout_ || last_layout_->kind != call.kind ||
+      !(last_layout_->layout == placement.layout)) {
+    last_layout_ = {
+        call.kind, placement.layout,
+        Applicable(call.kind, placement.layout, [&](CollectiveAlgorithm each) {
+          return schedules_.detail(call.kind, each);
+        })};
+  }
+  std::vector<CollectiveAlgorithm> applicable = last_layout_->applicable;
   std::erase_if(applicable, lacks_switches);
   std::vector<CollectiveAlgorithm> offered = network_.library().Offered(
       call.kind, applicable, !placement.tree_switches.empty());

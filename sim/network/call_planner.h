@@ -43,6 +43,11 @@ struct PlannerOptions {
   // How contended links are shared. Under kPortFair whoever runs the plans has
   // to be told as well (Transfers, RunPlans).
   Arbitration arbitration = Arbitration::kFlowFair;
+  // Plans tell of resources that carry the same at any time
+  // (NetworkResources::first_alike) the first alone. For who merges them
+  // anyway, as PlanTransfers does: it takes a fraction of the time. Where ports
+  // count they are all told.
+  bool one_of_alike = false;
 };
 
 struct PlannedCall {
@@ -87,7 +92,7 @@ class CallPlanner {
   };
   // What to try for a call. Fails if the one that is given cannot be.
   absl::StatusOr<std::vector<CollectiveAlgorithm>> Algorithms(
-      const CollectiveCall& call, const GroupPlacement& placement) const;
+      const CollectiveCall& call, const GroupPlacement& placement);
   absl::StatusOr<Choice> Cheapest(const CollectiveCall& call);
   // Puts the cheapest way to run `call` in `best` if it is cheaper; else says
   // in `why_not` why there is none.
@@ -102,6 +107,13 @@ class CallPlanner {
   std::unique_ptr<Router> router_;
   GroupPlacer placer_;
   ScheduleCache schedules_;
+  // What was asked last: groups that lie alike come one after the other.
+  struct KnownLayout {
+    CommunicationKind kind;
+    GroupLayout layout;
+    std::vector<CollectiveAlgorithm> applicable;
+  };
+  std::optional<KnownLayout> last_layout_;
 };
 
 }  // namespace orrery

@@ -41,11 +41,19 @@ bool IslandSprays(const System& system) {
   return false;
 }
 
+// Whether nothing chooses among the switches between chips of different
+// islands: a switch that reduces is one of many.
+bool FabricSprays(const System& system) {
+  return RoutingOf(system).fabric == Routing::kSpray &&
+         !SwitchCapabilities(system).fabric_reduces();
+}
+
 }  // namespace
 
 Network::Network(const System& system, Graph graph)
     : graph_(std::make_unique<const Graph>(std::move(graph))),
-      resources_(*graph_, IslandSprays(system)),
+      resources_(*graph_, {.bundle_planes = IslandSprays(system),
+                           .sprayed = FabricSprays(system)}),
       routing_(RoutingOf(system)),
       switches_(system),
       library_(system.collectives()) {}

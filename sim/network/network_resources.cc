@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "topology/routing/alike_links.h"
 
 namespace orrery {
 namespace {
@@ -68,9 +69,9 @@ class WholeIslands {
 
 }  // namespace
 
-NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
+NetworkResources::NetworkResources(const Graph& graph, const Options& options)
     : of_link_(graph.link_count(), kNone) {
-  if (bundle_planes) {
+  if (options.bundle_planes) {
     const WholeIslands whole(graph);
     for (VertexId v : graph.vertices()) {
       if (graph.kind(v) != VertexKind::kChip || !whole.Has(v)) continue;
@@ -92,6 +93,12 @@ NetworkResources::NetworkResources(const Graph& graph, bool bundle_planes)
     const double bandwidth = graph.link(id).bandwidth.value();
     of_link_[id] = capacities_.Add(bandwidth > 0 ? bandwidth : 1.0);
     from_chip_.Add(graph.kind(graph.link(id).from) == VertexKind::kChip);
+  }
+  for (const ResourceId id : capacities_.ids()) first_alike_.Add(id);
+  if (!options.sprayed) return;
+  const IdVector<LinkId, LinkId> alike = FirstAlikeLinks(graph);
+  for (const LinkId id : graph.links()) {
+    if (alike[id] != id) first_alike_[of_link_[id]] = of_link_[alike[id]];
   }
 }
 

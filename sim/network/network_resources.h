@@ -5,7 +5,8 @@
 // that are always used evenly (the planes of an NVSwitch island under spray)
 // are one resource with their bandwidths added up: the rates are the same and
 // the engine has a fraction of the work. Only in islands whose planes are all
-// whole.
+// whole. Links that are loaded alike whatever is sent (alike_links.h) stay
+// resources by themselves, and know the first of them.
 #include <string>
 
 #include "base/ids.h"
@@ -17,18 +18,29 @@ namespace orrery {
 
 class NetworkResources {
  public:
-  // `bundle_planes`: whether planes are used evenly, that is, sprayed over.
-  NetworkResources(const Graph& graph, bool bundle_planes);
+  struct Options {
+    // Whether planes of islands are used evenly, that is, sprayed over.
+    bool bundle_planes = false;
+    // Likewise all links outside islands: nothing chooses among switches.
+    bool sprayed = false;
+  };
+  NetworkResources(const Graph& graph, const Options& options);
 
   ResourceId of(LinkId link) const { return of_link_[link]; }
   // Bytes per second.
   const IdVector<ResourceId, double>& capacities() const { return capacities_; }
+  // The first of the resources that carry the same at any time, itself
+  // included.
+  ResourceId first_alike(ResourceId resource) const {
+    return first_alike_[resource];
+  }
   // Whether it is a chip that sends on it, and no switch or NIC.
   bool from_chip(ResourceId resource) const { return from_chip_[resource]; }
 
  private:
   IdVector<LinkId, ResourceId> of_link_;
   IdVector<ResourceId, double> capacities_;
+  IdVector<ResourceId, ResourceId> first_alike_;
   IdVector<ResourceId, bool> from_chip_;
 };
 

@@ -43,6 +43,26 @@ CollectiveCall CallOf(const Call& call, const PlacedGroup& group,
   return result;
 }
 
+// To each list of merged resources those that no plan tells, since they are
+// like one of them.
+void AddAlike(const NetworkResources& resources,
+              IdVector<ResourceId, std::vector<ResourceId>>& merged) {
+  constexpr auto kNone = static_cast<ResourceId>(-1);
+  IdVector<ResourceId, ResourceId> place(resources.capacities().size(), kNone);
+  for (const ResourceId left : merged.ids()) {
+    for (const ResourceId original : merged[left]) place[original] = left;
+  }
+  for (const ResourceId id : place.ids()) {
+    const ResourceId first = resources.first_alike(id);
+    if (first != id && place[first] != kNone) {
+      merged[place[first]].push_back(id);
+    }
+  }
+  for (std::vector<ResourceId>& originals : merged) {
+    std::sort(originals.begin(), originals.end());
+  }
+}
+
 // For people; only of what is left, since a machine has links by the thousand.
 void DescribeResources(
     const Network& network,
@@ -232,6 +252,7 @@ absl::StatusOr<Transfers> PlanTransfers(
   transfers.capacities =
       MergeResources(network.resources().capacities(), absl::MakeSpan(plans),
                      &merged, arbitration);
+  if (planner.options().one_of_alike) AddAlike(network.resources(), merged);
   transfers.arbitration = arbitration;
   DescribeResources(network, merged, transfers);
   std::vector<PlanId> ids;

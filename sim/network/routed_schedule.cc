@@ -51,6 +51,7 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
     ASSIGN_OR_RETURN(
         exchanges[i],
         FindExchange(placement.chips, *round.exchange, resources, router));
+    scratch.KeepTold(resources, exchanges[i].loads);
     for (const ExchangeRoutes::Slowest& slowest : exchanges[i].slowest) {
       count(slowest.tier, slowest.latency, 1);
     }

@@ -20,16 +20,26 @@ namespace orrery {
 
 // Canonical (keyed_sum.h).
 std::vector<ResourceUse> UsesOf(const NetworkResources& resources,
-                                absl::Span<const LinkShare> links);
+                                absl::Span<const LinkShare> links,
+                                bool one_of_alike = false);
 
 using SharedUses = std::shared_ptr<const std::vector<ResourceUse>>;
 
 class RoutingScratch {
  public:
+  // `one_of_alike`: of resources that carry the same at any time
+  // (NetworkResources::first_alike) the first alone is told.
+  explicit RoutingScratch(bool one_of_alike = false)
+      : one_of_alike_(one_of_alike) {}
+
   // The uses of a route's middle part; those of parts that the router keeps are
   // kept as well. Requires: always the same resources.
   SharedUses UsesOf(const RouteSet::Middle& middle,
                     const NetworkResources& resources);
+
+  // Leaves of loads those that are told.
+  void KeepTold(const NetworkResources& resources,
+                std::vector<ResourceLoad>& loads) const;
 
   // One per resource, all empty: whoever adds to some leaves them empty again.
   std::vector<TierShares>& sums(size_t resources) {
@@ -43,6 +53,7 @@ class RoutingScratch {
   absl::flat_hash_map<const std::vector<LinkShare>*,
                       std::pair<Links, SharedUses>>
       uses_;
+  bool one_of_alike_;
   size_t kept_uses_ = 0;
   std::vector<TierShares> sums_;
 };

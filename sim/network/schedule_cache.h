@@ -33,6 +33,9 @@ class ScheduleCache {
     Arbitration arbitration;
     // Whether messages are simulated one by one, and their routes kept.
     bool by_message;
+    // Of resources that carry the same at any time, whether the first alone is
+    // told (NetworkResources::first_alike). Requires: kFlowFair.
+    bool one_of_alike = false;
   };
   // A schedule on the machine, or why there is none.
   struct Entry {
@@ -44,7 +47,10 @@ class ScheduleCache {
   // `resources` and `router` must outlive it.
   ScheduleCache(const NetworkResources& resources, Router& router,
                 Options options)
-      : resources_(resources), router_(router), options_(options) {}
+      : resources_(resources),
+        router_(router),
+        options_(options),
+        scratch_(options.one_of_alike) {}
 
   // How much of a schedule the network needs to see.
   Detail detail(CommunicationKind kind, CollectiveAlgorithm algorithm) const;

@@ -175,6 +175,7 @@ struct GroupLayout {
   bool open(size_t side) const {
     return side < open_sides.size() && open_sides[side];
   }
+  friend bool operator==(const GroupLayout&, const GroupLayout&) = default;
 };
 
 // How much of a schedule is written down.
