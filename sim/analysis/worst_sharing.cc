@@ -174,40 +174,63 @@ double SpinningSlowness(const Role& role) {
   return 1 / (1 - std::min(sum, kMostSpinning));
 }
 
+namespace {
+
+// A call of a role, and what it holds of the chip beside kernels, as often as
+// it does.
+struct HeldCall {
+  const Task* task;
+  double share;
+};
+
+std::vector<HeldCall> CallsBesideKernels(const Role& role,
+                                         const RoleOverlap& overlap) {
+  const FewTurns few(role);
+  std::vector<HeldCall> held;
+  for (const RoleSlot& slot : role.slots()) {
+    // By call, so that it does not matter how they are written down.
+    std::vector<int64_t> times(slot.calls.size(), 0);
+    for (const TaskId task : slot.sequence) {
+      const PlaceId place = role.place_of(task);
+      int64_t& of_call = times[static_cast<size_t>(role.at(place).payload)];
+      few.ForEachTurn(slot.stream, place, [&](TaskId turn, int32_t count) {
+        if (overlap.beside_kernels[Index(turn)]) of_call += count;
+      });
+    }
+    for (const TaskId task : slot.sequence) {
+      const Task& call = role.task(task);
+      const int64_t all =
+          std::exchange(times[static_cast<size_t>(call.payload)], 0);
+      if (all == 0) continue;
+      const ChipShare& share = role.communication(call).share;
+      held.push_back({&call, static_cast<double>(all) *
+                                 std::max(share.compute, share.memory)});
+    }
+  }
+  return held;
+}
+
+}  // namespace
+
 std::optional<Duration> MostLost(const Program& program,
                                  const IdVector<RoleId, RoleOverlap>& overlaps,
                                  const IdVector<CallId, Duration>& calls) {
   for (const RoleOverlap& overlap : overlaps) {
     if (overlap.kernels_share) return std::nullopt;
   }
+  // Ranks of a role differ in how long their calls take, and in nothing else.
+  IdVector<RoleId, std::vector<HeldCall>> held;
+  for (const RoleId role : program.roles().ids()) {
+    held.Add(CallsBesideKernels(program.roles()[role], overlaps[role]));
+  }
   double lost = 0;
   for (const RankId rank : program.ranks().ids()) {
-    const Role& role = program.role_of(rank);
-    const RoleOverlap& overlap = overlaps[program.ranks()[rank].role];
-    const FewTurns few(role);
+    const RoleId role = program.ranks()[rank].role;
     double here = 0;
-    for (const RoleSlot& slot : role.slots()) {
-      // By call, so that it does not matter how they are written down.
-      std::vector<int64_t> times(slot.calls.size(), 0);
-      for (const TaskId task : slot.sequence) {
-        const PlaceId place = role.place_of(task);
-        int64_t& of_call = times[static_cast<size_t>(role.at(place).payload)];
-        few.ForEachTurn(slot.stream, place, [&](TaskId turn, int32_t count) {
-          if (overlap.beside_kernels[Index(turn)]) of_call += count;
-        });
-      }
-      for (const TaskId task : slot.sequence) {
-        const Task& call = role.task(task);
-        const int64_t all =
-            std::exchange(times[static_cast<size_t>(call.payload)], 0);
-        if (all == 0) continue;
-        const ChipShare& share = role.communication(call).share;
-        here += static_cast<double>(all) *
-                std::max(share.compute, share.memory) *
-                ToSeconds(calls[program.call_of(rank, call)]);
-      }
+    for (const HeldCall& call : held[role]) {
+      here += call.share * ToSeconds(calls[program.call_of(rank, *call.task)]);
     }
-    lost += here * overlap.most_spinning;
+    lost += here * overlaps[role].most_spinning;
   }
   if (lost >= kMaxSeconds / 2) return std::nullopt;
   return FromSeconds(lost);
