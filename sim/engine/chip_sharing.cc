@@ -9,8 +9,16 @@
 namespace orrery {
 
 template <EventQueue Queue>
+void ChipSharing<Queue>::AddMarked(RankState& chip, RankId rank) {
+  chip.is_dirty = true;
+  marked_.push_back(rank);
+}
+
+template <EventQueue Queue>
 void ChipSharing<Queue>::SettleMarked(Time now) {
-  std::sort(marked_.begin(), marked_.end());
+  if (!std::is_sorted(marked_.begin(), marked_.end())) {
+    std::sort(marked_.begin(), marked_.end());
+  }
   for (const RankId rank : marked_) {
     state_.ranks[rank].is_dirty = false;
     SettleChip(rank, now);
@@ -48,7 +56,7 @@ void ChipSharing<Queue>::SettleChip(RankId rank, Time now) {
     const PlaceId task = state_.streams[state_.IndexOf(rank, stream)].place;
     return chip.role->kernel(chip.role->at(task)).demand;
   };
-  if (std::has_single_bit(chip.kernels)) {
+  if ((chip.kernels & (chip.kernels - 1)) == 0) {
     const auto stream = static_cast<StreamId>(std::countr_zero(chip.kernels));
     const ChipShare& demand = demand_of(stream);
     double rate = 1;

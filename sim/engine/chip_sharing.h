@@ -47,9 +47,7 @@ class ChipSharing {
   // Something changed on the chip. Its kernels get their rates in Settle.
   void Mark(RankId rank) {
     RankState& chip = state_.ranks[rank];
-    if (chip.is_dirty || chip.kernels == 0) return;
-    chip.is_dirty = true;
-    marked_.push_back(rank);
+    if (!chip.is_dirty && chip.kernels != 0) AddMarked(chip, rank);
   }
 
   // Chips that will be settled.
@@ -71,6 +69,7 @@ class ChipSharing {
     Time updated{};
   };
 
+  void AddMarked(RankState& chip, RankId rank);
   void SettleMarked(Time now);
   void SettleChip(RankId rank, Time now);
   ChipShare Held(const RankState& chip, RankId rank) const;

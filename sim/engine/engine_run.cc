@@ -6,6 +6,22 @@
 
 namespace orrery {
 
+TaskSpan SpanOf(const EngineState& state, uint32_t index, Time now) {
+  const StreamState& stream = state.streams[index];
+  const RankId rank = state.RankOf(index);
+  const Role& role = *state.ranks[rank].role;
+  return {.rank = rank,
+          .stream = state.StreamOf(index),
+          .task = stream.next,
+          .name = role.name_at(stream.place),
+          .kind = static_cast<SpanKind>(role.at(stream.place).kind),
+          .release = {stream.released_by, stream.releaser},
+          .headed = stream.headed,
+          .ready = stream.ready,
+          .started = stream.started,
+          .ended = now};
+}
+
 absl::Status OutOfTime(const Program& program, const EngineState& state,
                        Event event, Time last) {
   std::string what = "a transfer";

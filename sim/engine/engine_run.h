@@ -8,7 +8,7 @@
 //              a kernel, end a marker, or arrive at a call
 //   Arrive     the last member to arrive starts the call for all
 //   EndTask    the span is reported, the stream moves on, and whoever waits for
-//              this stream is touched
+//              this task is touched
 // Touched streams are tried in the order of ids after all that ends at an
 // instant has ended.
 //
@@ -154,11 +154,12 @@ class EngineRun {
   }
 
   bool IsMet(const Dependency& needed, StreamState& stream, uint32_t index) {
-    const uint32_t base = index & ~((uint32_t{1} << state_.shift) - 1);
-    StreamState& other = state_.streams[base | Index(needed.stream)];
+    StreamState& other =
+        state_.Beside(index, static_cast<uint32_t>(needed.stream));
     if (other.next > needed.task) return true;
     other.waiters =
         static_cast<StreamMask>(other.waiters | Bit(state_.StreamOf(index)));
+    stream.awaited = needed.task;
     stream.released_by = Release::By::kDependency;
     stream.releaser = static_cast<int32_t>(needed.stream);
     return false;
@@ -288,18 +289,7 @@ class EngineRun {
     const RankId rank = state_.RankOf(index);
     const Role& role = *state_.ranks[rank].role;
     const Task& task = role.at(stream.place);
-    if (SinkWants(rank)) {
-      sink_.Add(TaskSpan{.rank = rank,
-                         .stream = state_.StreamOf(index),
-                         .task = stream.next,
-                         .name = role.name_at(stream.place),
-                         .kind = static_cast<SpanKind>(task.kind),
-                         .release = {stream.released_by, stream.releaser},
-                         .headed = stream.headed,
-                         .ready = stream.ready,
-                         .started = stream.started,
-                         .ended = now_});
-    }
+    if (SinkWants(rank)) sink_.Add(SpanOf(state_, index, now_));
     if (task.has_memory_effects) {
       ChangeMemory(rank, role, stream.place, MemoryEffect::When::kEnd);
     }
@@ -309,16 +299,22 @@ class EngineRun {
     stream.released_by = Release::By::kStream;
     stream.releaser = 0;
     stream.headed = now_;
-    if (stream.waiters != 0) {
-      const uint32_t base = index & ~((uint32_t{1} << state_.shift) - 1);
-      ForEachStream(std::exchange(stream.waiters, StreamMask{0}),
-                    [&](StreamId waiter) {
-                      touched_.Add(base | static_cast<uint32_t>(waiter));
-                    });
-    }
+    if (stream.waiters != 0) TouchWaiters(index, stream);
     if (stream.next == stream.end) return;
     if (state_.ranks[rank].chains != nullptr && IsHeldUp(index, role)) return;
     touched_.Add(index);
+  }
+
+  // Those who wait for what has been done by now. A head waits for one stream
+  // at a time, and the others' need not be tried before.
+  void TouchWaiters(uint32_t index, StreamState& stream) {
+    const uint32_t base = index & ~state_.stream_bits;
+    ForEachStream(stream.waiters, [&](StreamId id) {
+      const uint32_t waiter = base | static_cast<uint32_t>(id);
+      if (state_.streams[waiter].awaited >= stream.next) return;
+      stream.waiters = static_cast<StreamMask>(stream.waiters & ~Bit(id));
+      touched_.Add(waiter);
+    });
   }
 
   // Whether the head of a stream is known not to start in this round, because
@@ -327,9 +323,8 @@ class EngineRun {
     StreamState& stream = state_.streams[index];
     const Task& task = role.at(stream.place);
     if (task.dependency_count == 0) return false;
-    const uint32_t base = index & ~((uint32_t{1} << state_.shift) - 1);
     const StreamState& other =
-        state_.streams[base | task.first_dependency_stream];
+        state_.Beside(index, task.first_dependency_stream);
     if (other.next == other.end ||
         role.at(other.place).kind == TaskKind::kMarker) {
       return false;

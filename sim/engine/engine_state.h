@@ -32,6 +32,8 @@ struct StreamState : LoopCursor {
   StreamStatus status = StreamStatus::kHeading;
   Release::By released_by = Release::By::kBeginning;
   int32_t releaser = 0;
+  // Of the stream among whose waiters this one is: the task it waits for.
+  TaskId awaited{};
   Time headed{};
   Time ready{};
   Time started{};
@@ -58,6 +60,7 @@ struct RankState {
 struct EngineState {
   explicit EngineState(const Program& program)
       : shift(static_cast<int>(std::bit_width(program.streams().size() - 1))),
+        stream_bits((uint32_t{1} << shift) - 1),
         streams(program.ranks().size() << shift) {
     ranks.reserve(program.ranks().size());
     for (const RankId rank : program.ranks().ids()) {
@@ -78,13 +81,21 @@ struct EngineState {
     return static_cast<RankId>(index >> shift);
   }
   StreamId StreamOf(uint32_t index) const {
-    return static_cast<StreamId>(index & ((uint32_t{1} << shift) - 1));
+    return static_cast<StreamId>(index & stream_bits);
+  }
+  // Another stream of the rank of `index`.
+  StreamState& Beside(uint32_t index, uint32_t stream) {
+    return streams[(index & ~stream_bits) | stream];
   }
 
   int shift;
+  uint32_t stream_bits;  // of an index
   std::vector<StreamState> streams;
   IdVector<RankId, RankState> ranks;
 };
+
+// What the head of a stream did, which ends now.
+TaskSpan SpanOf(const EngineState& state, uint32_t index, Time now);
 
 // The stream's tasks to come: with a role per rank they are in no cache, and
 // among so many streams the processor does not see the pattern by itself.

@@ -41,6 +41,14 @@ class Event {
   EventPhase phase() const { return static_cast<EventPhase>(code_ >> 30); }
   uint32_t index() const { return code_ & kMaxIndex; }
   friend auto operator<=>(Event, Event) = default;
+  // That of the same phase so many indices on.
+  Event operator+(uint32_t indices) const {
+    Event event = *this;
+    event.code_ += indices;
+    return event;
+  }
+  // How many indices lie between. Requires: the same phase, and not before it.
+  uint32_t operator-(Event other) const { return code_ - other.code_; }
 
  private:
   uint32_t code_ = 0;

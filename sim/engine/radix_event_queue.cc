@@ -21,10 +21,9 @@ void RadixEventQueue::Cancel(Event event) {
 Time RadixEventQueue::PopInstant(std::vector<Event>& events) {
   CHECK(!empty());
   events.clear();
+  tail_ = nullptr;
   if (!present_.empty()) {
-    for (const Entry& entry : present_) {
-      if (Claim(entry)) events.push_back(entry.event);
-    }
+    for (const Entry& entry : present_) Claim(entry, events);
     present_.clear();
   }
   while (events.empty()) Advance(events);
@@ -48,26 +47,32 @@ void RadixEventQueue::Advance(std::vector<Event>& events) {
   for (const Entry& entry : bucket) {
     if (entry.at != last_) {
       Insert(entry);
-    } else if (Claim(entry)) {
-      events.push_back(entry.event);
+    } else {
+      Claim(entry, events);
     }
   }
   bucket.clear();
 }
 
 void RadixEventQueue::DropStale(std::vector<Entry>& entries) {
-  std::erase_if(entries, [&](const Entry& e) { return Due(e.event) != e.at; });
+  std::vector<Entry> left;
+  for (const Entry& entry : entries) {
+    entry.ForEach([&](Event event) {
+      if (Due(event) == entry.at) left.push_back({entry.at, event});
+    });
+  }
   // An event that was moved away and back has two entries that look right.
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.event < b.event; });
+  std::sort(left.begin(), left.end(),
+            [](const Entry& a, const Entry& b) { return a.first < b.first; });
   const auto same = [](const Entry& a, const Entry& b) {
-    return a.event == b.event;
+    return a.first == b.first;
   };
-  entries.erase(std::unique(entries.begin(), entries.end(), same),
-                entries.end());
+  left.erase(std::unique(left.begin(), left.end(), same), left.end());
+  entries.swap(left);
 }
 
 void RadixEventQueue::DropStale() {
+  tail_ = nullptr;
   DropStale(present_);
   for (int level = 0; level < kLevels; ++level) {
     uint64_t& occupied = occupied_[static_cast<size_t>(level)];

@@ -10,6 +10,9 @@
 // scheduled in the past, which holds for any simulation. A moved event leaves
 // its old entry behind, which is dropped when it comes up, or when such entries
 // outnumber the others.
+//
+// Ranks in step schedule events for the same time one after the other, with
+// indices as far apart as each other: these are one entry, which moves at once.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -23,7 +26,7 @@ namespace orrery {
 
 class RadixEventQueue {
  public:
-  // An entry and a due time.
+  // An entry, if it has one of its own, and a due time.
   static constexpr size_t kBytesPerEvent = 16 + 8;
 
   void Grow(EventPhase phase, size_t count);
@@ -37,7 +40,11 @@ class RadixEventQueue {
       ++stale_;
     }
     due = at;
-    Insert({at, event});
+    if (tail_ != nullptr && tail_->back().at == at &&
+        tail_->back().Append(event)) {
+      return;
+    }
+    tail_ = &Insert({at, event});
     if (stale_ > pending_ + kStaleAllowance) DropStale();
   }
   void Cancel(Event event);
@@ -46,9 +53,33 @@ class RadixEventQueue {
   Time PopInstant(std::vector<Event>& events);
 
  private:
+  // `count` events, `gap` indices from one to the next.
   struct Entry {
     Time at;
-    Event event;
+    Event first;
+    uint16_t count = 1;
+    uint16_t gap = 0;
+
+    bool Append(Event event) {
+      constexpr uint32_t kMost = 0xffff;
+      const uint32_t from_first = event - first;
+      if (count == 1) {
+        // Also not if it comes before.
+        if (from_first > kMost || event.phase() != first.phase()) return false;
+        gap = static_cast<uint16_t>(from_first);
+      } else if (from_first != uint32_t{count} * gap || count == kMost) {
+        return false;
+      }
+      ++count;
+      return true;
+    }
+    template <class Visit>
+    void ForEach(Visit visit) const {
+      Event event = first;
+      for (uint32_t left = count; left > 0; --left, event = event + gap) {
+        visit(event);
+      }
+    }
   };
   static_assert(sizeof(Entry) + sizeof(Time) == kBytesPerEvent);
   // Before any time that can be scheduled.
@@ -64,30 +95,35 @@ class RadixEventQueue {
   std::vector<Entry>& Bucket(int level, int digit) {
     return buckets_[static_cast<size_t>(level * kDigits + digit)];
   }
-  void Insert(const Entry& entry) {
+  // Where it went.
+  std::vector<Entry>& Insert(const Entry& entry) {
     const uint64_t difference = Bits(entry.at) ^ Bits(last_);
     if (difference == 0) {
       present_.push_back(entry);
-      return;
+      return present_;
     }
     const int level =
         (static_cast<int>(std::bit_width(difference)) - 1) / kDigitBits;
     const auto digit =
         static_cast<int>(Bits(entry.at) >> level * kDigitBits & (kDigits - 1));
-    Bucket(level, digit).push_back(entry);
     occupied_levels_ |= 1u << level;
     occupied_[static_cast<size_t>(level)] |= uint64_t{1} << digit;
+    std::vector<Entry>& bucket = Bucket(level, digit);
+    bucket.push_back(entry);
+    return bucket;
   }
-  // Takes `entry` out if it is still meant; tells whether it was.
-  bool Claim(const Entry& entry) {
-    Time& due = Due(entry.event);
-    if (due != entry.at) {
-      --stale_;
-      return false;
-    }
-    due = kNotPending;
-    --pending_;
-    return true;
+  // Takes the events of `entry` out that are still meant.
+  void Claim(const Entry& entry, std::vector<Event>& events) {
+    entry.ForEach([&](Event event) {
+      Time& due = Due(event);
+      if (due != entry.at) {
+        --stale_;
+        return;
+      }
+      due = kNotPending;
+      --pending_;
+      events.push_back(event);
+    });
   }
   // Moves time to the earliest entry, and its instant's events to `events`.
   void Advance(std::vector<Event>& events);
@@ -102,6 +138,9 @@ class RadixEventQueue {
   size_t pending_ = 0;
   size_t stale_ = 0;
   std::vector<Entry> present_;  // due at last_
+  // What was scheduled last is the last entry of this; null if time has moved
+  // on since.
+  std::vector<Entry>* tail_ = nullptr;
   std::array<std::vector<Entry>, size_t{kLevels} * kDigits> buckets_;
   uint32_t occupied_levels_ = 0;
   std::array<uint64_t, kLevels> occupied_{};  // buckets of each level

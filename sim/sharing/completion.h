@@ -16,13 +16,19 @@ inline Time After(Time now, Duration d) {
   return IsBeyondTime(d) || d > kEndOfTime - now ? kEndOfTime : now + d;
 }
 
+// std::llround of what is not negative and in range, without the call.
+inline int64_t Nearest(double value) {
+  const auto below = static_cast<int64_t>(value);
+  return below + (value - static_cast<double>(below) >= 0.5 ? 1 : 0);
+}
+
 // When `work` is done at `rate` units of work per picosecond: to the nearest
 // picosecond, but never at once, so that no work is free. Requires: rate > 0.
 inline Time CompletionTime(Time now, double work, double rate) {
   if (work <= 0) return now;
   const double picoseconds = work / rate;
   if (!(picoseconds < kMaxSeconds * 1e12)) return kEndOfTime;
-  const Duration rounded(std::llround(picoseconds));
+  const Duration rounded(Nearest(picoseconds));
   return After(now, rounded < Duration(1) ? Duration(1) : rounded);
 }
 
