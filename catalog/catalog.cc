@@ -1,8 +1,11 @@
 #include "catalog/catalog.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/strings/strip.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 
 #include "base/file.h"
 #include "base/format.h"
@@ -23,6 +26,35 @@ absl::string_view OneOf(absl::string_view kind) {
   if (kind == "cost_models") return "cost model";
   return absl::StripSuffix(kind, "s");
 }
+
+// Presets of the program as messages: their text is part of it and does not
+// change, so each is parsed once, whoever asks. For many threads.
+template <class Message>
+class ParsedPresets {
+ public:
+  absl::StatusOr<const Message*> Find(const EmbeddedPreset& preset) {
+    const std::scoped_lock lock(mutex_);
+    std::unique_ptr<const Message>& known = parsed_[preset.text.data()];
+    if (known == nullptr) {
+      auto message = std::make_unique<Message>();
+      RETURN_IF_ERROR(ParsePreset(preset, message.get()));
+      known = std::move(message);
+    }
+    return known.get();
+  }
+
+  static absl::Status ParsePreset(const EmbeddedPreset& preset,
+                                  Message* message) {
+    return ParseTextproto(
+        preset.text,
+        fmt::format("catalog/{}/{}.textproto", preset.kind, preset.name),
+        message);
+  }
+
+ private:
+  std::mutex mutex_;
+  absl::flat_hash_map<const char*, std::unique_ptr<const Message>> parsed_;
+};
 
 }  // namespace
 
@@ -99,9 +131,12 @@ absl::StatusOr<Message> Catalog::Load(absl::string_view kind,
     return message;
   }
   ASSIGN_OR_RETURN(const EmbeddedPreset* preset, Find(kind, name));
-  RETURN_IF_ERROR(ParseTextproto(
-      preset->text, fmt::format("catalog/{}/{}.textproto", kind, name),
-      &message));
+  if (presets_.data() == EmbeddedPresets().data()) {
+    static ParsedPresets<Message> parsed;
+    ASSIGN_OR_RETURN(const Message* known, parsed.Find(*preset));
+    return *known;
+  }
+  RETURN_IF_ERROR(ParsedPresets<Message>::ParsePreset(*preset, &message));
   return message;
 }
 

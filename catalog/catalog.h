@@ -1,10 +1,10 @@
 #pragma once
 // Catalog: the presets, by kind and name.
 //
-// Presets are read from the copy inside the program; what is no preset's name
-// but looks like a path is read from that file (preset_file.h). A lookup that
-// fails says which kind was meant, which kind it is, the nearest known name and
-// how to list them all.
+// Presets are read from the copy inside the program, whose text is parsed once;
+// what is no preset's name but looks like a path is read from that file
+// (preset_file.h). A lookup that fails says which kind was meant, which kind it
+// is, the nearest known name and how to list them all.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 #include <absl/types/span.h>
