@@ -27,11 +27,12 @@ absl::StatusOr<PathBounds> PathsOf(const PlacedProgram& placed,
                                    const Transfers& transfers, bool symmetric,
                                    Lowering lower, CallPlanner& planner) {
   PathBounds paths;
-  paths.slowest = SlowestPath(placed.program, transfers);
   if (placed.folded || !symmetric) {
     paths.longest = LongestPath(placed.program, transfers);
+    paths.slowest = SlowestPath(placed.program, transfers, paths.longest);
     return paths;
   }
+  paths.slowest = SlowestPath(placed.program, transfers);
   // Replicas need not be joined alike by the network: each group by itself.
   ASSIGN_OR_RETURN(PlacedProgram folded, lower({.on = true}));
   for (PlacedGroup& group : folded.groups) group.replicas = {group.members};

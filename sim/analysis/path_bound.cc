@@ -50,7 +50,8 @@ Duration LongestPath(const Program& program, const Transfers& transfers) {
 }
 
 std::optional<Duration> SlowestPath(const Program& program,
-                                    const Transfers& transfers) {
+                                    const Transfers& transfers,
+                                    Duration least) {
   if (transfers.arbitration != Arbitration::kFlowFair) return std::nullopt;
   std::optional<IdVector<CallId, Duration>> calls =
       SlowestCalls(program, transfers);
@@ -66,23 +67,26 @@ std::optional<Duration> SlowestPath(const Program& program,
   const bool any_slow =
       std::any_of(program.ranks().begin(), program.ranks().end(),
                   [](const ProgramRank& rank) { return rank.slowness > 1; });
-  std::optional<Duration> slowest;
   const auto lost =
       any_slow ? std::nullopt : MostLost(program, overlaps, *calls);
-  if (lost) {
-    TaskTimes times = {.calls = *calls};
-    for (RoleOverlap& overlap : overlaps) {
-      times.slowness.Add(std::move(overlap.spinning));
-    }
-    slowest = PathEnd(program, times) + *lost;
-  }
-  if (stopped) return slowest;
   TaskTimes times = {.calls = *std::move(calls)};
-  for (RoleOverlap& overlap : overlaps) {
-    times.slowness.Add(std::move(overlap.at_worst));
+  std::optional<Duration> slowest;
+  if (!stopped) {
+    for (RoleOverlap& overlap : overlaps) {
+      times.slowness.Add(std::move(overlap.at_worst));
+    }
+    slowest = PathEnd(program, times);
   }
-  const Duration at_worst = PathEnd(program, times);
-  return slowest ? std::min(*slowest, at_worst) : at_worst;
+  // With what is lost a path is no shorter than without.
+  if (!lost) return slowest;
+  const Duration more = *lost;
+  if (slowest && *slowest <= least + more) return slowest;
+  times.slowness = {};
+  for (RoleOverlap& overlap : overlaps) {
+    times.slowness.Add(std::move(overlap.spinning));
+  }
+  const Duration with_lost = PathEnd(program, times) + more;
+  return slowest ? std::min(*slowest, with_lost) : with_lost;
 }
 
 }  // namespace orrery

@@ -33,8 +33,10 @@ Duration LongestPath(const Program& program, const Transfers& transfers);
 // (role_overlap.h) leaves of the chip: at every moment, which bounds its rate;
 // and in all, no more is taken from kernels than calls hold for as long as they
 // run, which bounds what the path loses. The smaller of the two. Nothing if
-// neither is known, or if links are not shared flow by flow.
+// neither is known, or if links are not shared flow by flow. `least`: no more
+// than the longest path, which spares work and changes no result.
 std::optional<Duration> SlowestPath(const Program& program,
-                                    const Transfers& transfers);
+                                    const Transfers& transfers,
+                                    Duration least = Duration(0));
 
 }  // namespace orrery

@@ -7,41 +7,90 @@
 #include "base/check.h"
 #include "sim/engine/chip_sharing.h"
 #include "workload/program/lengthening.h"
+#include "workload/program/loop_cursor.h"
 
 namespace orrery {
 namespace {
 
-TaskId At(const Role& role, size_t stream, int32_t place) {
-  const TaskId begin = role.stream_begin(static_cast<StreamId>(stream));
-  return static_cast<TaskId>(static_cast<int32_t>(begin) + place);
-}
+// The tasks of a role one by one, with all turns of its loop.
+class TaskList {
+ public:
+  TaskList(const Role& role, size_t streams) : role_(role) {
+    // Without a loop a task is kept at its own number.
+    const bool loops = role.loop().turns > 1;
+    const auto tasks = static_cast<size_t>(role.task_count());
+    if (loops) places_.reserve(tasks);
+    needs_chip_.reserve(tasks);
+    for (size_t s = 0; s < streams; ++s) {
+      const auto stream = static_cast<StreamId>(s);
+      begins_.push_back(static_cast<int32_t>(role.stream_begin(stream)));
+      const TaskId end = role.stream_end(stream);
+      for (LoopCursor at = LoopCursor::AtBeginning(role, stream);
+           at.next != end; at.MoveOn(role.loop(), stream)) {
+        if (loops) places_.push_back({at.place, at.turn});
+        needs_chip_.push_back(NeedsChip(role.at(at.place)));
+      }
+    }
+    begins_.push_back(role.task_count());
+  }
 
-int32_t LengthOf(const Role& role, size_t stream) {
-  return static_cast<int32_t>(role.stream_end(static_cast<StreamId>(stream))) -
-         static_cast<int32_t>(role.stream_begin(static_cast<StreamId>(stream)));
-}
+  const Role& role() const { return role_; }
+  size_t streams() const { return begins_.size() - 1; }
+  size_t count() const { return needs_chip_.size(); }
+  TaskId At(size_t stream, int32_t place) const {
+    return static_cast<TaskId>(begins_[stream] + place);
+  }
+  int32_t LengthOf(size_t stream) const {
+    return begins_[stream + 1] - begins_[stream];
+  }
+  const Task& operator[](TaskId task) const {
+    return role_.at(PlaceOf(task).place);
+  }
+  DependencyList DependenciesOf(TaskId task) const {
+    const LoopPlace at = PlaceOf(task);
+    return {role_.dependencies_at(at.place), role_.loop(), at.turn};
+  }
+  // Whether it is a kernel that has use for the chip.
+  bool NeedsChip(TaskId task) const { return needs_chip_[Index(task)] != 0; }
+
+ private:
+  LoopPlace PlaceOf(TaskId task) const {
+    return places_.empty() ? LoopPlace{static_cast<PlaceId>(task), 0}
+                           : places_[Index(task)];
+  }
+  bool NeedsChip(const Task& task) const {
+    if (task.kind != TaskKind::kKernel) return false;
+    const ChipShare& demand = role_.kernel(task).demand;
+    return demand.compute > 0 || demand.memory > 0;
+  }
+
+  const Role& role_;
+  std::vector<int32_t> begins_;    // first tasks of streams, and one more
+  std::vector<LoopPlace> places_;  // of a role with a loop
+  std::vector<char> needs_chip_;
+};
 
 // Of every task, how many tasks of each stream are done before it starts.
 class Before {
  public:
-  Before(const Role& role, size_t streams)
-      : role_(role),
-        streams_(streams),
-        rows_(streams, 0),
-        row_of_(static_cast<size_t>(role.task_count())) {
-    std::vector<int32_t> next(streams, 0);
+  explicit Before(const TaskList& tasks)
+      : tasks_(tasks),
+        streams_(tasks.streams()),
+        rows_(streams_, 0),
+        row_of_(tasks.count()) {
+    std::vector<int32_t> next(streams_, 0);
     bool moved = true;
     while (moved) {
       moved = false;
-      for (size_t s = 0; s < streams; ++s) {
-        while (next[s] < LengthOf(role, s) && Add(s, next)) {
+      for (size_t s = 0; s < streams_; ++s) {
+        while (next[s] < tasks.LengthOf(s) && Add(s, next)) {
           ++next[s];
           moved = true;
         }
       }
     }
-    for (size_t s = 0; s < streams; ++s) {
-      CHECK_EQ(next[s], LengthOf(role, s)) << "a role waits for itself";
+    for (size_t s = 0; s < streams_; ++s) {
+      CHECK_EQ(next[s], tasks.LengthOf(s)) << "a role waits for itself";
     }
   }
 
@@ -54,16 +103,16 @@ class Before {
   // The next task of a stream, if what it needs is there.
   bool Add(size_t stream, const std::vector<int32_t>& next) {
     const int32_t place = next[stream];
-    const TaskId task = At(role_, stream, place);
-    const DependencyList needed = role_.dependencies(task);
+    const TaskId task = tasks_.At(stream, place);
+    const DependencyList needed = tasks_.DependenciesOf(task);
     for (const Dependency& one : needed) {
-      if (At(role_, Index(one.stream), next[Index(one.stream)]) <= one.task) {
+      if (tasks_.At(Index(one.stream), next[Index(one.stream)]) <= one.task) {
         return false;
       }
     }
     // As the one before it, which is in the first row if it is the first.
     const int32_t before =
-        place == 0 ? 0 : row_of_[Index(At(role_, stream, place - 1))];
+        place == 0 ? 0 : row_of_[Index(tasks_.At(stream, place - 1))];
     row_of_[Index(task)] = before;
     if (needed.empty()) return true;
     const size_t row = rows_.size();
@@ -78,7 +127,7 @@ class Before {
       for (size_t s = 0; s < streams_; ++s) {
         rows_[row + s] = std::max(rows_[row + s], rows_[other + s]);
       }
-      const TaskId first = role_.stream_begin(one.stream);
+      const TaskId first = tasks_.At(Index(one.stream), 0);
       rows_[row + Index(one.stream)] = std::max(
           rows_[row + Index(one.stream)],
           static_cast<int32_t>(one.task) - static_cast<int32_t>(first) + 1);
@@ -86,7 +135,7 @@ class Before {
     return true;
   }
 
-  const Role& role_;
+  const TaskList& tasks_;
   size_t streams_;
   std::vector<int32_t> rows_;    // by row and stream
   std::vector<int32_t> row_of_;  // by task
@@ -112,22 +161,23 @@ class WindowMost {
 // in order.
 class Beside {
  public:
-  Beside(const Role& role, const Before& before, size_t own, size_t other)
-      : role_(role), before_(before), own_(own), other_(other) {}
+  Beside(const TaskList& tasks, const Before& before, size_t own, size_t other)
+      : tasks_(tasks), before_(before), own_(own), other_(other) {}
 
   struct Held {
     ChipShare running;
     double spinning = 0;
   };
   Held Of(TaskId kernel, int32_t place) {
-    for (; end_ < LengthOf(role_, other_); ++end_) {
-      const TaskId task = At(role_, other_, end_);
-      if (before_.of(task, own_) > place) break;
-      if (!IsCommunication(role_.task(task).kind)) continue;
-      const ChipShare& share = role_.communication(role_.task(task)).share;
+    for (; end_ < tasks_.LengthOf(other_); ++end_) {
+      const TaskId id = tasks_.At(other_, end_);
+      if (before_.of(id, own_) > place) break;
+      const Task& task = tasks_[id];
+      if (!IsCommunication(task.kind)) continue;
+      const ChipShare& share = tasks_.role().communication(task).share;
       compute_.Add(end_, share.compute);
       memory_.Add(end_, share.memory);
-      if (role_.task(task).kind != TaskKind::kCollective) continue;
+      if (task.kind != TaskKind::kCollective) continue;
       spinning_.Add(end_, share.compute);
     }
     const int32_t first = before_.of(kernel, other_);
@@ -135,7 +185,7 @@ class Beside {
   }
 
  private:
-  const Role& role_;
+  const TaskList& tasks_;
   const Before& before_;
   size_t own_;
   size_t other_;
@@ -144,12 +194,6 @@ class Beside {
   WindowMost memory_;
   WindowMost spinning_;
 };
-
-bool NeedsChip(const Role& role, TaskId task) {
-  if (role.task(task).kind != TaskKind::kKernel) return false;
-  const ChipShare& demand = role.kernel(role.task(task)).demand;
-  return demand.compute > 0 || demand.memory > 0;
-}
 
 // A kernel's time as a multiple of that alone, when its work goes on at `rate`:
 // its launch needs nothing of the chip.
@@ -173,22 +217,22 @@ double RateOf(const KernelWork& kernel, double compute, double memory,
 }
 
 // Whether kernels of `own` can run beside each call of `other`.
-void FindCallsBeside(const Role& role, const Before& before, size_t own,
+void FindCallsBeside(const TaskList& tasks, const Before& before, size_t own,
                      size_t other, std::vector<bool>& beside) {
-  const int32_t length = LengthOf(role, own);
+  const int32_t length = tasks.LengthOf(own);
   std::vector<int32_t> kernels(static_cast<size_t>(length) + 1, 0);
   for (int32_t i = 0; i < length; ++i) {
     kernels[static_cast<size_t>(i) + 1] =
         kernels[static_cast<size_t>(i)] +
-        (NeedsChip(role, At(role, own, i)) ? 1 : 0);
+        (tasks.NeedsChip(tasks.At(own, i)) ? 1 : 0);
   }
   int32_t after = 0;
-  for (int32_t i = 0; i < LengthOf(role, other); ++i) {
-    const TaskId call = At(role, other, i);
-    while (after < length && before.of(At(role, own, after), other) <= i) {
+  for (int32_t i = 0; i < tasks.LengthOf(other); ++i) {
+    const TaskId call = tasks.At(other, i);
+    while (after < length && before.of(tasks.At(own, after), other) <= i) {
       ++after;
     }
-    if (!IsCommunication(role.task(call).kind)) continue;
+    if (!IsCommunication(tasks[call].kind)) continue;
     const int32_t first = before.of(call, own);
     if (first < after && kernels[static_cast<size_t>(first)] <
                              kernels[static_cast<size_t>(after)]) {
@@ -204,15 +248,15 @@ namespace {
 // By task, of a role with few turns.
 RoleOverlap OverlapOfTasks(const Role& role,
                            const IdVector<StreamId, Stream>& streams) {
-  const Before before(role, streams.size());
-  const auto tasks = static_cast<size_t>(role.task_count());
-  RoleOverlap result = {.at_worst = std::vector<double>(tasks, 1),
-                        .spinning = std::vector<double>(tasks, 1),
-                        .beside_kernels = std::vector<bool>(tasks)};
+  const TaskList tasks(role, streams.size());
+  const Before before(tasks);
+  RoleOverlap result = {.at_worst = std::vector<double>(tasks.count(), 1),
+                        .spinning = std::vector<double>(tasks.count(), 1),
+                        .beside_kernels = std::vector<bool>(tasks.count())};
   std::vector<size_t> with_kernels;
   for (size_t s = 0; s < streams.size(); ++s) {
-    for (int32_t i = 0; i < LengthOf(role, s); ++i) {
-      if (!NeedsChip(role, At(role, s, i))) continue;
+    for (int32_t i = 0; i < tasks.LengthOf(s); ++i) {
+      if (!tasks.NeedsChip(tasks.At(s, i))) continue;
       with_kernels.push_back(s);
       break;
     }
@@ -224,13 +268,13 @@ RoleOverlap OverlapOfTasks(const Role& role,
   for (const size_t own : with_kernels) {
     std::vector<Beside> others;
     for (size_t s = 0; s < streams.size(); ++s) {
-      if (s == own || LengthOf(role, s) == 0) continue;
-      others.emplace_back(role, before, own, s);
-      FindCallsBeside(role, before, own, s, result.beside_kernels);
+      if (s == own || tasks.LengthOf(s) == 0) continue;
+      others.emplace_back(tasks, before, own, s);
+      FindCallsBeside(tasks, before, own, s, result.beside_kernels);
     }
-    for (int32_t i = 0; i < LengthOf(role, own); ++i) {
-      const TaskId task = At(role, own, i);
-      if (!NeedsChip(role, task)) continue;
+    for (int32_t i = 0; i < tasks.LengthOf(own); ++i) {
+      const TaskId task = tasks.At(own, i);
+      if (!tasks.NeedsChip(task)) continue;
       Beside::Held held;
       for (Beside& other : others) {
         const Beside::Held one = other.Of(task, i);
@@ -240,7 +284,7 @@ RoleOverlap OverlapOfTasks(const Role& role,
         held.spinning += one.spinning;
       }
       held.spinning = std::min(held.spinning, kMostSpinning);
-      const KernelWork& kernel = role.kernel(role.task(task));
+      const KernelWork& kernel = role.kernel(tasks[task]);
       const auto sharers = static_cast<double>(with_kernels.size());
       const double left =
           std::min(1 - held.running.compute, 1 - held.running.memory);
