@@ -80,12 +80,15 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   ASSIGN_OR_RETURN(KernelTimer timer, KernelTimer::Create(chip, on.kernels));
   OpTimeCache cache(std::move(timer));
   const double slowness = options.slowness.value_or(KernelSlowness(plan));
-  const auto timed = [&](const Op& op) {
-    KernelWork work = ToKernelWork(op, cache.Time(op), chip, on.kernels);
-    Stretch(slowness, work);
-    work.facts.op = cache.Id(op);
-    return work;
+  const auto timed_by = [&](OpTimeCache& known) {
+    return [&, times = &known](const Op& op) {
+      KernelWork work = ToKernelWork(op, times->Time(op), chip, on.kernels);
+      Stretch(slowness, work);
+      work.facts.op = times->Id(op);
+      return work;
+    };
   };
+  const auto timed = timed_by(cache);
   PassOptions pass{.merge = !options.detail,
                    .overlap_weight_gradient = plan.overlap_weight_gradient(),
                    .waited = WaitedExchanges(plan, options.waited)};
@@ -106,7 +109,13 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   const auto loop =
       [&](const Fold& fold) -> absl::StatusOr<std::optional<PlacedProgram>> {
     if (options.record || !options.loops) return std::optional<PlacedProgram>();
-    return LowerLoop(on.model, plan, timed, options_for(fold));
+    if (!IsLongLoop(on.model, plan)) {
+      return LowerLoop(on.model, plan, timed, options_for(fold));
+    }
+    // Asked for the same ops in the same order, it gives them the same numbers.
+    OpTimeCache twin = cache;
+    const auto beside = timed_by(twin);
+    return LowerLoop(on.model, plan, timed, options_for(fold), beside);
   };
   const auto lower = [&](const Fold& fold) -> absl::StatusOr<PlacedProgram> {
     ASSIGN_OR_RETURN(std::optional<PlacedProgram> looped, loop(fold));

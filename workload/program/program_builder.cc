@@ -57,6 +57,8 @@ RoleBuilder& ProgramBuilder::AddRole(absl::string_view name) {
   roles_.push_back(std::unique_ptr<RoleBuilder>(
       new RoleBuilder(std::string(name), streams_.size(),
                       static_cast<int32_t>(roles_.size()), table_)));
+  // Most often it will be about as long as the one before.
+  if (roles_.size() > 1) roles_.back()->Reserve(*roles_[roles_.size() - 2]);
   return *roles_.back();
 }
 

@@ -116,6 +116,8 @@ class RoleBuilder {
         table_(table),
         streams_(streams),
         marks_(streams) {}
+  // Room for as many tasks as another has.
+  void Reserve(const RoleBuilder& other);
   TaskRef Add(StreamId stream, const PendingTask& task);
   TaskRef AddCommunication(TaskKind kind, SlotRef slot, NameRef name,
                            const Communication& what);

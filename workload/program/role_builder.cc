@@ -5,6 +5,15 @@
 
 namespace orrery {
 
+void RoleBuilder::Reserve(const RoleBuilder& other) {
+  for (size_t s = 0; s < streams_.size(); ++s) {
+    streams_[s].reserve(other.streams_[s].size());
+    marks_[s].reserve(other.marks_[s].size());
+  }
+  dependencies_.reserve(other.dependencies_.size());
+  effects_.reserve(other.effects_.size());
+}
+
 SlotRef RoleBuilder::AddSlot(absl::string_view name, StreamId stream) {
   CHECK(Index(stream) < streams_.size()) << "no such stream";
   slots_.push_back({std::string(name), stream});

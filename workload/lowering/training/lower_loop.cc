@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/parallel.h"
 #include "base/status.h"
 #include "workload/program/lengthening.h"
 
@@ -60,9 +61,17 @@ std::optional<int> FewestInLoop(const TrainingPlan& plan) {
                   siblings->micro_batches + kTurns * siblings->more);
 }
 
+bool IsLongLoop(const Model& model, const TrainingPlan& plan) {
+  // Some tens of milliseconds.
+  constexpr int64_t kLayers = 4096;
+  const std::optional<int> fewest = FewestInLoop(plan);
+  return fewest && plan.micro_batches() >= *fewest &&
+         int64_t{model.layers()} * SiblingsOf(plan)->micro_batches >= kLayers;
+}
+
 absl::StatusOr<std::optional<PlacedProgram>> LowerLoop(
     const Model& model, const TrainingPlan& plan, OpTimer timer,
-    const LowerOptions& options) {
+    const LowerOptions& options, const std::optional<OpTimer>& beside) {
   std::optional<PlacedProgram> none;
   const std::optional<int> fewest = FewestInLoop(plan);
   if (!fewest || plan.micro_batches() < *fewest) return none;
@@ -72,19 +81,33 @@ absl::StatusOr<std::optional<PlacedProgram>> LowerLoop(
   const int few = siblings->micro_batches +
                   (plan.micro_batches() - siblings->micro_batches) % more;
   const int32_t times = (plan.micro_batches() - few) / more;
-  ASSIGN_OR_RETURN(
-      PlacedProgram placed,
-      LowerTraining(model, plan.WithMicroBatches(few), timer, options));
-  ASSIGN_OR_RETURN(
-      const PlacedProgram longer,
-      LowerTraining(model, plan.WithMicroBatches(few + more), timer, options));
+  absl::StatusOr<PlacedProgram> shorter;
+  absl::StatusOr<PlacedProgram> longer;
+  const auto lower = [&](size_t i) {
+    if (i == 0) {
+      shorter =
+          LowerTraining(model, plan.WithMicroBatches(few), timer, options);
+    } else {
+      longer = LowerTraining(model, plan.WithMicroBatches(few + more),
+                             beside.value_or(timer), options);
+    }
+  };
+  if (beside) {
+    InParallel(2, lower);
+  } else {
+    lower(0);
+    if (shorter.ok()) lower(1);
+  }
+  RETURN_IF_ERROR(shorter.status());
+  RETURN_IF_ERROR(longer.status());
+  PlacedProgram& placed = *shorter;
   std::optional<Program> program =
-      Lengthen(placed.program, longer.program, times);
+      Lengthen(placed.program, longer->program, times);
   if (!program) return none;
   placed.program = *std::move(program);
   for (const RoleId id : placed.work.ids()) {
     RoleWork& work = placed.work[id];
-    const RoleWork& second = longer.work[id];
+    const RoleWork& second = longer->work[id];
     work.passes = Continue(work.passes, second.passes, times);
     work.host = second.host + (second.host - work.host) * (times - 1);
   }

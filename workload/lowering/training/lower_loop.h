@@ -18,10 +18,15 @@
 namespace orrery {
 
 // Nothing if there are too few micro-batches, or if the schedule grows in
-// several places (GPIPE).
+// several places (GPIPE). `beside`, if given, times ops as `timer` does, and
+// may be asked at the same time: the two short steps are lowered in parallel.
 absl::StatusOr<std::optional<PlacedProgram>> LowerLoop(
     const Model& model, const TrainingPlan& plan, OpTimer timer,
-    const LowerOptions& options);
+    const LowerOptions& options,
+    const std::optional<OpTimer>& beside = std::nullopt);
+
+// Whether lowering it takes so long that another thread is worth its while.
+bool IsLongLoop(const Model& model, const TrainingPlan& plan);
 
 // From how many micro-batches on a loop is worth while; nothing if never.
 std::optional<int> FewestInLoop(const TrainingPlan& plan);
