@@ -212,9 +212,13 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   const auto report = [&](std::string_view stage, double done) {
     if (options.progress) options.progress(stage, done);
   };
-  CallPlanner planner(network, {.fidelity = options.fidelity,
-                                .arbitration = options.arbitration,
-                                .one_of_alike = true});
+  std::optional<CallPlanner> own;
+  if (options.planner == nullptr) {
+    own.emplace(network, PlannerOptions{.fidelity = options.fidelity,
+                                        .arbitration = options.arbitration,
+                                        .one_of_alike = true});
+  }
+  CallPlanner& planner = own ? *own : *options.planner;
   std::optional<std::string> why_not =
       WhyNotFold(layout, system, options.arbitration);
   const bool same_work = !why_not && system.chips_are_alike();
@@ -257,6 +261,9 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
       engine.log = &log;
       RecordingBreakdownSink both{breakdown, recording};
       result = Simulate(placed.program, transfers, engine, both);
+    } else if (!options.breakdown) {
+      UnseenSink unseen;
+      result = Simulate(placed.program, transfers, engine, unseen);
     } else {
       result = Simulate(placed.program, transfers, engine, breakdown);
     }
@@ -281,7 +288,8 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   }
   RETURN_IF_ERROR(paths.status());
   // While the program is where the breakdown looks for it.
-  const StepBreakdown parts = breakdown.Finish(result->end);
+  const StepBreakdown parts =
+      options.breakdown ? breakdown.Finish(result->end) : StepBreakdown();
   SimulatedRun run{.placed = std::move(placed),
                    .transfers = std::move(transfers),
                    .result = *std::move(result)};

@@ -27,6 +27,7 @@
 #include "sim/engine/run_result.h"
 #include "sim/engine/span_sinks.h"
 #include "sim/folding/folding.h"
+#include "sim/network/call_planner.h"
 #include "sim/network/collective_plan.h"
 #include "sim/network/network.h"
 #include "sim/sharing/transfer_log.h"
@@ -64,6 +65,12 @@ struct RunOptions {
   // What was found of a run alike but for how often it repeats itself; only for
   // one that is not checked.
   std::optional<FoldingVerdict> folding = std::nullopt;
+  // Who plans its calls, with what it knows from runs before: of this network,
+  // fidelity and arbitration, and of the same traffic between experts. Unset:
+  // one of its own.
+  CallPlanner* planner = nullptr;
+  // Where the time of the busiest rank went; without it a run is faster.
+  bool breakdown = true;
   // Every kernel is a task of its own. Without it, kernels that have no
   // communication between them run as one: fewer tasks, and a step time that
   // differs a little where communication beside them slows kernels down.
@@ -94,7 +101,7 @@ struct SimulatedRun {
   PlacedProgram placed;
   Transfers transfers;
   RunResult result;
-  // The rank with most work, and where its time went.
+  // The rank with most work, and where its time went, if asked for.
   RankId busiest{};
   StepBreakdown breakdown = {};
   // Why every rank was simulated although folding was asked for.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -168,6 +169,13 @@ absl::StatusOr<PeriodicStep> RunPeriodically(const TrainingGround& on,
   const int first = Shortest(plan);
   if (all <= 3 * (first + round)) return RunOne(on, plan, options);
   RunOptions part = OfPart(plan, options);
+  // Their calls are the same.
+  std::optional<CallPlanner> planner;
+  if (part.planner == nullptr) {
+    part.planner = &planner.emplace(
+        on.network, PlannerOptions{.fidelity = options.fidelity,
+                                   .arbitration = options.arbitration});
+  }
   PeriodicStep steps[3];
   for (int i = 0; i < 3; ++i) {
     ASSIGN_OR_RETURN(

@@ -22,6 +22,13 @@ struct NullSink {
   void Add(const TaskSpan&) {}
 };
 
+// Nobody looks at any rank, which lets the engine go through kernels at once
+// where it can (kernel_chains.h).
+struct UnseenSink {
+  static bool Wants(RankId) { return false; }
+  void Add(const TaskSpan&) {}
+};
+
 // A part of a run that is recorded: what runs or waits in it, and of each rank
 // what follows until its compute stream has what it waits for in the window.
 struct RecordingWindow {

@@ -8,6 +8,7 @@
 #include "catalog/resolve.h"
 #include "run/run_scenario.h"
 #include "run/training_run.h"
+#include "sim/network/call_planner.h"
 #include "sim/network/network.h"
 #include "tests/status_matchers.h"
 
@@ -53,6 +54,23 @@ void ExpectTheSame(const ResolvedScenario& scenario) {
                        RunForMemory(on, *scenario.training(), unchecked));
   EXPECT_EQ(memory.peak.total, whole.memory.peak.total);
   EXPECT_EQ(memory.stages.front().total, whole.memory.stages.front().total);
+  // Nor on a planner that knows the calls already, or on who looks on.
+  CallPlanner planner(network);
+  RunOptions unseen = unchecked;
+  unseen.planner = &planner;
+  unseen.breakdown = false;
+  for (int again = 0; again < 2; ++again) {
+    ASSERT_OK_AND_ASSIGN(const PeriodicStep fast,
+                         RunPeriodically(on, *scenario.training(), unseen));
+    EXPECT_EQ(fast.time, step.time);
+    EXPECT_EQ(fast.memory.peak.total, whole.memory.peak.total);
+  }
+  unseen.detail = true;
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun seen, RunScenario(scenario, {}));
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun fast,
+                       RunTraining(on, *scenario.training(), unseen));
+  EXPECT_EQ(fast.result.end, seen.result.end);
+  EXPECT_EQ(fast.result.events, seen.result.events);
 }
 
 // 3, 4 and 5 rounds of 4 are simulated of 24.
