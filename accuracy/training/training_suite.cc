@@ -1,7 +1,10 @@
 #include "accuracy/training/training_suite.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/strings/match.h>
+#include <absl/types/span.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +12,7 @@
 
 #include "accuracy/training/counted_memory.h"
 #include "accuracy/training/left_out.h"
+#include "accuracy/training/machine_pool.h"
 #include "accuracy/training/training_row.h"
 #include "base/parallel.h"
 #include "base/status.h"
@@ -71,20 +75,25 @@ struct Prediction {
 
 // `timed`: there is a time to compare with.
 absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario,
-                                     bool timed) {
-  ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
+                                     bool timed, MachinePool& machines) {
+  ASSIGN_OR_RETURN(std::unique_ptr<PooledMachine> machine,
+                   machines.Take(scenario));
   RETURN_IF_ERROR(EstimateScenario(scenario, DimensionSet::All()).status());
   const TrainingGround on{scenario.model, scenario.system, scenario.kernels,
-                          network};
+                          machine->network};
   const TrainingPlan& plan = *scenario.training();
-  const RunOptions options{
-      .fold_nearly = true, .checked = false, .detail = false};
+  const RunOptions options{.fold_nearly = true,
+                           .checked = false,
+                           .planner = &machine->planner,
+                           .breakdown = false,
+                           .detail = false};
   PeriodicStep step;
   if (timed) {
     ASSIGN_OR_RETURN(step, RunPeriodically(on, plan, options));
   } else {
     ASSIGN_OR_RETURN(step.memory, RunForMemory(on, plan, options));
   }
+  machines.Return(std::move(machine));
   const MemoryPeak& first = step.memory.stages.front();
   return Prediction{
       .step_s = ToSeconds(step.time),
@@ -122,17 +131,38 @@ absl::StatusOr<Bytes> Counted(const TrainingRow& row,
   return prediction.tensors;
 }
 
-absl::StatusOr<Predicted> PredictRow(const MeasurementRow& row,
-                                     const TrainingRules& rules,
-                                     const TrainingSuiteOptions& options) {
+absl::StatusOr<TrainingRow> ReadRow(const MeasurementRow& row,
+                                    const TrainingRules& rules,
+                                    const TrainingSuiteOptions& options) {
   ASSIGN_OR_RETURN(TrainingRow read, ReadTrainingRow(row, rules));
   if (options.leave_out) {
     ASSIGN_OR_RETURN(read.scenario, WithoutFits(read.scenario, SourceOf(row)));
   }
-  ASSIGN_OR_RETURN(const Prediction prediction,
-                   options.closed_form
-                       ? OnPaper(read.scenario)
-                       : Simulated(read.scenario, read.measured_s.has_value()));
+  return read;
+}
+
+// For each row the first one that asks for the same: runs are published more
+// than once.
+std::vector<size_t> FirstAlike(
+    absl::Span<const absl::StatusOr<TrainingRow>> rows) {
+  absl::flat_hash_map<std::pair<bool, std::string>, size_t> firsts;
+  std::vector<size_t> first(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    first[i] = i;
+    if (!rows[i].ok()) continue;
+    pb::Scenario asked = rows[i]->scenario.proto;
+    asked.clear_name();
+    first[i] =
+        firsts
+            .try_emplace(
+                {rows[i]->measured_s.has_value(), asked.SerializeAsString()}, i)
+            .first->second;
+  }
+  return first;
+}
+
+absl::StatusOr<Predicted> Compare(const MeasurementRow& row, TrainingRow read,
+                                  const Prediction& prediction) {
   const std::vector<GroupKey> groups = GroupsOf(row, read);
   const auto gib = [](Bytes bytes) {
     return static_cast<double>(bytes.value()) / kGiB;
@@ -183,10 +213,31 @@ AccuracyTable PredictTraining(const std::vector<MeasurementTable>& tables,
     }
     for (const MeasurementRow& row : table.rows()) rows.push_back(&row);
   }
-  std::vector<absl::StatusOr<Predicted>> predicted(rows.size());
+  std::vector<absl::StatusOr<TrainingRow>> read(rows.size());
+  InParallel(rows.size(),
+             [&](size_t i) { read[i] = ReadRow(*rows[i], rules, options); });
+  const std::vector<size_t> first = FirstAlike(read);
+  MachinePool machines;
+  std::vector<absl::StatusOr<Prediction>> predictions(rows.size());
   InParallel(rows.size(), [&](size_t i) {
-    predicted[i] = PredictRow(*rows[i], rules, options);
+    if (!read[i].ok() || first[i] != i) return;
+    const ResolvedScenario& scenario = read[i]->scenario;
+    predictions[i] =
+        options.closed_form
+            ? OnPaper(scenario)
+            : Simulated(scenario, read[i]->measured_s.has_value(), machines);
   });
+  std::vector<absl::StatusOr<Predicted>> predicted(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const absl::StatusOr<Prediction>& prediction = predictions[first[i]];
+    if (!read[i].ok()) {
+      predicted[i] = read[i].status();
+    } else if (!prediction.ok()) {
+      predicted[i] = prediction.status();
+    } else {
+      predicted[i] = Compare(*rows[i], *std::move(read[i]), *prediction);
+    }
+  }
   for (size_t i = 0; i < rows.size(); ++i) {
     if (!predicted[i].ok()) {
       parts.refused.push_back(

@@ -332,6 +332,31 @@ TEST(TrainingSuite, CountsOfMemoryWhatTheRowCounts) {
   }
 }
 
+// Rows of one scenario are run once, and rows on one machine plan with what is
+// known of it: each has what it has by itself.
+TEST(TrainingSuite, RowsDoNotDependOnOneAnother) {
+  auto rules = TrainingRules::Open();
+  CHECK(rules.ok()) << rules.status().ToString();
+  const auto predicted = [&](const std::vector<Fields>& rows) {
+    std::vector<MeasurementTable> tables;
+    for (const Fields& row : rows) tables.push_back(Table(RowWith(row)));
+    std::vector<double> times;
+    const AccuracyTable table = PredictTraining(tables, *rules);
+    for (const AccuracyRow& row : table.rows()) times.push_back(row.predicted);
+    return times;
+  };
+  const std::vector<Fields> rows = {{},
+                                    {{"id", "B"}, {"step_time_s", "2"}},
+                                    {{"id", "C"}, {"tp", "8"}},
+                                    {{"id", "D"}, {"global_batch", "16"}},
+                                    {{"id", "E"}, {"num_gpus", "16"}}};
+  std::vector<double> alone;
+  for (const Fields& row : rows) alone.push_back(predicted({row}).at(0));
+  EXPECT_EQ(predicted(rows), alone);
+  EXPECT_EQ(alone[0], alone[1]);
+  EXPECT_NE(alone[0], alone[2]);
+}
+
 TEST(TrainingSuite, PredictsRowsAndCountsWhatItRefuses) {
   ASSERT_OK_AND_ASSIGN(const TrainingRules rules, TrainingRules::Open());
   std::string text = RowWith({});
