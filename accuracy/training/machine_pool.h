@@ -28,7 +28,9 @@ namespace orrery {
 
 struct PooledMachine {
   PooledMachine(std::string alike, Network made)
-      : key(std::move(alike)), network(std::move(made)), planner(network) {}
+      : key(std::move(alike)),
+        network(std::move(made)),
+        planner(network, {.one_of_alike = true}) {}
 
   std::string key;  // the same for machines alike; empty if it is for one run
   Network network;
