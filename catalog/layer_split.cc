@@ -85,7 +85,7 @@ std::vector<int> SplitByCost(const pb::Model& model, int stages) {
   for (int layer = 0; layer < model.layers(); ++layer) {
     ++counts[static_cast<size_t>(stage)];
     cost += LayerCost(model, layer, Heads::kAsQueries);
-    if (stage + 1 < stages && cost > total * (stage + 1) / stages) ++stage;
+    if (stage + 1 < stages && cost >= total * (stage + 1) / stages) ++stage;
   }
   // A stage without one, though not the last, takes that before it.
   for (size_t i = 0; i + 1 < counts.size(); ++i) {

@@ -264,10 +264,13 @@ class RowReader {
   // Runs of the sweep measured an all-reduce of a node themselves. None got
   // between 431 and 435 GB/s: those above reach what NVLink gives, those below
   // lose a third of a millisecond to each call, and lose the more the more
-  // ranks call, whatever the collective: their hosts compared calls.
+  // ranks call, whatever the collective: their hosts compared calls. Runs that
+  // did not get to measure theirs are told by the version they ran with.
   absl::StatusOr<bool> ComparesCalls() const {
     constexpr double kCompared = 433;
-    if (!row_.Has("allreduce_intranode_GBps")) return false;
+    if (!row_.Has("allreduce_intranode_GBps")) {
+      return row_.Text("after_pp_fix") == "True";
+    }
     ASSIGN_OR_RETURN(const double rate,
                      row_.Positive("allreduce_intranode_GBps"));
     return rate < kCompared;
@@ -275,20 +278,12 @@ class RowReader {
 
   absl::StatusOr<ResolvedScenario> ScenarioWith(int micro_batch) const {
     ASSIGN_OR_RETURN(const std::string system, SystemText());
-    // Runs of the later campaign gather tokens again for weight gradients
-    // (tp_recompute_allgather of nanotron's config/parallelism_config.py), as
-    // far as their memory tells. It is the one whose hosts compared calls; runs
-    // that did not get to measure theirs are told by the flag.
     ASSIGN_OR_RETURN(const bool compares, ComparesCalls());
-    const bool later = row_.Has("allreduce_intranode_GBps")
-                           ? compares
-                           : row_.Text("after_pp_fix") == "True";
     const std::string framework =
         framework_.preset.empty()
             ? ""
-            : fmt::format(
-                  "framework {{ preset: \"{}\" {} {} }}", framework_.preset,
-                  later ? "keep_gathered: false" : "", compares ? kCheck : "");
+            : fmt::format("framework {{ preset: \"{}\" {} }}",
+                          framework_.preset, compares ? kCheck : "");
     const std::string text =
         fmt::format("name: \"{}\" {} {} {} {}", absl::CEscape(row_.id()),
                     ModelText(), system, framework, TrainingText(micro_batch));

@@ -4,6 +4,7 @@
 #include <absl/strings/match.h>
 #include <absl/types/span.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -131,6 +132,17 @@ absl::StatusOr<Bytes> Counted(const TrainingRow& row,
   return prediction.tensors;
 }
 
+// No allocator holds more than the device has beside what libraries keep.
+Bytes Held(const TrainingRow& row, const Prediction& prediction) {
+  const ResolvedScenario& scenario = row.scenario;
+  Bytes room =
+      MemoryCapacity(scenario.system) - scenario.kernels.reserved_memory();
+  if (const TrainingPlan* plan = scenario.training()) {
+    room -= GroupBufferBytes(*plan, Placement(plan->layout()));
+  }
+  return std::min(prediction.first_held, room);
+}
+
 absl::StatusOr<TrainingRow> ReadRow(const MeasurementRow& row,
                                     const TrainingRules& rules,
                                     const TrainingSuiteOptions& options) {
@@ -193,7 +205,7 @@ absl::StatusOr<Predicted> Compare(const MeasurementRow& row, TrainingRow read,
                        .measured_gib = read.memory_gib,
                        .predicted_gib = gib(counted),
                        .measured_reserved_gib = read.reserved_gib,
-                       .predicted_reserved_gib = gib(prediction.first_held)},
+                       .predicted_reserved_gib = gib(Held(read, prediction))},
       .choice_set = read.plan_set};
   return result;
 }

@@ -33,6 +33,7 @@ UnitTotals TotalsOf(const PricedUnit& unit, const TrainingPlan& plan,
           .backward_tasks = CountTasks(ops.input_gradient) +
                             CountTasks(ops.weight_gradient) +
                             CountTasks(RecomputedSteps(ops, plan)),
+          .calls = CallsOf(ops, plan),
           .is_layer = ops.checkpointed};
 }
 

@@ -25,6 +25,7 @@
 #include "workload/model/layer_shape.h"
 #include "workload/model/model.h"
 #include "workload/model/module.h"
+#include "workload/plan/collective_buffers.h"
 #include "workload/plan/training_plan.h"
 
 namespace orrery {
@@ -52,6 +53,7 @@ struct UnitTotals {
   // Ops and exchanges of its passes.
   int forward_tasks = 0;
   int backward_tasks = 0;
+  UnitCalls calls;
   // Not what stands before the first layer or after the last.
   bool is_layer = true;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytic/step/memory_walk.h"
+#include "workload/plan/collective_buffers.h"
 #include "workload/plan/memory.h"
 
 namespace orrery {
@@ -60,6 +61,7 @@ std::vector<UnitMemory> MemoryOfPiece(const DataQuestion& question, int place,
 struct HeldByRank {
   std::vector<std::vector<UnitMemory>> pieces;
   Bytes always;  // static state
+  UnitCalls calls;
 };
 
 HeldByRank HeldOf(const DataQuestion& question, const PlanUnits& units,
@@ -81,6 +83,7 @@ HeldByRank HeldOf(const DataQuestion& question, const PlanUnits& units,
       if (layers_only && !unit.is_layer) continue;
       of_piece[counted++] = of_piece[i];
       parameters += unit.parameters;
+      held.calls += unit.calls;
       if (unit.parameters.total() > largest.total()) largest = unit.parameters;
     }
     of_piece.resize(counted);
@@ -115,7 +118,8 @@ PlanMemory EstimateMemory(const RankKinds& ranks, const PlanUnits& units,
         WalkMemory(pipeline.orders(), rank, pipeline.Repeats(rank), held.pieces,
                    ends.empty() ? absl::Span<const double>()
                                 : ends[static_cast<size_t>(rank)]);
-    const Bytes peak = held.always + Bytes(walk.total);
+    const Bytes peak = held.always + Bytes(walk.total) +
+                       CollectiveBufferBytes(plan, rank, held.calls);
     const Bytes allocated = AllocatorBytes(plan, peak, Bytes(walk.activations));
     most.peak = std::max(most.peak, peak);
     most.held = std::max(most.held, allocated);

@@ -34,6 +34,21 @@ inline constexpr const char* kFieldScenarios[] = {
        training { global_batch: 16 micro_batch: 1 sequence: 1024
          parallel { tensor: 4 } sharding: ZERO_0 precision: BF16
          recompute: RECOMPUTE_FULL })",
+    // Memory of a framework's own: wide sums, and sums as narrow as weights.
+    R"(name: "held"
+       model { preset: "llama3_8b" layers: 2 }
+       system { preset: "dgx_h100_ib400" nodes: 1 }
+       framework { preset: "nanotron_2024" keeps_gradients: true
+         bucket_memory: "1 GB" launch_queue: 20 }
+       training { global_batch: 8 micro_batch: 1 sequence: 1024
+         parallel { tensor: 4 sequence_parallel: true } sharding: ZERO_1
+         precision: BF16 })",
+    R"(name: "widened"
+       model { preset: "gpt_22b" layers: 2 }
+       system { preset: "dgx_a100_hdr200" nodes: 1 }
+       framework { preset: "megatron_deepspeed_2022" }
+       training { global_batch: 8 micro_batch: 1 sequence: 1024
+         parallel { tensor: 4 } sharding: ZERO_1 precision: FP16 })",
     // Dense, all dimensions but experts; a fat tree.
     R"(name: "dense"
        model { preset: "gpt_22b" layers: 4 }

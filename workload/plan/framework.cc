@@ -16,6 +16,9 @@ namespace {
 
 constexpr double kMostFragmentation = 10;
 constexpr double kMostSpread = 1;
+constexpr double kMostCopied = 100;  // bytes of a parameter
+constexpr int kMostAhead = 1'000'000;
+constexpr int kMostBuffers = 100;
 
 // Fields of a plan that are the software's to choose.
 constexpr std::string_view kChoices[] = {"gradient_precision",
@@ -108,6 +111,17 @@ absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
   framework.complex_rotation = proto.complex_rotation();
   framework.norms_in_parts = proto.norms_in_parts();
   framework.keeps_buckets = proto.keeps_buckets();
+  framework.reduction_bytes =
+      fields.OptionalReal("reduction_bytes", 0, kMostCopied).value_or(0);
+  framework.widening_bytes =
+      fields.OptionalReal("widening_bytes", 0, kMostCopied).value_or(0);
+  framework.keeps_gradients = proto.keeps_gradients();
+  framework.bucket_memory =
+      fields.OptionalPositive<Bytes>("bucket_memory").value_or(Bytes(0));
+  framework.launch_queue =
+      fields.OptionalCount("launch_queue", 1, kMostAhead).value_or(0);
+  framework.gather_buffers =
+      fields.OptionalCount("gather_buffers", 1, kMostBuffers).value_or(0);
   framework.group_memory =
       fields.OptionalPositive<Bytes>("group_memory").value_or(Bytes(0));
   framework.fragmentation =

@@ -60,6 +60,18 @@ struct Framework {
   bool norms_in_parts = false;
   // Reduced gradients of unsharded state have buffers of their own.
   bool keeps_buckets = false;
+  // Copies of gradients for a moment: in a reduction of sums that are wider
+  // than the weights, per parameter; in a step that widens them, per parameter
+  // of the shard.
+  double reduction_bytes = 0;
+  double widening_bytes = 0;
+  // Gradients of a pass stay beside wider sums.
+  bool keeps_gradients = false;
+  Bytes bucket_memory{};
+  // Launches that the host may be ahead; 0: freed tensors come back at once.
+  int launch_queue = 0;
+  // Of gathered tokens, which stay.
+  int gather_buffers = 0;
   // For each group of ranks that a rank communicates in.
   Bytes group_memory{};
   // Of the activations at the peak.

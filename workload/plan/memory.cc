@@ -42,6 +42,21 @@ StaticMemory StaticBytes(const TrainingPlan& plan, const Placement& placement,
       placement.Size(GroupFamily::kShard) > 1) {
     memory.buffers += Bytes(held.total() * weight);
   }
+  const Framework& framework = plan.framework();
+  const bool wider = gradient > weight;
+  if (wider && framework.keeps_gradients) {
+    memory.buffers += Bytes(held.total() * weight);
+  }
+  if (plan.sharding() != Sharding::kNone) {
+    const auto copied = [](double each, int64_t parameters) {
+      return Bytes(std::llround(each * static_cast<double>(parameters)));
+    };
+    memory.buffers += framework.bucket_memory;
+    if (!wider) memory.buffers += copied(framework.widening_bytes, shard);
+    if (wider && placement.Size(GroupFamily::kShard) > 1) {
+      memory.buffers += copied(framework.reduction_bytes, held.total());
+    }
+  }
   if (plan.sharding() == Sharding::kWeights && plan.reshards_after_forward()) {
     memory.buffers += Bytes(2 * largest.total() * weight);
   }

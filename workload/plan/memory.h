@@ -6,7 +6,9 @@
 // FP32 training has no separate master. ZeRO-1 divides the optimizer state over
 // the ranks that share it, ZeRO-2 also the gradients, ZeRO-3 also the weights
 // (Rajbhandari et al., arXiv 1910.02054), and then whole layers live for a
-// moment in buffers.
+// moment in buffers. Copies that a framework makes of gradients in a step count
+// as held all the time: they are as large as nothing else, so that the
+// allocator keeps their blocks beside those of activations.
 //
 // Activations are not here: how many live at once is the schedule's matter.
 #include "base/units.h"
@@ -20,7 +22,7 @@ struct StaticMemory {
   Bytes weights;
   Bytes gradients;
   Bytes optimizer;
-  // Gathered layers of ZeRO-3, gradient buckets, data in flight.
+  // Gathered layers of ZeRO-3, gradient buckets and copies.
   Bytes buffers;
   Bytes total() const { return weights + gradients + optimizer + buffers; }
   friend bool operator==(const StaticMemory&, const StaticMemory&) = default;

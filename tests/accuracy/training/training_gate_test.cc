@@ -26,7 +26,7 @@ const std::map<std::string, double>& Gates() {
       new std::map<std::string, double>{{"dense models", 0.060},
                                         {"mixtures of experts", 0.180},
                                         {"bigscience_176b", 0.055},
-                                        {"hf_sweep", 0.230},
+                                        {"hf_sweep", 0.200},
                                         {"korthikanti22", 0.025},
                                         {"llm_foundry", 0.060},
                                         {"llm_foundry_h100", 0.060},

@@ -84,8 +84,7 @@ TEST(Variation, JitterAveragesOverPassesAndSpreadDoesNot) {
 }
 
 // Four layers of 12 h^2 and a head of 24 h^2, which is two layers: six units
-// over two stages are three each. The first takes layers until it has more than
-// three, so all four.
+// over two stages are three each. The first takes layers until it has three.
 TEST(LayerSplit, TheHeadCountsAsTheLayersItCosts) {
   pb::Model model;
   CHECK(google::protobuf::TextFormat::ParseFromString(
@@ -93,7 +92,7 @@ TEST(LayerSplit, TheHeadCountsAsTheLayersItCosts) {
       "attention { heads: 4 kv_heads: 4 head_dimension: 16 } "
       "mlp { width: 256 activation: GELU }",
       &model));
-  EXPECT_THAT(SplitByCost(model, 2), ElementsAre(4, 0));
+  EXPECT_THAT(SplitByCost(model, 2), ElementsAre(3, 1));
   EXPECT_THAT(SplitWithinShares(model, 2), ElementsAre(3, 1));
   // Without a head to speak of, two layers are not more than half of four.
   model.set_vocabulary(1);
@@ -103,6 +102,22 @@ TEST(LayerSplit, TheHeadCountsAsTheLayersItCosts) {
   model.set_vocabulary(1 << 20);
   EXPECT_THAT(SplitByCost(model, 4), ElementsAre(2, 1, 1, 0));
   EXPECT_THAT(SplitWithinShares(model, 4), ElementsAre(2, 1, 1, 0));
+}
+
+// By what the first rank of the sweep's runs has allocated (20 bytes for each
+// parameter where nothing is sharded; H00007, H00016, H00404, H00193, H00202,
+// H00226 and H00400 of validation/training_hf_sweep.csv).
+TEST(LayerSplit, IsThatOfTheSweep) {
+  const auto first = [](const char* name, int stages) {
+    return SplitByCost(Catalog().Model(name).value(), stages).front();
+  };
+  EXPECT_EQ(first("hf_1_34b", 2), 10);
+  EXPECT_EQ(first("hf_1_34b", 4), 5);
+  EXPECT_EQ(first("hf_1_34b", 8), 3);
+  EXPECT_EQ(first("hf_3_57b", 2), 16);
+  EXPECT_EQ(first("hf_3_57b", 4), 8);
+  EXPECT_EQ(first("hf_3_57b", 8), 4);
+  EXPECT_EQ(first("hf_3_57b", 16), 2);
 }
 
 // What nanotron prints for Llama 3 8B over eight stages

@@ -132,6 +132,30 @@ TEST(Memory, BucketsStayWhereNothingIsSharded) {
             Bytes(0));
 }
 
+// Of 8 million parameters over 8 ranks: 4 bytes of each for a flat copy of FP32
+// sums and 2 for gradients that stay; with sums in 16 bits 6 of each of the
+// shard's.
+TEST(Memory, CopiesOfGradientsAreHeld) {
+  const RankParameters held{.dense = 8'000'000};
+  const auto buffers = [&](const char* changes) {
+    const TrainingCase c = MakeCase(changes, 2, kCaseModel,
+                                    {.reduction_bytes = 4,
+                                     .widening_bytes = 6,
+                                     .keeps_gradients = true,
+                                     .bucket_memory = Bytes(1000)});
+    return StaticBytes(c.plan, Placement(c.plan.layout()), held, {}).buffers;
+  };
+  EXPECT_EQ(buffers("parallel { pipeline: 2 } sharding: ZERO_1"),
+            Bytes(32'000'000 + 16'000'000 + 1000));
+  EXPECT_EQ(buffers("parallel { pipeline: 2 } sharding: ZERO_0"),
+            Bytes(16'000'000));
+  EXPECT_EQ(buffers("parallel { tensor: 8 pipeline: 2 } sharding: ZERO_1"),
+            Bytes(16'000'000 + 1000));
+  EXPECT_EQ(buffers("parallel { pipeline: 2 } sharding: ZERO_1 "
+                    "gradient_precision: BF16"),
+            Bytes(6'000'000 + 1000));
+}
+
 TEST(Memory, MomentsHaveTheirOwnFormat) {
   const TrainingCase c =
       MakeCase("parallel { pipeline: 2 } moment_precision: BF16");

@@ -63,11 +63,13 @@ void RoleWriter::Write() {
   const StageLayout& layout = context_.orders.layout;
   const RankParameters held = Held();
   RankParameters largest;
+  UnitCalls calls;
   bool shares_tie = false;
   for (int piece = 0; piece < layout.pieces(); ++piece) {
     const int stage = layout.StageOf(rank_, piece);
     for (const StageUnit& unit : context_.units_of(stage)) {
       const RankParameters& parameters = context_.unit(unit).parameters;
+      calls += context_.unit(unit).calls;
       if (parameters.total() > largest.total()) largest = parameters;
     }
     const bool tied = context_.templates.stages.back().embedding_copy;
@@ -79,7 +81,9 @@ void RoleWriter::Write() {
   role_.SetInitialMemory(MemoryKind::kWeights, memory.weights);
   role_.SetInitialMemory(MemoryKind::kGradients, memory.gradients);
   role_.SetInitialMemory(MemoryKind::kOptimizer, memory.optimizer);
-  role_.SetInitialMemory(MemoryKind::kBuffers, memory.buffers);
+  role_.SetInitialMemory(
+      MemoryKind::kBuffers,
+      memory.buffers + CollectiveBufferBytes(context_.plan, rank_, calls));
 }
 
 int RoleWriter::RankOfStage(int stage, int micro_batch) const {

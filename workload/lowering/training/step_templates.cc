@@ -110,6 +110,7 @@ class TemplateMaker {
     unit.kept = KeptBytes(ops, plan);
     unit.recomputed = orrery::KeptBytes(ops, kNoModule) - unit.kept;
     unit.parameters = parameters;
+    unit.calls = CallsOf(ops, plan);
     step.units.push_back(std::move(unit));
     return static_cast<int>(step.units.size()) - 1;
   }

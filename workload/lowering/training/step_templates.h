@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "workload/lowering/pass_template.h"
+#include "workload/plan/collective_buffers.h"
 #include "workload/plan/memory.h"
 #include "workload/plan/schedule.h"
 #include "workload/plan/stage.h"
@@ -30,6 +31,7 @@ struct UnitTemplate {
   Bytes kept;
   Bytes recomputed;
   RankParameters parameters;
+  UnitCalls calls;
 
   const PassTemplate& Pass(PipelinePass pass) const;
   Duration LaunchTime(PipelinePass pass) const;
