@@ -253,6 +253,11 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
     case Algorithm::kSwitchMulticast:
       if (!shards || group.crosses() || !group.ports().island_reduces) break;
       return SwitchMulticastForm(kind, group);
+    case Algorithm::kSwitchTree:
+      if (!sums || !group.hierarchical() || !group.ports().island_reduces) {
+        break;
+      }
+      return SwitchTreeForm(group);
     case Algorithm::kReductionTree:
       if (!sums || !(group.crosses() ? group.ports().network_reduces
                                      : group.ports().island_reduces)) {

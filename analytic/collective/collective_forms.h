@@ -65,6 +65,11 @@ CollectiveForm BruckForm(CommunicationKind kind, const GroupNetwork& group);
 // (2h-1) m b/k to fill the pipeline [S]. Across islands a pair of trees per
 // place, fed by chains inside.
 CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group);
+// The switches of islands add up and multicast, trees join what each of G
+// places owns (NVLS tree): (1 + 1/G) m b inside, 2 m/G b between, in pieces,
+// and four trips to or from a switch besides the messages of the trees.
+// Requires: group.hierarchical(), and islands whose switch reduces.
+CollectiveForm SwitchTreeForm(const GroupNetwork& group);
 // All-reduce on a torus with D sides: 2D rings at once, each starting with its
 // own side, in lockstep [J]. Requires: the group fills rings.
 CollectiveForm TorusBucketForm(const GroupNetwork& group);

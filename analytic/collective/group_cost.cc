@@ -174,16 +174,25 @@ GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
   const auto& ups = Protocols(
       Tier::kScaleUp, form.rings_inside && out ? ProtocolUse::kRing : form.use);
   const auto& outs = Protocols(Tier::kScaleOut, form.use);
+  const int nodes =
+      groups_[static_cast<size_t>(span.number)]->network.islands();
+  // Else both tiers go by one name.
+  const bool any_inside =
+      form.rings_inside || form.use == ProtocolUse::kSwitchTree;
   for (const Protocol* inner : ups) {
+    if (!inner->Serves(nodes)) continue;
     if (up && !out) consider(inner, nullptr);
     for (const Protocol* outer : outs) {
-      if (up && out && (form.rings_inside || inner->name == outer->name)) {
+      if (up && out && outer->Serves(nodes) &&
+          (any_inside || inner->name == outer->name)) {
         consider(inner, outer);
       }
     }
   }
   if (!up) {
-    for (const Protocol* outer : outs) consider(nullptr, outer);
+    for (const Protocol* outer : outs) {
+      if (outer->Serves(nodes)) consider(nullptr, outer);
+    }
   }
   if (const auto& local = system_.collectives().local_bandwidth;
       local && kind != Kind::kPointToPoint && kind != Kind::kBroadcast) {

@@ -105,6 +105,22 @@ WaveTerm ReductionTreeLoads(const GroupNetwork& group, int g) {
   return loads;
 }
 
+// Up both trees and down again, a pair for each of g places.
+void AddTrees(FormBuilder& form, const TwoTrees& trees, int g) {
+  const auto level = [&](int depth, bool up) {
+    form.BeginWave();
+    form.BeginRound();
+    trees.ForEachEdge(depth, [&](int child, int parent) {
+      for (int lane = 0; lane < g; ++lane) {
+        form.Send((up ? child : parent) * g + lane,
+                  (up ? parent : child) * g + lane, 0.5 / g);
+      }
+    });
+  };
+  for (int depth = trees.height(); depth >= 1; --depth) level(depth, true);
+  for (int depth = 1; depth <= trees.height(); ++depth) level(depth, false);
+}
+
 }  // namespace
 
 CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group) {
@@ -123,19 +139,8 @@ CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group) {
       }
     }
   };
-  const auto level = [&](int depth, bool up) {
-    form.BeginWave();
-    form.BeginRound();
-    trees.ForEachEdge(depth, [&](int child, int parent) {
-      for (int lane = 0; lane < g; ++lane) {
-        form.Send((up ? child : parent) * g + lane,
-                  (up ? parent : child) * g + lane, 0.5 / g);
-      }
-    });
-  };
   chains(true);
-  for (int depth = trees.height(); depth >= 1; --depth) level(depth, true);
-  for (int depth = 1; depth <= trees.height(); ++depth) level(depth, false);
+  AddTrees(form, trees, g);
   chains(false);
   return std::move(form).BuildStreaming();
 }
@@ -206,6 +211,19 @@ CollectiveForm SwitchMulticastForm(Kind kind, const GroupNetwork& group) {
   }
   CollectiveForm made = std::move(form).BuildStreaming();
   if (kind == Kind::kAllReduce) made.all.island = (1 + own) * port;
+  return made;
+}
+
+CollectiveForm SwitchTreeForm(const GroupNetwork& group) {
+  FormBuilder form(group, Algorithm::kSwitchTree, ProtocolUse::kSwitchTree);
+  const int g = group.per_island();
+  const double port = group.slowest_port();
+  // All of it one way while owners take their part the other way, and back.
+  form.AddWave({{ToSwitch(group)}}, {.island = port});
+  AddTrees(form, TwoTrees(group.ranks() / g), g);
+  form.AddWave({{ToSwitch(group)}}, {.island = port});
+  CollectiveForm made = std::move(form).BuildStreaming();
+  made.all.island = (1 + 1.0 / g) * port;
   return made;
 }
 

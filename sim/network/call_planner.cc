@@ -33,6 +33,16 @@ PlannerOptions Consistent(PlannerOptions options) {
   return options;
 }
 
+// Islands that hold members of a group.
+int NodesOf(const Graph& graph, const GroupPlacement& placement) {
+  int nodes = 1;
+  for (size_t i = 1; i < placement.chips.size(); ++i) {
+    const auto here = graph.island(placement.chips[i]);
+    nodes += !here || here != graph.island(placement.chips[i - 1]);
+  }
+  return nodes;
+}
+
 }  // namespace
 
 CallPlanner::CallPlanner(const Network& network, PlannerOptions options)
@@ -100,6 +110,7 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
     Duration waits;
   };
   std::vector<Candidate> candidates;
+  const int nodes = NodesOf(network_.graph(), placement);
   for (CollectiveAlgorithm algorithm : algorithms) {
     ScheduleCache::Entry& entry =
         schedules_.Find(call, algorithm, call.chips, placement);
@@ -114,7 +125,7 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
     const RoutedSchedule& routed = *entry.routed;
     for (const ProtocolPair& protocols : library.Protocols(
              {routed.schedule().kind, algorithm, routed.touches(Tier::kScaleUp),
-              routed.touches(Tier::kScaleOut),
+              routed.touches(Tier::kScaleOut), nodes,
               call.traffic != nullptr && call.traffic->by_island},
              options_.protocol)) {
       // No bytes, no wire.

@@ -11,6 +11,9 @@ namespace orrery {
 namespace {
 
 ProtocolUse UseOf(CommunicationKind kind, CollectiveAlgorithm algorithm) {
+  if (algorithm == CollectiveAlgorithm::kSwitchTree) {
+    return ProtocolUse::kSwitchTree;
+  }
   if (ReducesInNetwork(algorithm)) return ProtocolUse::kInSwitch;
   if (algorithm == CollectiveAlgorithm::kOneShot) return ProtocolUse::kOneShot;
   if (kind == CommunicationKind::kAllToAll ||
@@ -61,11 +64,14 @@ std::vector<ProtocolPair> CollectiveLibrary::Protocols(
       use.experts ? ProtocolUse::kExperts : UseOf(use.kind, use.algorithm);
   std::vector<ProtocolPair> pairs;
   const auto wanted = [&](const Protocol* p) {
-    return !only || p->name == *only;
+    return p->Serves(use.nodes) && (!only || p->name == *only);
   };
   // A tree of switches between islands goes on inside them by rings.
   const bool rings_inside =
       use.scale_out && use.algorithm == CollectiveAlgorithm::kReductionTree;
+  // Else both tiers go by one name.
+  const bool any_inside =
+      rings_inside || use.algorithm == CollectiveAlgorithm::kSwitchTree;
   const auto ups = calibration_.For(
       Tier::kScaleUp, rings_inside ? ProtocolUse::kRing : purpose);
   const auto outs = calibration_.For(Tier::kScaleOut, purpose);
@@ -82,7 +88,8 @@ std::vector<ProtocolPair> CollectiveLibrary::Protocols(
       continue;
     }
     for (const Protocol* p : ups) {
-      if (rings_inside || p->name == q->name) pairs.push_back({p, q});
+      if (!p->Serves(use.nodes)) continue;
+      if (any_inside || p->name == q->name) pairs.push_back({p, q});
     }
   }
   return pairs;

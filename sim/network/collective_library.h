@@ -45,6 +45,7 @@ class CollectiveLibrary {
     CollectiveAlgorithm algorithm;
     bool scale_up;
     bool scale_out;
+    int nodes = 1;
     // Of tokens to experts, or back, once to each island.
     bool experts = false;
   };

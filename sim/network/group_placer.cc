@@ -24,6 +24,17 @@ GroupPlacement GroupPlacer::Place(CommunicationKind kind,
       placement.tree_switches = found->second->switches;
     }
   }
+  const int32_t island = placement.layout.island_size;
+  if (network_.switches().island_reduces() &&
+      kind == CommunicationKind::kAllReduce && island > 1 &&
+      island < placement.layout.ranks) {
+    const auto [found, is_new] = islands_.try_emplace(placement.chips);
+    if (is_new) {
+      found->second =
+          SwitchesOfIslands(network_.graph(), placement.chips, island);
+    }
+    placement.switches_of_islands = found->second;
+  }
   if (kind == CommunicationKind::kPointToPoint) {
     // Who sends to whom is the order of the call.
     placement.chips.assign(chips.begin(), chips.end());

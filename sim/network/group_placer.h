@@ -2,10 +2,10 @@
 // GroupPlacer: where the group of a call sits, as its kind sees it.
 //
 // A PlaceGroup (topology/collectives/group_placement.h) with the switches of
-// the fabric that reduce for an all-reduce, where there are any. Transfers and
-// calls with a root keep their order, the first being the source or the root.
-// Trees of switches that were found are kept: one per run, not shared between
-// threads.
+// the fabric and of islands that reduce for an all-reduce, where there are any.
+// Transfers and calls with a root keep their order, the first being the source
+// or the root. Switches that were found are kept: one per run, not shared
+// between threads.
 #include <absl/container/flat_hash_map.h>
 #include <absl/types/span.h>
 
@@ -33,6 +33,8 @@ class GroupPlacer {
   Router& router_;
   absl::flat_hash_map<std::vector<VertexId>, std::optional<ReductionTree>>
       trees_;
+  absl::flat_hash_map<std::vector<VertexId>, std::vector<std::vector<VertexId>>>
+      islands_;
 };
 
 }  // namespace orrery

@@ -25,7 +25,7 @@ struct ProtocolPair {
   double Efficiency(Tier tier) const {
     return of(tier).EfficiencyIn(/*across=*/scale_out != nullptr);
   }
-  // After the outer one; both go by one name but for trees of switches.
+  // After the outer one; both go by one name but where switches add up.
   const std::string& name() const {
     return (scale_out != nullptr ? scale_out : scale_up)->name;
   }

@@ -17,7 +17,9 @@ namespace {
 class Participants {
  public:
   Participants(const Schedule& schedule, const GroupPlacement& placement)
-      : ranks_(schedule.ranks), placement_(placement) {}
+      : ranks_(schedule.ranks),
+        per_island_(schedule.switch_per_island),
+        placement_(placement) {}
 
   bool IsSwitch(int32_t participant) const { return participant >= ranks_; }
   VertexId Chip(int32_t participant) const {
@@ -25,13 +27,27 @@ class Participants {
   }
   // The vertices that together are one switch.
   absl::Span<const VertexId> Switch(int32_t participant) const {
+    const auto number = static_cast<size_t>(participant - ranks_);
+    if (per_island_) return placement_.switches_of_islands[number];
     if (!in_fabric()) return placement_.island_switches;
-    return placement_.tree_switches[static_cast<size_t>(participant - ranks_)];
+    return placement_.tree_switches[number];
   }
-  bool in_fabric() const { return !placement_.tree_switches.empty(); }
+  bool in_fabric() const {
+    return !per_island_ && !placement_.tree_switches.empty();
+  }
+  // Whether as many are there as the schedule needs.
+  bool HasSwitches(int32_t switches) const {
+    if (switches == 0 || in_fabric()) return true;
+    if (per_island_) {
+      return placement_.switches_of_islands.size() ==
+             static_cast<size_t>(switches);
+    }
+    return switches == 1 && !placement_.island_switches.empty();
+  }
 
  private:
   int32_t ranks_;
+  bool per_island_;
   const GroupPlacement& placement_;
 };
 
@@ -138,8 +154,7 @@ absl::StatusOr<MessageRoutes> MessageRoutes::Find(
     RoutingScratch& scratch) {
   const Graph& graph = router.graph();
   const Participants who(schedule, placement);
-  if (schedule.switches > 0 && !who.in_fabric() &&
-      (schedule.switches > 1 || placement.island_switches.empty())) {
+  if (!who.HasSwitches(schedule.switches)) {
     return absl::FailedPreconditionError(
         "no switch joins all members of the group");
   }

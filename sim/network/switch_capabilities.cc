@@ -32,6 +32,9 @@ SwitchCapabilities::SwitchCapabilities(const System& system) {
 
 bool SwitchCapabilities::Join(const GroupPlacement& placement,
                               CollectiveAlgorithm algorithm) const {
+  if (algorithm == CollectiveAlgorithm::kSwitchTree) {
+    return island_reduces_ && !placement.switches_of_islands.empty();
+  }
   if (island_reduces_ && !placement.island_switches.empty()) return true;
   return algorithm == CollectiveAlgorithm::kReductionTree &&
          !placement.tree_switches.empty();

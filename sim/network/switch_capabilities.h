@@ -15,9 +15,11 @@ class SwitchCapabilities {
 
   // Whether the switches between chips of different islands reduce.
   bool fabric_reduces() const { return fabric_reduces_; }
+  // Whether those between chips of one island do.
+  bool island_reduces() const { return island_reduces_; }
 
   // Whether switches that reduce join the whole group as `algorithm` needs it:
-  // one hop away, or along a tree.
+  // one hop away, along a tree, or one hop away on every island.
   bool Join(const GroupPlacement& placement,
             CollectiveAlgorithm algorithm) const;
 

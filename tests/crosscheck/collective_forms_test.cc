@@ -203,12 +203,16 @@ TEST(CollectiveForms, AreThereForEveryLibrary) {
             pb::CollectiveCalibration::POINT_TO_POINT,
             pb::CollectiveCalibration::RING, pb::CollectiveCalibration::TREE,
             pb::CollectiveCalibration::ONE_SHOT,
+            pb::CollectiveCalibration::SWITCH_TREE,
             pb::CollectiveCalibration::RING_AND_TREE}) {
         protocol.set_use(use);
         expect(changed);
       }
       protocol.clear_use();
       expect(changed);
+      protocol.set_most_nodes(1);
+      expect(changed);
+      protocol.clear_most_nodes();
       protocol.set_name("another");
       expect(changed);
       protocol = proto->collectives().protocol(i);

@@ -155,6 +155,8 @@ absl::StatusOr<Schedule> MakeSchedule(CommunicationKind kind,
         return OneShotSchedule(request);
       case CollectiveAlgorithm::kHierarchicalDirect:
         return HierarchicalDirectSchedule(request);
+      case CollectiveAlgorithm::kSwitchTree:
+        return SwitchTreeSchedule(request);
     }
     return absl::InternalError("no such algorithm");
   }();

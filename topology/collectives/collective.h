@@ -98,6 +98,9 @@ struct Schedule {
   int32_t chunks = 1;
   int32_t segments = 1;
   int32_t root = 0;  // of a broadcast or reduce
+  // Whether there is a switch for every island, in their order; else switches
+  // are those of the fabric, or one joins all ranks.
+  bool switch_per_island = false;
   // Bytes of one chunk as a share of the bytes of the call; one value, or one
   // per chunk where they differ.
   std::vector<double> chunk_share = {};

@@ -130,6 +130,9 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
         return No("no switches that reduce join the group");
       }
       return absl::OkStatus();
+    case Algorithm::kSwitchTree:
+      if (kind != Kind::kAllReduce) return wrong_kind;
+      return NeedsIslands(layout);
     case Algorithm::kPxn:
       if (kind != Kind::kAllToAll) return wrong_kind;
       return NeedsIslands(layout);

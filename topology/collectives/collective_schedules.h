@@ -56,6 +56,10 @@ absl::StatusOr<Schedule> BruckSchedule(const ScheduleRequest& request);
 // and a pair of trees per place between them, as NCCL builds them.
 absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
     const ScheduleRequest& request);
+// NVLS tree: owners pull the sums of their island from its switch, a pair of
+// trees per place joins the islands, owners multicast: (1 + 1/G) m b inside for
+// G ranks on each, 2 m/G b between, least and as inner nodes of one tree.
+absl::StatusOr<Schedule> SwitchTreeSchedule(const ScheduleRequest& request);
 
 // collective_broadcast.cc. Broadcast from the root; a reduce is the same
 // backwards in time. Binomial ceil(log2 p)(a + m b); scatter and ring

@@ -63,6 +63,25 @@ class TwoTrees {
   std::vector<int32_t> depths_;
 };
 
+// Up to the roots of both trees and down again, a pair for each of `size`
+// places: place g owns chunks 2 g and 2 g + 1.
+void AddTrees(ScheduleBuilder& builder, const TwoTrees& trees, int32_t size) {
+  const auto level = [&](int32_t depth, bool up) {
+    builder.BeginPhase();
+    builder.BeginRound();
+    trees.ForEachEdge(depth, [&](int32_t tree, int32_t child, int32_t parent) {
+      for (int32_t lane = 0; lane < size; ++lane) {
+        const ChunkRange half = {.begin = 2 * lane + tree};
+        const int32_t from = (up ? child : parent) * size + lane;
+        const int32_t to = (up ? parent : child) * size + lane;
+        builder.Send(from, to, {&half, 1}, up);
+      }
+    });
+  };
+  for (int32_t depth = trees.depth(); depth >= 1; --depth) level(depth, true);
+  for (int32_t depth = 1; depth <= trees.depth(); ++depth) level(depth, false);
+}
+
 }  // namespace
 
 absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
@@ -88,22 +107,35 @@ absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
       builder.Send(up ? far : near, up ? near : far, {&both, 1}, up);
     }
   };
-  const auto level = [&](int32_t depth, bool up) {
-    builder.BeginPhase();
-    builder.BeginRound();
-    trees.ForEachEdge(depth, [&](int32_t tree, int32_t child, int32_t parent) {
-      for (int32_t lane = 0; lane < size; ++lane) {
-        const ChunkRange half = {.begin = 2 * lane + tree};
-        const int32_t from = (up ? child : parent) * size + lane;
-        const int32_t to = (up ? parent : child) * size + lane;
-        builder.Send(from, to, {&half, 1}, up);
-      }
-    });
-  };
   for (int32_t link = size - 2; link >= 0; --link) chain(link, true);
-  for (int32_t depth = trees.depth(); depth >= 1; --depth) level(depth, true);
-  for (int32_t depth = 1; depth <= trees.depth(); ++depth) level(depth, false);
+  AddTrees(builder, trees, size);
   for (int32_t link = 0; link <= size - 2; ++link) chain(link, false);
+  return std::move(builder).Build();
+}
+
+absl::StatusOr<Schedule> SwitchTreeSchedule(const ScheduleRequest& request) {
+  RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kSwitchTree, request));
+  const int32_t p = request.layout.ranks;
+  const int32_t size = request.layout.island_size;
+  ScheduleBuilder builder(request.kind, p, 2 * size, request.segments);
+  builder.schedule().switches = p / size;
+  builder.schedule().switch_per_island = true;
+  const ChunkRange all = {.count = 2 * size};
+  const auto phase = [&](bool streams, bool up, bool whole, bool reduces) {
+    builder.BeginPhase(streams);
+    builder.BeginRound();
+    for (int32_t rank = 0; rank < p; ++rank) {
+      const int32_t island = p + rank / size;
+      const ChunkRange own = {.begin = 2 * (rank % size), .count = 2};
+      builder.Send(up ? rank : island, up ? island : rank,
+                   {whole ? &all : &own, 1}, reduces);
+    }
+  };
+  phase(false, /*up=*/true, /*whole=*/true, true);    // owners pull ...
+  phase(true, /*up=*/false, /*whole=*/false, false);  // ... the sums
+  AddTrees(builder, TwoTrees(p / size), size);
+  phase(false, /*up=*/true, /*whole=*/false, false);  // owners push ...
+  phase(true, /*up=*/false, /*whole=*/true, false);   // ... to all
   return std::move(builder).Build();
 }
 

@@ -97,6 +97,24 @@ void FindGrid(const Graph& graph, absl::Span<const VertexId> chips,
   layout.open_sides = std::move(open_sides);
 }
 
+// Switches that every one of them reaches in one hop.
+std::vector<VertexId> SwitchesAt(const Graph& graph,
+                                 absl::Span<const VertexId> chips) {
+  std::vector<VertexId> switches;
+  for (LinkId id : graph.leaving(chips[0])) {
+    const VertexId to = graph.link(id).to;
+    if (graph.kind(to) != VertexKind::kSwitch) continue;
+    const bool serves =
+        std::all_of(chips.begin(), chips.end(), [&](VertexId chip) {
+          return std::any_of(graph.leaving(chip).begin(),
+                             graph.leaving(chip).end(),
+                             [&](LinkId l) { return graph.link(l).to == to; });
+        });
+    if (serves) switches.push_back(to);
+  }
+  return switches;
+}
+
 }  // namespace
 
 GroupPlacement PlaceGroup(const Graph& graph,
@@ -115,19 +133,20 @@ GroupPlacement PlaceGroup(const Graph& graph,
       graph, absl::MakeConstSpan(placement.chips)
                  .first(static_cast<size_t>(placement.layout.island_size)));
   FindGrid(graph, placement.chips, placement.layout);
-  // A switch that every member reaches in one hop serves them all.
-  for (LinkId id : graph.leaving(placement.chips[0])) {
-    const VertexId to = graph.link(id).to;
-    if (graph.kind(to) != VertexKind::kSwitch) continue;
-    const bool serves = std::all_of(
-        placement.chips.begin(), placement.chips.end(), [&](VertexId chip) {
-          return std::any_of(graph.leaving(chip).begin(),
-                             graph.leaving(chip).end(),
-                             [&](LinkId l) { return graph.link(l).to == to; });
-        });
-    if (serves) placement.island_switches.push_back(to);
-  }
+  placement.island_switches = SwitchesAt(graph, placement.chips);
   return placement;
+}
+
+std::vector<std::vector<VertexId>> SwitchesOfIslands(
+    const Graph& graph, absl::Span<const VertexId> chips, int32_t island_size) {
+  CHECK_GT(island_size, 0);
+  const auto size = static_cast<size_t>(island_size);
+  std::vector<std::vector<VertexId>> switches;
+  for (size_t begin = 0; begin < chips.size(); begin += size) {
+    switches.push_back(SwitchesAt(graph, chips.subspan(begin, size)));
+    if (switches.back().empty()) return {};
+  }
+  return switches;
 }
 
 }  // namespace orrery

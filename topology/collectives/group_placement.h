@@ -26,9 +26,17 @@ struct GroupPlacement {
   // The vertices of each switch of `layout.tree_parents`; PlaceGroup leaves
   // both empty, see reduction_tree.h.
   std::vector<std::vector<VertexId>> tree_switches = {};
+  // Of a group laid out in several islands, the switches that join its members
+  // on each; PlaceGroup leaves it empty, see SwitchesOfIslands.
+  std::vector<std::vector<VertexId>> switches_of_islands = {};
 };
 
 // Requires: at least one chip, no chip twice.
 GroupPlacement PlaceGroup(const Graph& graph, absl::Span<const VertexId> chips);
+
+// The switches that all of `island_size` chips reach in one hop, for every
+// island of `chips`; empty if an island has none.
+std::vector<std::vector<VertexId>> SwitchesOfIslands(
+    const Graph& graph, absl::Span<const VertexId> chips, int32_t island_size);
 
 }  // namespace orrery

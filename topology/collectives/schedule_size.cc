@@ -82,6 +82,9 @@ int64_t ListedSize(CollectiveAlgorithm algorithm,
     case Algorithm::kReductionTree:
       return kEach * 2 *
              (2 * p + static_cast<int64_t>(layout.tree_parents.size()));
+    case Algorithm::kSwitchTree:
+      // To and from the switch twice, and up and down two trees.
+      return kEach * p * 8;
     case Algorithm::kPxn: {
       const int64_t islands = p / island;
       return request.Exchanges(p * (island + islands))

@@ -25,6 +25,8 @@ std::optional<ProtocolUse> ReadUse(const FieldReader& fields) {
       return ProtocolUse::kOneShot;
     case pb::CollectiveCalibration::EXPERTS:
       return ProtocolUse::kExperts;
+    case pb::CollectiveCalibration::SWITCH_TREE:
+      return ProtocolUse::kSwitchTree;
     case pb::CollectiveCalibration::RING_AND_TREE:
     case pb::CollectiveCalibration::USE_UNSPECIFIED:  // refused by the reader
       break;
@@ -54,6 +56,7 @@ Protocol ReadProtocol(const FieldReader& fields, Duration base_latency) {
                     "is of SCALE_UP: what crosses the network always leaves");
     }
   }
+  protocol.most_nodes = fields.OptionalCount("most_nodes", 1, 1'000'000);
   return protocol;
 }
 
@@ -124,6 +127,10 @@ std::vector<const Protocol*> NetworkCalibration::For(Tier tier,
   }
   if (meant.empty() && use == ProtocolUse::kExperts) {
     return For(tier, ProtocolUse::kPointToPoint);
+  }
+  if (meant.empty() && use == ProtocolUse::kSwitchTree) {
+    return For(tier, tier == Tier::kScaleUp ? ProtocolUse::kInSwitch
+                                            : ProtocolUse::kTree);
   }
   return !meant.empty() ? meant : !shared.empty() ? shared : any;
 }

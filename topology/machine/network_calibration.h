@@ -24,9 +24,10 @@ enum class ProtocolUse : uint8_t {
   kInSwitch,
   kPointToPoint,
   kOneShot,
-  kExperts,  // if there are none, those of kPointToPoint
+  kExperts,     // if there are none, those of kPointToPoint
+  kSwitchTree,  // if there are none, those of kInSwitch, or between of kTree
 };
-inline constexpr int kProtocolUses = 7;
+inline constexpr int kProtocolUses = 8;
 
 // One wire protocol of the library ("Simple", "LL", "LL128") on one tier.
 struct Protocol {
@@ -45,10 +46,13 @@ struct Protocol {
   std::optional<ProtocolUse> use;
   // In calls that leave the island, if it is another.
   std::optional<double> efficiency_across = std::nullopt;
+  // Calls over more nodes or islands have to use others.
+  std::optional<int> most_nodes = std::nullopt;
 
   double EfficiencyIn(bool across) const {
     return across ? efficiency_across.value_or(efficiency) : efficiency;
   }
+  bool Serves(int nodes) const { return !most_nodes || nodes <= *most_nodes; }
 };
 
 struct NetworkCalibration {

@@ -127,12 +127,18 @@ void CheckServes(const NetworkCalibration& library, bool up, bool out,
   for (const Need& need :
        {Need{ProtocolUse::kRing, "RING"},
         Need{ProtocolUse::kPointToPoint, "POINT_TO_POINT"}}) {
-    const auto inner = library.For(Tier::kScaleUp, need.use);
-    const auto outer = library.For(Tier::kScaleOut, need.use);
+    const auto always = [&](Tier tier) {
+      std::vector<const Protocol*> found = library.For(tier, need.use);
+      std::erase_if(
+          found, [](const Protocol* p) { return p->most_nodes.has_value(); });
+      return found;
+    };
+    const auto inner = always(Tier::kScaleUp);
+    const auto outer = always(Tier::kScaleOut);
     const auto lacks = [&](const char* tier) {
       fields.Refuse("protocol",
                     fmt::format("none for tier {} has use {}, or no use that "
-                                "keeps it to others",
+                                "keeps it to others, on any number of nodes",
                                 tier, need.name));
     };
     if (up && inner.empty()) lacks("SCALE_UP");

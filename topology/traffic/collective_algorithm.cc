@@ -46,6 +46,8 @@ std::string_view NameOf(CollectiveAlgorithm algorithm) {
       return "one_shot";
     case CollectiveAlgorithm::kHierarchicalDirect:
       return "hierarchical_direct";
+    case CollectiveAlgorithm::kSwitchTree:
+      return "nvls_tree";
   }
   return "unknown";
 }

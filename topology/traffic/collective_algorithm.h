@@ -33,14 +33,18 @@ enum class CollectiveAlgorithm : uint8_t {
   kOneShot,
   // Hierarchical where islands are meshes, along rails everyone to everyone.
   kHierarchicalDirect,
+  // NVLS tree: the switches of islands reduce and multicast, two trees join
+  // what each place of an island owns.
+  kSwitchTree,
 };
 inline constexpr CollectiveAlgorithm kLastCollectiveAlgorithm =
-    CollectiveAlgorithm::kHierarchicalDirect;
+    CollectiveAlgorithm::kSwitchTree;
 std::string_view NameOf(CollectiveAlgorithm algorithm);
 // Whether switches do the adding up.
 constexpr bool ReducesInNetwork(CollectiveAlgorithm algorithm) {
   return algorithm == CollectiveAlgorithm::kSwitchMulticast ||
-         algorithm == CollectiveAlgorithm::kReductionTree;
+         algorithm == CollectiveAlgorithm::kReductionTree ||
+         algorithm == CollectiveAlgorithm::kSwitchTree;
 }
 
 }  // namespace orrery

@@ -95,8 +95,8 @@ TEST(CollectiveLibrary, ProtocolsOfBothTiersGoByOneName) {
 // one; what passes them on inside may be slower than what stays.
 TEST(CollectiveLibrary, ExpertsMayHaveProtocolsOfTheirOwn) {
   using Use = CollectiveLibrary::Use;
-  const Use tokens = {Kind::kAllToAll, Algorithm::kHierarchical, true, true,
-                      true};
+  const Use tokens = {
+      Kind::kAllToAll, Algorithm::kHierarchical, true, true, 2, true};
   NetworkCalibration calibration{};
   calibration.protocols = {
       Named("Simple", Tier::kScaleUp), Named("Simple", Tier::kScaleOut),
@@ -117,6 +117,29 @@ TEST(CollectiveLibrary, ExpertsMayHaveProtocolsOfTheirOwn) {
   EXPECT_THAT(
       Names(CollectiveLibrary(calibration).Protocols(even, std::nullopt)),
       ElementsAre("P2P/P2P"));
+}
+
+// Trees between switches of nodes have protocols of their own, or multicast
+// inside and go by trees between; and some protocols serve few nodes only.
+TEST(CollectiveLibrary, ProtocolsMayServeSoManyNodes) {
+  using Use = CollectiveLibrary::Use;
+  NetworkCalibration calibration{};
+  calibration.protocols = {
+      Named("NVLS", Tier::kScaleUp, ProtocolUse::kInSwitch),
+      Named("Simple", Tier::kScaleUp), Named("Simple", Tier::kScaleOut)};
+  const auto names = [&](int nodes) {
+    const Use tree = {Kind::kAllReduce, Algorithm::kSwitchTree, true, true,
+                      nodes};
+    return Names(CollectiveLibrary(calibration).Protocols(tree, std::nullopt));
+  };
+  EXPECT_THAT(names(2), ElementsAre("NVLS/Simple"));
+  calibration.protocols.push_back(
+      Named("NVLSTree", Tier::kScaleOut, ProtocolUse::kSwitchTree));
+  EXPECT_THAT(names(2), ElementsAre("NVLS/NVLSTree"));
+  EXPECT_THAT(names(20), ElementsAre("NVLS/NVLSTree"));
+  calibration.protocols.back().most_nodes = 2;
+  EXPECT_THAT(names(2), ElementsAre("NVLS/NVLSTree"));
+  EXPECT_THAT(names(3), IsEmpty());
 }
 
 TEST(ProtocolPair, WhatLeavesTheIslandMayBeSlowerInside) {

@@ -332,6 +332,32 @@ TEST(Collective, ReductionTreesOfTheFabricMoveEveryChunk) {
   }
 }
 
+// Every rank of G hands its vector to the switch, and its part of the result;
+// along two trees its part goes once between two islands, and at most one and a
+// half times as inner node of one tree and half a time as leaf of the other.
+TEST(Collective, TreesBetweenSwitchesOfIslandsMoveEveryChunk) {
+  for (int32_t islands = 2; islands <= 17; ++islands) {
+    for (int32_t size : {2, 3, 8}) {
+      ASSERT_OK_AND_ASSIGN(
+          const Schedule s,
+          MakeSchedule(Kind::kAllReduce, Algorithm::kSwitchTree,
+                       {.ranks = islands * size, .island_size = size}));
+      EXPECT_EQ(s.switches, islands);
+      EXPECT_TRUE(s.switch_per_island);
+      ExpectMovesDataRight(s);
+      const double part = 1.0 / size;
+      if (islands == 2) {
+        EXPECT_NEAR(MostSent(s), 1 + 2 * part, 1e-12);
+      } else {
+        EXPECT_LE(MostSent(s), 1 + 3 * part + 1e-12);
+      }
+      const int32_t log = static_cast<int32_t>(
+          std::bit_width(static_cast<uint32_t>(islands - 1)));
+      EXPECT_EQ(StepsOf(s), 4 + 2 * log);
+    }
+  }
+}
+
 TEST(Collective, AnAlgorithmThatDoesNotApplySaysWhy) {
   EXPECT_THAT(
       MakeSchedule(Kind::kAllReduce, Algorithm::kSwing, {6, 0, {6}}).status(),
