@@ -40,7 +40,10 @@ int64_t Continue(int64_t first, int64_t second, int64_t periods) {
 
 }  // namespace
 
-Bytes RunSize::program() const { return Bytes(kBytesPerRoleTask * role_tasks); }
+Bytes RunSize::program() const {
+  // As many roles as the whole one.
+  return Bytes(kBytesPerRoleTask * role_tasks * (folded_too ? 2 : 1));
+}
 Bytes RunSize::path() const { return Bytes(kBytesPerRankPlace * rank_places); }
 Bytes RunSize::spans() const {
   return Bytes(recorded ? kBytesPerSpan * rank_tasks : 0);

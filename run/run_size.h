@@ -28,6 +28,7 @@ struct RunSize {
   int64_t rank_places = 0;  // of ranks that are not alike: see path_classes.h
   int64_t rank_tasks = 0;   // of all simulated ranks: what is run
   bool recorded = false;    // every span is kept
+  bool folded_too = false;  // bounds have a folded program beside the whole one
   Bytes transfers{};        // plans, routes and what is under way, if known
 
   Bytes program() const;  // and what it takes to build it

@@ -136,15 +136,20 @@ absl::StatusOr<ChosenProgram> ChooseProgram(std::optional<std::string> why_not,
                                             Lowering lower,
                                             const RunOptions& options,
                                             const Forecast& forecast) {
+  const bool symmetric = !why_not && system.chips_are_alike();
+  const auto check = [&](RunSize size, bool folded) {
+    size.folded_too = !folded && symmetric && options.checked;
+    return CheckRunSize(size, options.memory);
+  };
   const auto lowered = [&](const Fold& fold) -> absl::StatusOr<PlacedProgram> {
     if (options.progress) options.progress("building the program", 0);
     if (forecast) {
       ASSIGN_OR_RETURN(const std::optional<RunSize> size, forecast(fold.on));
-      if (size) RETURN_IF_ERROR(CheckRunSize(*size, options.memory));
+      if (size) RETURN_IF_ERROR(check(*size, fold.on));
     }
     ASSIGN_OR_RETURN(PlacedProgram placed, lower(fold));
-    RETURN_IF_ERROR(CheckRunSize(SizeOf(placed.program, options.records_all()),
-                                 options.memory));
+    RETURN_IF_ERROR(
+        check(SizeOf(placed.program, options.records_all()), placed.folded));
     return placed;
   };
   if (!system.faults().empty() && options.fidelity == Fidelity::kStepped &&
@@ -227,6 +232,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
                                  options, forecast));
   PlacedProgram& placed = chosen.placed;
   RunSize size = SizeOf(placed.program, options.records_all());
+  size.folded_too = !placed.folded && same_work && options.checked;
   report("planning transfers", 0);
   TransferSize foreseen;
   const auto allow = [&](const TransferSize& so_far) {

@@ -102,8 +102,8 @@ TEST(EnumValue, MayBeWrittenSoInFilesAndOverrides) {
       ParseTextproto("training {\n  recompute: fulll\n}", "mine", &scenario);
   EXPECT_EQ(wrong.message(),
             "mine:3:1: recompute must be one of RECOMPUTE_NONE, "
-            "RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_PER_MODULE, not "
-            "'fulll'");
+            "RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_PER_MODULE, "
+            "RECOMPUTE_PER_OP, not 'fulll'");
 }
 
 }  // namespace

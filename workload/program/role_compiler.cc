@@ -158,6 +158,17 @@ void RoleCompiler::CompileCommunication(const Pending& task, Task& compiled,
 }
 
 void RoleCompiler::CompileMarks() {
+  // There are as many as tasks where every kernel is one: room for no more.
+  size_t count = 0;
+  for (size_t s = 0; s < source_.streams_.size(); ++s) {
+    int32_t end = 0;
+    for (const RoleBuilder::MarkedRun& run : source_.marks_[s]) {
+      count += run.begin > end ? 2 : 1;
+      end = run.end;
+    }
+    count += end < static_cast<int32_t>(source_.streams_[s].size()) ? 1 : 0;
+  }
+  role_.marks_.reserve(count);
   for (size_t s = 0; s < source_.streams_.size(); ++s) {
     const auto add = [&](int32_t position, const Mark& mark) {
       const TaskRef first{static_cast<StreamId>(s), position};
