@@ -123,7 +123,7 @@ absl::StatusOr<KernelMeasurement> Read(const MeasurementRow& row,
   measurement.ops = std::move(read.ops);
   measurement.seconds = read.seconds;
   const Harness harness = HarnessOf(harnesses, row);
-  measurement.harness = harness.overhead;
+  if (harness.overhead) measurement.harness = *harness.overhead * read.clocked;
   measurement.calls = harness.calls;
   measurement.warm = harness.warm;
   if (absl::EndsWith(row.Text("kernel"), "attention")) {

@@ -20,6 +20,8 @@ struct KernelRow {
   KernelClass kernel_class = KernelClass::kGemm;
   absl::InlinedVector<Op, 3> ops;
   double seconds = 0;
+  // Calls whose times the source has added up, each with what its clock adds.
+  int clocked = 1;
 };
 
 // The error says which column is missing or not understood.
