@@ -16,8 +16,8 @@
 namespace orrery {
 
 enum class CountedMemory {
-  kTensors,  // all that is allocated at the peak: the default
-  kLayers,   // of it what belongs to layers: no embedding, no head
+  kTensors,   // all that is allocated at the peak: the default
+  kLayers,    // of it what belongs to layers: no embedding, no head
   kReserved,  // what the framework's allocator holds at the peak
   kDevice,    // what the process holds of the device
 };
