@@ -28,6 +28,8 @@
 // sent to it. (Where it stands and for how long is inferred: of 113 runs of
 // validation/training_hf_sweep.csv with four stages and more at tensor degrees
 // from 8 on, what the first rank holds is that of all passes but two.)
+#include <cstdint>
+
 #include "base/units.h"
 #include "workload/model/layer.h"
 #include "workload/plan/training_plan.h"
@@ -37,11 +39,11 @@ namespace orrery {
 // Launches of the passes of one micro-batch, and what is reduced and gathered
 // in them.
 struct UnitCalls {
-  int forward_launches = 0;
-  int backward_launches = 0;
-  Bytes forward_scattered;  // read by reduce-scatters of tensor ranks
-  Bytes backward_scattered;
-  Bytes largest_gathered;
+  int64_t forward_launches = 0;
+  int64_t backward_launches = 0;
+  Bytes forward_scattered{};  // read by reduce-scatters of tensor ranks
+  Bytes backward_scattered{};
+  Bytes largest_gathered{};
 
   UnitCalls& operator+=(const UnitCalls& other);
   friend bool operator==(const UnitCalls&, const UnitCalls&) = default;
