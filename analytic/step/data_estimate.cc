@@ -21,6 +21,13 @@ class DataEstimate {
     AddOptimizer(out);
     out.reduction_s = Reduction();
     out.gathering_s = Gathering();
+    // Both take the same links: what a backward pass hides of the one it does
+    // not hide of the other.
+    if (moved_beside_passes_) {
+      out.gathering_s =
+          std::max(out.gathering_s, moved_s_ - q_.step_forward_s -
+                                        q_.step_backward_s - out.reduction_s);
+    }
     AddEnds(out);
     return out;
   }
@@ -161,7 +168,7 @@ class DataEstimate {
   }
 
   // What is left of it after the passes.
-  double Reduction() const {
+  double Reduction() {
     if (reduces_in_passes()) return 0;
     const bool every = q_.plan.reduces_every_micro_batch();
     ReductionTime all, last;
@@ -180,6 +187,7 @@ class DataEstimate {
     const double times = every ? q_.rounds : 1;
     const double whole = all.shard * times + all.across;
     if (!q_.overlap || !q_.plan.overlap_gradient_reduction()) return whole;
+    if (every) moved_s_ += whole;
     const double behind = every ? q_.step_backward_s : q_.last_backward_s;
     return std::max(last.total(), whole - behind);
   }
@@ -202,7 +210,7 @@ class DataEstimate {
     return time;
   }
 
-  double Gathering() const {
+  double Gathering() {
     if (!sharded(Sharding::kOptimizer)) return 0;
     RankParameters held;
     double units = 0;
@@ -223,6 +231,8 @@ class DataEstimate {
       if (again && gathers_ahead_backward()) {
         all += units * q_.rounds;
         behind += q_.step_backward_s;
+        moved_beside_passes_ = true;
+        moved_s_ += all;
       }
       return std::max(first, all - behind);
     }
@@ -274,6 +284,10 @@ class DataEstimate {
   }
 
   const DataQuestion& q_;
+  // What is reduced and gathered beside the passes of every micro-batch,
+  // backward passes among them.
+  double moved_s_ = 0;
+  bool moved_beside_passes_ = false;
   // Of what was asked for last: layers follow layers of the same kind.
   mutable std::optional<std::pair<RankParameters, ReductionTime>>
       known_reduction_;
