@@ -16,6 +16,9 @@ namespace {
 
 constexpr double kMostFragmentation = 10;
 constexpr double kMostSpread = 1;
+// No chip has as much, and sums over groups and kinds stay far below what a
+// count of bytes can hold.
+constexpr Bytes kMostMemory{int64_t{1} << 50};
 constexpr double kMostCopied = 100;  // bytes of a parameter
 constexpr int kMostAhead = 1'000'000;
 constexpr int kMostBuffers = 100;
@@ -75,6 +78,15 @@ double UpperQuantile(double tail) {
                  (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
 }
 
+Bytes Memory(const FieldReader& fields, std::string_view name) {
+  const Bytes bytes = fields.OptionalPositive<Bytes>(name).value_or(Bytes(0));
+  if (bytes > kMostMemory) {
+    fields.Refuse(name, "is more than 1 PiB, which no chip has");
+    return Bytes(0);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
@@ -116,14 +128,12 @@ absl::StatusOr<Framework> Framework::FromProto(const pb::Framework& proto) {
   framework.widening_bytes =
       fields.OptionalReal("widening_bytes", 0, kMostCopied).value_or(0);
   framework.keeps_gradients = proto.keeps_gradients();
-  framework.bucket_memory =
-      fields.OptionalPositive<Bytes>("bucket_memory").value_or(Bytes(0));
+  framework.bucket_memory = Memory(fields, "bucket_memory");
   framework.launch_queue =
       fields.OptionalCount("launch_queue", 1, kMostAhead).value_or(0);
   framework.gather_buffers =
       fields.OptionalCount("gather_buffers", 1, kMostBuffers).value_or(0);
-  framework.group_memory =
-      fields.OptionalPositive<Bytes>("group_memory").value_or(Bytes(0));
+  framework.group_memory = Memory(fields, "group_memory");
   framework.fragmentation =
       fields.OptionalReal("fragmentation", 0, kMostFragmentation).value_or(0);
   RETURN_IF_ERROR(violations.ToStatus());

@@ -34,6 +34,13 @@ TEST(Framework, SaysNothingByDefault) {
   EXPECT_EQ(framework.fragmentation, 0);
 }
 
+// Sums of what groups take would not be counts of bytes any more.
+TEST(Framework, RefusesMemoryThatNoChipHas) {
+  EXPECT_THAT(Read("group_memory: '4e18 B'"),
+              StatusIs(kInvalidArgument, HasSubstr("more than 1 PiB")));
+  EXPECT_OK(Read("group_memory: '1 GB' bucket_memory: '2 GB'"));
+}
+
 // The batch of a run is not the software's to choose.
 TEST(Framework, RefusesWhatIsAMatterOfThePlan) {
   EXPECT_THAT(
