@@ -19,14 +19,17 @@ class DataEstimate {
   DataTimes Estimate() {
     DataTimes out;
     AddOptimizer(out);
-    out.reduction_s = Reduction();
-    out.gathering_s = Gathering();
+    const Moved reduced = Reduction();
+    const Moved gathered = Gathering();
+    out.reduction_s = reduced.left_s;
+    out.gathering_s = gathered.left_s;
     // Both take the same links: what a backward pass hides of the one it does
     // not hide of the other.
-    if (moved_beside_passes_) {
-      out.gathering_s =
-          std::max(out.gathering_s, moved_s_ - q_.step_forward_s -
-                                        q_.step_backward_s - out.reduction_s);
+    if (gathered.beside_passes_s > 0) {
+      const double together = reduced.beside_passes_s +
+                              gathered.beside_passes_s - q_.step_forward_s -
+                              q_.step_backward_s;
+      out.gathering_s = std::max(out.gathering_s, together - out.reduction_s);
     }
     AddEnds(out);
     return out;
@@ -167,9 +170,15 @@ class DataEstimate {
     if (open.total() > 0) add(open, piece.size());
   }
 
-  // What is left of it after the passes.
-  double Reduction() {
-    if (reduces_in_passes()) return 0;
+  struct Moved {
+    double left_s = 0;  // of it after the passes
+    // All of it, if it goes beside the passes of every micro-batch, backward
+    // ones among them.
+    double beside_passes_s = 0;
+  };
+
+  Moved Reduction() const {
+    if (reduces_in_passes()) return {};
     const bool every = q_.plan.reduces_every_micro_batch();
     ReductionTime all, last;
     RankParameters open;
@@ -186,10 +195,9 @@ class DataEstimate {
     add(open);
     const double times = every ? q_.rounds : 1;
     const double whole = all.shard * times + all.across;
-    if (!q_.overlap || !q_.plan.overlap_gradient_reduction()) return whole;
-    if (every) moved_s_ += whole;
+    if (!q_.overlap || !q_.plan.overlap_gradient_reduction()) return {whole};
     const double behind = every ? q_.step_backward_s : q_.last_backward_s;
-    return std::max(last.total(), whole - behind);
+    return {std::max(last.total(), whole - behind), every ? whole : 0};
   }
 
   double GatherTime(const RankParameters& unit) const {
@@ -210,8 +218,8 @@ class DataEstimate {
     return time;
   }
 
-  double Gathering() {
-    if (!sharded(Sharding::kOptimizer)) return 0;
+  Moved Gathering() const {
+    if (!sharded(Sharding::kOptimizer)) return {};
     RankParameters held;
     double units = 0;
     double first = 0;
@@ -223,21 +231,20 @@ class DataEstimate {
       }
     }
     if (sharded(Sharding::kWeights)) {
-      if (!gathers_ahead()) return 0;  // among the passes
+      if (!gathers_ahead()) return {};  // among the passes
       const bool again = q_.plan.reshards_after_forward();
       // Behind what they are gathered; the others are among the passes.
       double all = again ? units * q_.rounds : units;
       double behind = q_.step_forward_s;
-      if (again && gathers_ahead_backward()) {
+      const bool backward_too = again && gathers_ahead_backward();
+      if (backward_too) {
         all += units * q_.rounds;
         behind += q_.step_backward_s;
-        moved_beside_passes_ = true;
-        moved_s_ += all;
       }
-      return std::max(first, all - behind);
+      return {std::max(first, all - behind), backward_too ? all : 0};
     }
-    if (!gathers_ahead()) return GatherTime(held);
-    return std::max(first, units - q_.step_forward_s);
+    if (!gathers_ahead()) return {GatherTime(held)};
+    return {std::max(first, units - q_.step_forward_s)};
   }
 
   // The tied embedding and the norm of the whole model's gradient.
@@ -284,10 +291,6 @@ class DataEstimate {
   }
 
   const DataQuestion& q_;
-  // What is reduced and gathered beside the passes of every micro-batch,
-  // backward passes among them.
-  double moved_s_ = 0;
-  bool moved_beside_passes_ = false;
   // Of what was asked for last: layers follow layers of the same kind.
   mutable std::optional<std::pair<RankParameters, ReductionTime>>
       known_reduction_;

@@ -27,6 +27,10 @@ ResolvedScenario Sharded(int sequence, const std::string& recompute) {
   return *std::move(scenario);
 }
 
+// The closed form hides gathers behind whole passes, the simulation layer by
+// layer, where some are too short: at most 17 %, at 2048 tokens.
+constexpr double kWithin = 0.18;
+
 // From steps that wait for their links alone to steps that mostly compute. It
 // was 12 to 30 % too fast, and faster with more to compute.
 TEST(ShardedEstimate, MoreWorkMakesNoStepShorter) {
@@ -41,7 +45,7 @@ TEST(ShardedEstimate, MoreWorkMakesNoStepShorter) {
       ASSERT_OK_AND_ASSIGN(const SimulatedRun run,
                            RunScenario(scenario, {.detail = false}));
       const double step = ToSeconds(run.result.end);
-      EXPECT_NEAR(estimate.step_s(), step, 0.18 * step) << recompute;
+      EXPECT_NEAR(estimate.step_s(), step, kWithin * step) << recompute;
       EXPECT_GE(estimate.step_s(), none * (1 - 1e-9)) << recompute;
       if (none == 0) none = estimate.step_s();
     }

@@ -155,8 +155,10 @@ class PlanDraw {
           OneOf(rng_, {pb::Training::ATTENTION_CORE, pb::Training::NORM,
                        pb::Training::MLP_ACTIVATION, pb::Training::MLP,
                        pb::Training::MOE, pb::Training::MLA_UP_PROJECTION}));
-      // Norms alone are part of what is told apart by op.
-      if (training_->recompute_module(0) == pb::Training::NORM) {
+      // Some of the draws of norms go op by op instead, by what is drawn
+      // already, so that the cases after this one stay what they were.
+      if (training_->recompute_module(0) == pb::Training::NORM &&
+          training_->gradient_precision() == pb::FP32) {
         training_->clear_recompute_module();
         training_->set_recompute(pb::Training::RECOMPUTE_PER_OP);
       }

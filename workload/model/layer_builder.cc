@@ -44,8 +44,7 @@ std::optional<Bytes> KeptOutput(const Op& op, int& products) {
   // A batch of products is another op of PyTorch, which is not kept.
   if (product == nullptr || product->batch > 1) return std::nullopt;
   if (++products % 2 == 0) return std::nullopt;
-  return StorageBytes(product->output,
-                      product->m * product->n * product->batch);
+  return StorageBytes(product->output, product->m * product->n);
 }
 
 // Of exchanges: sums over tensor ranks that are scattered, and tokens that went

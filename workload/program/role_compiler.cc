@@ -158,31 +158,28 @@ void RoleCompiler::CompileCommunication(const Pending& task, Task& compiled,
 }
 
 void RoleCompiler::CompileMarks() {
+  const auto visit = [&](auto add) {
+    for (size_t s = 0; s < source_.streams_.size(); ++s) {
+      const auto at = [&](int32_t position) {
+        return TaskRef{static_cast<StreamId>(s), position};
+      };
+      int32_t end = 0;
+      for (const RoleBuilder::MarkedRun& run : source_.marks_[s]) {
+        if (run.begin > end) add(at(end), Mark{});
+        add(at(run.begin), run.mark);
+        end = run.end;
+      }
+      const auto size = static_cast<int32_t>(source_.streams_[s].size());
+      if (end < size) add(at(end), Mark{});
+    }
+  };
   // There are as many as tasks where every kernel is one: room for no more.
   size_t count = 0;
-  for (size_t s = 0; s < source_.streams_.size(); ++s) {
-    int32_t end = 0;
-    for (const RoleBuilder::MarkedRun& run : source_.marks_[s]) {
-      count += run.begin > end ? 2 : 1;
-      end = run.end;
-    }
-    count += end < static_cast<int32_t>(source_.streams_[s].size()) ? 1 : 0;
-  }
+  visit([&](TaskRef, const Mark&) { ++count; });
   role_.marks_.reserve(count);
-  for (size_t s = 0; s < source_.streams_.size(); ++s) {
-    const auto add = [&](int32_t position, const Mark& mark) {
-      const TaskRef first{static_cast<StreamId>(s), position};
-      role_.marks_.push_back({static_cast<PlaceId>(IdOf(first)), mark});
-    };
-    int32_t end = 0;
-    for (const RoleBuilder::MarkedRun& run : source_.marks_[s]) {
-      if (run.begin > end) add(end, Mark{});
-      add(run.begin, run.mark);
-      end = run.end;
-    }
-    const auto size = static_cast<int32_t>(source_.streams_[s].size());
-    if (end < size) add(end, Mark{});
-  }
+  visit([&](TaskRef first, const Mark& mark) {
+    role_.marks_.push_back({static_cast<PlaceId>(IdOf(first)), mark});
+  });
 }
 
 void RoleCompiler::CompileMemoryEffects() {
