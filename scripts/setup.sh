@@ -23,8 +23,9 @@ build_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libdeflate-dev
 )
 
-# What only tests need: sweeps that run as several processes.
-test_packages=(libopenmpi-dev openmpi-bin)
+# Only tests need these: MPI for sweeps over several processes, man-db to read the
+# manual page.
+test_packages=(libopenmpi-dev openmpi-bin man-db)
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then
