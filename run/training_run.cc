@@ -5,9 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "analytic/step/step_estimate.h"
 #include "base/status.h"
 #include "cost/kernel/kernel_timer.h"
 #include "cost/kernel/kernel_work.h"
+#include "run/run_scenario.h"
 #include "workload/lowering/training/lower_loop.h"
 #include "workload/lowering/training/lower_training.h"
 #include "workload/plan/placement.h"
@@ -34,14 +36,10 @@ RunSize RoughSize(const Model& model, const TrainingPlan& plan, bool fold,
   return size;
 }
 
-// Rounds until a pipeline repeats itself: one to fill it, one in which what the
-// first did still shows, and one to empty it.
-constexpr int kFilled = 3;
-
 // Micro-batches of the shortest step: whole rounds fewer than the plan has.
 int Shortest(const TrainingPlan& plan) {
   const int round = plan.degrees().pipeline;
-  return kFilled * round + plan.micro_batches() % round;
+  return kFilledRounds * round + plan.micro_batches() % round;
 }
 
 // The slowest chip of a step evens out over its passes: all of them.
@@ -102,9 +100,19 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
   }
   const std::vector<SlowRank> slow =
       SlowRanks(on.system, Placement(plan.layout()));
+  PassProfile profile;
+  if (plan.layout().stages.splits_gradients()) {
+    ASSIGN_OR_RETURN(StepEstimator estimator,
+                     StepEstimator::Create(on.model, on.system, on.kernels,
+                                           OthersAt(options.fidelity)));
+    profile = estimator.ProfileOf(plan);
+  }
   const auto options_for = [&](const Fold& fold) {
-    return LowerOptions{
-        .pass = pass, .fold = fold.on, .marks = fold.marks, .slow = slow};
+    return LowerOptions{.pass = pass,
+                        .fold = fold.on,
+                        .marks = fold.marks,
+                        .slow = slow,
+                        .profile = profile};
   };
   // Nothing if it has to be written out: what is recorded is told by task.
   const auto loop =
@@ -135,9 +143,10 @@ absl::StatusOr<SimulatedRun> RunTraining(const TrainingGround& on,
     return ForecastSize(
         plan, options.records_all(),
         [&](const TrainingPlan& sibling) -> absl::StatusOr<RunSize> {
-          ASSIGN_OR_RETURN(const PlacedProgram placed,
-                           LowerTraining(on.model, sibling, timed,
-                                         {.pass = pass, .fold = fold}));
+          ASSIGN_OR_RETURN(
+              const PlacedProgram placed,
+              LowerTraining(on.model, sibling, timed,
+                            {.pass = pass, .fold = fold, .profile = profile}));
           return SizeOf(placed.program, options.records_all());
         });
   };

@@ -31,6 +31,22 @@
 namespace orrery {
 namespace {
 
+UnitSetting SettingOf(const Model& model, const TrainingPlan& plan,
+                      DimensionSet waited, AskedSpans& spans) {
+  return {.spans = {.tensor = spans.of(GroupFamily::kTensor),
+                    .context = spans.of(GroupFamily::kContext),
+                    .expert = spans.of(GroupFamily::kExpert),
+                    .expert_tensor = spans.of(GroupFamily::kExpertTensor),
+                    .traffic = TrafficOf(model, plan.layout())},
+          .waited = waited,
+          .chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1};
+}
+
+// The place of the rank with the fullest experts: the others wait for it.
+int FullestPlace(const TrainingPlan& plan) {
+  return plan.layout().routing.FullestPlace(plan.degrees().expert);
+}
+
 class PlanEstimate {
  public:
   PlanEstimate(const Model& model, const TrainingPlan& plan,
@@ -48,18 +64,8 @@ class PlanEstimate {
         prices_(prices),
         known_units_(known_units),
         spans_(spans),
-        setting_{
-            .spans = {.tensor = spans_.of(GroupFamily::kTensor),
-                      .context = spans_.of(GroupFamily::kContext),
-                      .expert = spans_.of(GroupFamily::kExpert),
-                      .expert_tensor = spans_.of(GroupFamily::kExpertTensor),
-                      .traffic = TrafficOf(model, plan.layout())},
-            .waited = waited_,
-            .chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1},
-        // The rank with the fullest experts: the others wait for it.
-        units_(model, plan,
-               plan.layout().routing.FullestPlace(plan.degrees().expert),
-               setting_, prices, known_units),
+        setting_(SettingOf(model, plan, waited_, spans_)),
+        units_(model, plan, FullestPlace(plan), setting_, prices, known_units),
         hops_(PipelineHops(model, plan, units_.shape(), spans, prices)),
         slow_(std::move(slow)) {}
 
@@ -67,10 +73,8 @@ class PlanEstimate {
     StepEstimate out;
     const int ranks = layout_.ranks();
     const double m = plan_.micro_batches();
-    const SlowStages slow(slow_, placement_, layout_, prices_, [&] {
-      return UnitsAt(
-          plan_.layout().routing.FullestPlace(plan_.degrees().expert));
-    });
+    const SlowStages slow(slow_, placement_, layout_, prices_,
+                          [&] { return UnitsAt(FullestPlace(plan_)); });
     const RankKinds kinds = KindsWith(slow);
     const PipelineTimes times{
         .stages = kinds.stages(),
@@ -255,25 +259,73 @@ GroupSpans& StepEstimator::SpansOf(const TrainingPlan& plan) {
   return spans_.Of(plan.layout(), system_->chips_per_node(), *prices_);
 }
 
+PassProfile StepEstimator::ProfileOf(const TrainingPlan& plan) {
+  const StageLayout& layout = plan.layout().stages;
+  if (!layout.splits_gradients() || layout.ranks() == 1) return {};
+  // How slow the slowest chip is depends on the length of the step; its order
+  // must not.
+  const double slowness = prices_->slowness();
+  prices_->SetSlowness(1);
+  GroupSpans& spans = SpansOf(plan);
+  AskedSpans asked(spans);
+  const UnitSetting setting =
+      SettingOf(*model_, plan, WaitedExchanges(plan, {}), asked);
+  const PlanUnits units(*model_, plan, FullestPlace(plan), setting, *prices_,
+                        units_);
+  const HopTimes hops =
+      PipelineHops(*model_, plan, units.shape(), spans, *prices_);
+  prices_->SetSlowness(slowness);
+  double hop = hops.gather;
+  for (const double transfer : hops.transfers) {
+    hop = std::max(hop, transfer + hops.gather);
+  }
+  std::vector<UnitEstimate> stages(static_cast<size_t>(layout.stages()));
+  double sum = 0;
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    UnitEstimate& time = stages[static_cast<size_t>(stage)];
+    for (const int unit : units.of_stage(stage)) time += units[unit].time;
+    sum += time.total();
+  }
+  // So many units in a pass, on average.
+  constexpr double kResolution = 64;
+  constexpr double kMost = 1e6;
+  const double unit = sum / (3.0 * layout.stages()) / kResolution;
+  if (unit <= 0) return {};
+  const auto in_units = [&](double seconds, double least) {
+    return static_cast<int32_t>(
+        std::clamp(std::round(seconds / unit), least, kMost));
+  };
+  PassProfile profile{.hop = in_units(hop, 0)};
+  for (const UnitEstimate& time : stages) {
+    profile.stages.push_back(
+        {.forward = in_units(time.forward.total(), 1),
+         .input_gradient = in_units(time.input_gradient.total(), 1),
+         .weight_gradient = in_units(time.weight_gradient.total(), 1)});
+  }
+  return profile;
+}
+
 KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
   // Of schedules seen so far, as long as they are few.
   constexpr size_t kMost = 64;
-  const OrderKey key{plan.schedule(), plan.degrees().pipeline,
-                     plan.virtual_stages(), plan.micro_batches()};
+  OrderKey key{plan.schedule(), plan.degrees().pipeline, plan.virtual_stages(),
+               plan.micro_batches(), ProfileOf(plan)};
   const auto known = pipelines_.find(key);
   if (known != pipelines_.end()) return *known->second;
   if (pipelines_.size() == kMost) pipelines_.clear();
-  return *(pipelines_[key] = std::make_unique<KnownPipeline>(
-               MakeOrders(plan.schedule(), plan.degrees().pipeline,
-                          plan.virtual_stages(), plan.micro_batches())));
+  auto pipeline = std::make_unique<KnownPipeline>(MakeOrders(
+      plan.schedule(), plan.degrees().pipeline, plan.virtual_stages(),
+      plan.micro_batches(), std::get<PassProfile>(key)));
+  return *(pipelines_[std::move(key)] = std::move(pipeline));
 }
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
   units_.Trim();
   spans_.Trim();
-  return PlanEstimate(*model_, plan, PipelineOf(plan), {}, *prices_,
-                      SpansOf(plan), units_, {})
+  GroupSpans& spans = SpansOf(plan);
+  return PlanEstimate(*model_, plan, PipelineOf(plan), {}, *prices_, spans,
+                      units_, {})
       .KernelFloor();
 }
 

@@ -90,6 +90,9 @@ class StepEstimator {
   // whatever its schedule, sharding and recomputation. Requires: the plan
   // computes nothing again.
   double KernelFloor(const TrainingPlan& plan);
+  // What its passes take, for schedules that are made from it; nothing for
+  // others.
+  PassProfile ProfileOf(const TrainingPlan& plan);
 
  private:
   StepEstimator(const Model& model, const System& system, Bytes reserved,
@@ -99,7 +102,7 @@ class StepEstimator {
         reserved_(reserved),
         prices_(std::make_unique<PriceList>(std::move(prices))) {}
 
-  using OrderKey = std::tuple<PipelineSchedule, int, int, int>;
+  using OrderKey = std::tuple<PipelineSchedule, int, int, int, PassProfile>;
   KnownPipeline& PipelineOf(const TrainingPlan& plan);
   GroupSpans& SpansOf(const TrainingPlan& plan);
 

@@ -9,11 +9,12 @@ namespace {
 
 constexpr auto kForward = PipelinePass::kForward;
 constexpr auto kBackward = PipelinePass::kBackward;
-constexpr auto kInputGradient = PipelinePass::kInputGradient;
 constexpr auto kWeightGradient = PipelinePass::kWeightGradient;
 
-RankOrders OrdersOf(PipelineSchedule schedule, int ranks, int virtual_stages,
-                    int micro_batches) {
+RankOrders OrdersOf(PipelineSchedule schedule, const StageLayout& layout,
+                    int virtual_stages, int micro_batches,
+                    const PassProfile& profile) {
+  const int ranks = layout.ranks();
   switch (schedule) {
     case PipelineSchedule::kGPipe:
       return GPipeOrders(ranks, micro_batches);
@@ -22,9 +23,8 @@ RankOrders OrdersOf(PipelineSchedule schedule, int ranks, int virtual_stages,
     case PipelineSchedule::kInterleaved:
       return InterleavedOrders(ranks, virtual_stages, micro_batches);
     case PipelineSchedule::kZeroBubbleH1:
-      return ZeroBubbleH1Orders(ranks, micro_batches);
     case PipelineSchedule::kZeroBubbleV:
-      return ZeroBubbleVOrders(ranks, micro_batches);
+      return ZeroBubbleOrders(layout, micro_batches, profile);
     case PipelineSchedule::kDualPipe:
       return DualPipeOrders(ranks, micro_batches);
   }
@@ -35,12 +35,14 @@ RankOrders OrdersOf(PipelineSchedule schedule, int ranks, int virtual_stages,
 }  // namespace
 
 PipelineOrders MakeOrders(PipelineSchedule schedule, int pipeline,
-                          int virtual_stages, int micro_batches) {
+                          int virtual_stages, int micro_batches,
+                          const PassProfile& profile) {
   CHECK(micro_batches >= 1);
-  return {
-      .layout = StageLayout(schedule, pipeline, virtual_stages),
-      .micro_batches = micro_batches,
-      .of_rank = OrdersOf(schedule, pipeline, virtual_stages, micro_batches)};
+  const StageLayout layout(schedule, pipeline, virtual_stages);
+  return {.layout = layout,
+          .micro_batches = micro_batches,
+          .of_rank = OrdersOf(schedule, layout, virtual_stages, micro_batches,
+                              profile)};
 }
 
 int PeakInFlight(const std::vector<PipelineAction>& order) {
@@ -78,32 +80,6 @@ RankOrders OneForwardOneBackwardOrders(int ranks, int micro_batches) {
         order.push_back({kForward, 0, i + warm_up});
       }
       order.push_back({kBackward, 0, i});
-    }
-  }
-  return orders;
-}
-
-// 1F1B with the backward split in two: the input gradient goes on at once, the
-// weight gradient follows when more than `rank` of them are outstanding, so
-// that later ranks keep work for the time in which they would wait.
-RankOrders ZeroBubbleH1Orders(int ranks, int micro_batches) {
-  RankOrders orders(static_cast<size_t>(ranks));
-  for (int rank = 0; rank < ranks; ++rank) {
-    auto& order = orders[static_cast<size_t>(rank)];
-    const int warm_up = std::min(ranks - 1 - rank, micro_batches);
-    int weights_done = 0;
-    for (int i = 0; i < warm_up; ++i) order.push_back({kForward, 0, i});
-    for (int i = 0; i < micro_batches; ++i) {
-      if (i + warm_up < micro_batches) {
-        order.push_back({kForward, 0, i + warm_up});
-      }
-      order.push_back({kInputGradient, 0, i});
-      if (i + 1 - weights_done > rank) {
-        order.push_back({kWeightGradient, 0, weights_done++});
-      }
-    }
-    while (weights_done < micro_batches) {
-      order.push_back({kWeightGradient, 0, weights_done++});
     }
   }
   return orders;

@@ -24,10 +24,10 @@ std::optional<Siblings> SiblingsOf(const TrainingPlan& plan) {
     case PipelineSchedule::kGPipe:
       return std::nullopt;
     case PipelineSchedule::kOneForwardOneBackward:
-    case PipelineSchedule::kZeroBubbleH1:
       return Siblings{pipeline + kPeriods, 1};
+    case PipelineSchedule::kZeroBubbleH1:
     case PipelineSchedule::kZeroBubbleV:
-      return Siblings{2 * pipeline + kPeriods, 1};
+      return Siblings{kFilledRounds * pipeline + kPeriods, 1};
     case PipelineSchedule::kInterleaved:
       return Siblings{kPeriods * pipeline, pipeline};
     case PipelineSchedule::kDualPipe:

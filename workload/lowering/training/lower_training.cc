@@ -19,7 +19,7 @@ absl::StatusOr<PlacedProgram> LowerTraining(const Model& model,
                       options.slow);
   const PipelineOrders orders =
       MakeOrders(plan.schedule(), plan.degrees().pipeline,
-                 plan.virtual_stages(), plan.micro_batches());
+                 plan.virtual_stages(), plan.micro_batches(), options.profile);
   const RankClasses& classes = assembler.classes();
   std::vector<StepTemplates> templates;  // by class
   for (int of = 0; of < classes.count(); ++of) {

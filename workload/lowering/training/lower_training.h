@@ -14,6 +14,7 @@
 #include "workload/lowering/pass_template.h"
 #include "workload/model/model.h"
 #include "workload/plan/rank_classes.h"
+#include "workload/plan/schedule.h"
 #include "workload/plan/slow_ranks.h"
 #include "workload/plan/training_plan.h"
 #include "workload/program/placed_program.h"
@@ -26,6 +27,8 @@ struct LowerOptions {
   // Ranks that are told apart where others are folded: slow ones, for example.
   std::vector<RankMark> marks = {};
   std::vector<SlowRank> slow = {};
+  // What passes take, for schedules that are made from it.
+  PassProfile profile = {};
 };
 
 absl::StatusOr<PlacedProgram> LowerTraining(const Model& model,
