@@ -94,28 +94,40 @@ absl::StatusOr<MachineCost> MachineCost::Create(
   const NetworkParts parts = BoughtParts(system, CountParts(graph));
   // A node by itself talks to no other, and needs no network to do so.
   const bool alone = system.scale_out() && system.nodes() == 1;
-  for (const NetworkParts::OfClass& of : parts.classes) {
-    if (of.inside) continue;
-    if (of.price_id.empty()) {
+  const auto priced = [&](const std::string& name, const std::string& id) {
+    if (id.empty()) {
       missing.Add(fmt::format(
           "link class '{}' of system '{}' has no price_id; say one: "
           "fabric.link.price_id",
-          of.name, system.name()));
-      continue;
+          name, system.name()));
     }
-    if (!alone) {
-      buy(of.name + " switches", "switch/" + of.price_id,
-          static_cast<double>(of.switches));
-      buy(of.name + " host links", "host_link/" + of.price_id,
-          static_cast<double>(of.host_links));
-      buy(of.name + " fabric links", "fabric_link/" + of.price_id,
-          static_cast<double>(of.fabric_links));
-    }
-    buy(of.name + " links between chips", "direct_link/" + of.price_id,
-        static_cast<double>(of.direct_links));
-    if (parts.nics > 0 && of.host_links > 0) {
-      buy(of.name + " NICs", "nic/" + of.price_id,
-          static_cast<double>(parts.nics));
+    return !id.empty();
+  };
+  for (const NetworkParts::OfClass& of : parts.classes) {
+    const bool of_nics = of.nic_ports > 0;
+    if (of.inside || (alone && of_nics)) continue;
+    // The NICs below say it for the network between nodes.
+    if (of_nics && of.price_id.empty()) continue;
+    if (!priced(of.name, of.price_id)) continue;
+    const auto bought = [&](const char* what, const char* row, int64_t count) {
+      buy(of.name + what, row + of.price_id, static_cast<double>(count));
+    };
+    bought(" switches", "switch/", of.switches);
+    bought(" host links", "host_link/", of.host_links);
+    bought(" fabric links", "fabric_link/", of.fabric_links);
+    bought(of_nics ? " links between NICs" : " links between chips",
+           "direct_link/", of.direct_links);
+  }
+  if (system.scale_out()) {
+    const LinkClass& link = system.scale_out()->fabric.link;
+    // The price is that of a NIC with one port.
+    if (priced(link.name, link.price_id)) {
+      const std::string id = "nic/" + link.price_id;
+      buy(link.name + " NICs", id, static_cast<double>(parts.nics));
+      if (!alone) {
+        buy(link.name + " further NIC ports", id,
+            static_cast<double>(parts.more_nic_ports));
+      }
     }
   }
   RETURN_IF_ERROR(missing.ToStatus());

@@ -3,7 +3,7 @@
 //
 // Every cable counts once, whichever way data goes; parallel cables count each.
 // Host links end at a chip or NIC and at a switch, fabric links at two
-// switches, direct links at two chips.
+// switches, direct links at two chips or at two NICs.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,12 +24,17 @@ struct NetworkParts {
     int64_t host_links = 0;
     int64_t fabric_links = 0;
     int64_t direct_links = 0;
+    // Ends of these links that are at a NIC; more than 0 marks the network
+    // between nodes.
+    int64_t nic_ports = 0;
     int64_t switches = 0;
     // Ports of its largest switch.
     int64_t most_ports = 0;
   };
   std::vector<OfClass> classes;
   int64_t nics = 0;
+  // Ports of NICs beyond the first of each.
+  int64_t more_nic_ports = 0;
 };
 
 // Links between a chip and its NIC are no cables and not counted.
