@@ -196,9 +196,7 @@ AccuracyTable PredictCollectives(const CollectiveMeasurements& measurements,
     }
     for (const GroupKey& key : predicted->groups) {
       const SizeClass& of = kSizeClasses[key.rank];
-      parts.bars[key] = {.median = of.median_bar,
-                         .mean = of.mean_bar,
-                         .decides = key.level == 0};
+      parts.bars[key] = {.median = of.median_bar, .mean = of.mean_bar};
     }
     parts.rows.push_back(*std::move(predicted));
   }

@@ -2,7 +2,7 @@
 // The collective suite: measured collectives against the network model.
 //
 // Errors are of the bus bandwidth. Groups are a system and a class of message
-// sizes; the verdict is on the whole table, "all". Bars are for medians.
+// sizes. Bars are for medians.
 #include <absl/status/statusor.h>
 
 #include <optional>

@@ -106,7 +106,6 @@ absl::StatusOr<AccuracyTable> PredictCosts(const MeasurementTable& table) {
     }
     for (const GroupKey& key : {all, part}) {
       parts.bars[key].worst = source.worst;
-      parts.bars[key].decides = source.worst.has_value();
     }
     parts.rows.push_back(
         {.id = row.id,

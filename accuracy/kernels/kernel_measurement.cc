@@ -161,7 +161,6 @@ absl::StatusOr<HarnessTimers> HarnessTimers::Create(const Chip& chip,
                                                     const Kernels& kernels) {
   HarnessTimers result;
   result.fitted_rows_ = kernels.constants().fitted_rows;
-  result.taken_over_ = kernels.constants().taken_over;
   for (const FlashConstants& flash : kernels.constants().flash_attention) {
     KernelOptions options{.implementation = flash.name};
     ASSIGN_OR_RETURN(KernelTimer sustained,

@@ -73,13 +73,10 @@ class HarnessTimers {
   // it.
   const Pair* Of(const std::string& implementation) const;
   const std::vector<std::string>& fitted_rows() const { return fitted_rows_; }
-  // The constants are another chip's, or estimates.
-  bool taken_over() const { return taken_over_; }
 
  private:
   std::map<std::string, Pair> timers_;
   std::vector<std::string> fitted_rows_;
-  bool taken_over_ = false;
 };
 
 using KernelMeasurements = Measurements<KernelMeasurement>;

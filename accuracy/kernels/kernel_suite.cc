@@ -16,8 +16,6 @@ namespace orrery {
 namespace {
 
 constexpr double kLargeProductBar = 0.05;
-// Fewer large products than this, which are products too, decide nothing.
-constexpr int kFewRows = 4;
 
 double BarOf(KernelClass kernel_class) {
   switch (kernel_class) {
@@ -97,7 +95,6 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
     parts.refused.push_back({row});
   }
   std::map<std::string, absl::StatusOr<HarnessTimers>> timers;
-  std::map<GroupKey, int> large_products;
   for (const KernelMeasurement& row : measurements.rows) {
     auto found = timers.find(row.chip);
     if (found == timers.end()) {
@@ -119,23 +116,17 @@ AccuracyTable PredictKernels(const KernelMeasurements& measurements,
     }
     AccuracyRow predicted = PredictRow(row, *found->second);
     const double bar = BarOf(row.kernel_class);
-    const bool decides = !found->second->taken_over();
-    parts.bars[KeyOf(row, false)] = {.median = bar, .decides = decides};
+    parts.bars[KeyOf(row, false)] = {.median = bar};
     if (row.kernel_class == KernelClass::kGemm && !row.source.empty()) {
       predicted.groups.push_back(SourceKeyOf(row));
-      parts.bars[SourceKeyOf(row)] = {.median = bar, .decides = false};
+      parts.bars[SourceKeyOf(row)] = {.median = bar};
     }
     if (IsNarrow(row, predicted.predicted)) {
       predicted.groups.push_back(KeyOf(row, true));
-      if (IsLargeProduct(row)) ++large_products[KeyOf(row, true)];
       parts.bars[KeyOf(row, true)] = {
-          .median = IsLargeProduct(row) ? kLargeProductBar : bar,
-          .decides = decides};
+          .median = IsLargeProduct(row) ? kLargeProductBar : bar};
     }
     parts.rows.push_back(std::move(predicted));
-  }
-  for (const auto& [key, rows] : large_products) {
-    if (rows < kFewRows) parts.bars[key].decides = false;
   }
   return AccuracyTable(std::move(parts));
 }

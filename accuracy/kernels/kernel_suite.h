@@ -3,9 +3,7 @@
 //
 // Groups are a chip and a class of kernels; products above 1 TFLOP are a group
 // of their own besides, so are those of each source, and memory-bound kernels
-// whose work outlasts what a host clock adds to them. Bars are for medians;
-// those of one source, of fewer than four large products, and of chips whose
-// kernels are estimates, or another chip's, are shown and do not decide.
+// whose work outlasts what a host clock adds to them. Bars are for medians.
 #include <absl/status/statusor.h>
 
 #include <optional>

@@ -27,7 +27,6 @@ void Write(const AccuracyGroup& group, pb::AccuracySuite::Group* out) {
   if (bars.median.has_value()) out->set_median_bar(*bars.median);
   if (bars.worst.has_value()) out->set_worst_bar(*bars.worst);
   out->set_met(group.met());
-  out->set_decides(bars.decides);
   if (group.rank_correlation.has_value()) {
     out->set_rank_correlation(*group.rank_correlation);
     out->set_ranked_rows(group.ranked_rows);

@@ -105,11 +105,9 @@ AccuracyTable::AccuracyTable(Parts parts)
 }
 
 bool AccuracyTable::met() const {
-  return !rows_.empty() && std::all_of(groups_.begin(), groups_.end(),
-                                       [](const AccuracyGroup& group) {
-                                         return !group.bars.decides ||
-                                                group.met();
-                                       });
+  return !rows_.empty() &&
+         std::all_of(groups_.begin(), groups_.end(),
+                     [](const AccuracyGroup& group) { return group.met(); });
 }
 
 }  // namespace orrery

@@ -4,7 +4,7 @@
 //
 // One form for every suite. A suite says which groups a row belongs to and what
 // bars a group is held to; the table computes the rest. The verdict is yes if a
-// row could be predicted and every group that decides meets its bars.
+// row could be predicted and every group meets its bars.
 //
 //   ASSIGN_OR_RETURN(const AccuracyTable table, RunKernelSuite(std::nullopt));
 //   for (const AccuracyGroup& group : table.groups()) group.errors.median;
@@ -143,8 +143,6 @@ struct AccuracyBars {
   std::optional<double> median = std::nullopt;
   std::optional<double> mean = std::nullopt;
   std::optional<double> worst = std::nullopt;
-  // Whether the verdict on the table depends on this group.
-  bool decides = true;
 };
 
 struct AccuracyGroup {

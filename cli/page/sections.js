@@ -130,13 +130,17 @@ function explanationSections(x) {
 function accuracySections(accuracy) {
   return (accuracy.suites ?? []).flatMap((suite) => {
     const rows = (suite.rows ?? []).filter((row) => row.measured_s > 0 && row.predicted_s > 0);
+    const barred = (suite.groups ?? []).filter((g) => has(g.mean_bar ?? g.median_bar ?? g.worst_bar));
+    const missed = barred.filter((g) => !g.met).length;
+    const verdict = !suite.rows_predicted ? 'no row could be predicted' : !barred.length ? 'no bars' :
+      missed ? `${missed} of ${barred.length} bars missed` : 'every bar is met';
     const what = (row) => [row.training?.model, row.training?.plan, row.kernel?.chip, row.kernel?.kernel, row.collective?.system,
       row.collective?.collective, row.inference?.model, row.inference?.quantity, row.money?.quantity].filter(has).join(', ');
     const show = suite.suite === 'cost' ? (v) => count(v) : seconds;
     const line = (factor, dash) => (drawing, across, up, [lo, hi]) => drawing.append(svg('line', {class: 'axis',
       x1: across(lo), y1: up(lo * factor), x2: across(hi), y2: up(hi * factor), 'stroke-dasharray': dash}));
     return [
-      section(`${suite.suite}: ${suite.met ? 'every bar is met' : 'a bar is missed'}`,
+      section(`${suite.suite}: ${verdict}`,
           el('p', {class: 'soft'}, `${suite.table}: ${suite.rows_predicted ?? 0} rows predicted, ${suite.rows_refused ?? 0} refused`),
           rows.length ? legend([['held out', 0], ['a constant was fitted on it', 1]]) : null,
           rows.length ? scatter(`${suite.suite}: predicted against measured`, rows.map((row) => ({

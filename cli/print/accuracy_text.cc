@@ -259,6 +259,21 @@ Cells RowCells(const AccuracyRow& row) {
       row.facts);
 }
 
+// The verdict on the whole table, which is also the exit code.
+std::string WholeVerdict(const AccuracyTable& table) {
+  if (table.rows().empty()) return "no row could be predicted";
+  int barred = 0;
+  int missed = 0;
+  for (const AccuracyGroup& group : table.groups()) {
+    const AccuracyBars& bars = group.bars;
+    barred += bars.median || bars.mean || bars.worst;
+    missed += !group.met();
+  }
+  if (barred == 0) return "no bars";
+  if (missed == 0) return "every bar is met";
+  return fmt::format("{} of {} bars missed", missed, barred);
+}
+
 // Why rows were refused, each reason once.
 std::string ReasonsText(const AccuracyTable& table) {
   std::map<std::string, std::vector<const RefusedRow*>> reasons;
@@ -361,8 +376,9 @@ std::string AccuracyText(const AccuracyTable& table,
   text += Plain(groups);
   text += FitText(table);
   text += MemoryText(table);
-  text += fmt::format("\n{} rows predicted, {} refused\n", table.rows().size(),
-                      table.refused().size());
+  text +=
+      fmt::format("\n{} rows predicted, {} refused; {}\n", table.rows().size(),
+                  table.refused().size(), WholeVerdict(table));
   if (table.suite() == Suite::kCost) return text + ReasonsText(table);
   text += RefusedText(table, options.rows);
   return text;

@@ -63,14 +63,21 @@ class ExpressionParser {
     result_.steps_.push_back({op, number});
   }
 
-  absl::Status Or() {
+  // Every rule that contains itself goes through here, so that no text can
+  // overflow the stack.
+  absl::Status Nested(absl::Status (ExpressionParser::*rule)()) {
     if (++depth_ > kMostDepth) return Unexpected("less nesting");
+    RETURN_IF_ERROR((this->*rule)());
+    --depth_;
+    return absl::OkStatus();
+  }
+
+  absl::Status Or() {
     RETURN_IF_ERROR(And());
     while (Take("or")) {
       RETURN_IF_ERROR(And());
       Emit(Op::kOr);
     }
-    --depth_;
     return absl::OkStatus();
   }
 
@@ -127,12 +134,12 @@ class ExpressionParser {
 
   absl::Status Unary() {
     if (Take("-")) {
-      RETURN_IF_ERROR(Unary());
+      RETURN_IF_ERROR(Nested(&ExpressionParser::Unary));
       Emit(Op::kNegate);
       return absl::OkStatus();
     }
     if (Take("not")) {
-      RETURN_IF_ERROR(Unary());
+      RETURN_IF_ERROR(Nested(&ExpressionParser::Unary));
       Emit(Op::kNot);
       return absl::OkStatus();
     }
@@ -141,7 +148,7 @@ class ExpressionParser {
 
   absl::Status Primary() {
     if (Take("(")) {
-      RETURN_IF_ERROR(Or());
+      RETURN_IF_ERROR(Nested(&ExpressionParser::Or));
       return Take(")") ? absl::OkStatus() : Unexpected("')'");
     }
     SkipSpace();
@@ -177,10 +184,10 @@ class ExpressionParser {
     if (op == Op::kNumber) {
       return Unexpected("min, max, floor, ceil or log2 before");
     }
-    RETURN_IF_ERROR(Or());
+    RETURN_IF_ERROR(Nested(&ExpressionParser::Or));
     if (Expression::Operands(op) == 2) {
       if (!Take(",")) return Unexpected("','");
-      RETURN_IF_ERROR(Or());
+      RETURN_IF_ERROR(Nested(&ExpressionParser::Or));
     }
     if (!Take(")")) return Unexpected("')'");
     Emit(op);
@@ -288,7 +295,7 @@ absl::StatusOr<double> Expression::Evaluate(Lookup lookup) const {
       const std::optional<double> value = lookup(name);
       if (!value) {
         return absl::InvalidArgumentError(
-            fmt::format("'{}': there is no '{}'", text_, name));
+            fmt::format("'{}': there is no '{}'", text_.substr(0, 200), name));
       }
       stack.push_back(*value);
       continue;
@@ -301,7 +308,7 @@ absl::StatusOr<double> Expression::Evaluate(Lookup lookup) const {
     stack.back() = Apply(step.op, stack.back(), b);
     if (!std::isfinite(stack.back())) {
       return absl::InvalidArgumentError(
-          fmt::format("'{}' is no number", text_));
+          fmt::format("'{}' is not a number", text_.substr(0, 200)));
     }
   }
   return stack.back();

@@ -55,6 +55,22 @@ TEST(Textproto, BrokenTextIsRefusedInOneLine) {
   }
 }
 
+// Messages, lists and unknown fields that are nested far past what a stack
+// holds are refused in a short line.
+TEST(Textproto, NoTextOverflowsTheStack) {
+  for (const char* opener :
+       {"model { ", "model < ", "model: [ ", "[", "unknown { ", "unknown: [{ ",
+        "training { parallel { ", "training { layers_per_stage: [", "name: -",
+        "[a.b/c] { ", "fabric: { "}) {
+    std::string text;
+    for (int i = 0; i < 200'000; ++i) text += opener;
+    const absl::Status status = ParseText(text);
+    EXPECT_THAT(status, StatusIs(kMalformed, StartsWith("run.textproto:")))
+        << opener;
+    EXPECT_LT(status.message().size(), 1000u) << opener;
+  }
+}
+
 TEST(Textproto, WhatIsPrintedParsesBack) {
   pb::Scenario scenario;
   ASSERT_OK(ParseTextproto(

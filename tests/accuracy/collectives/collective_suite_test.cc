@@ -169,9 +169,7 @@ TEST(CollectiveSuite, ErrorsAreOfTheBandwidthAndTheWholeTableDecides) {
   EXPECT_FALSE(far.met());
   ASSERT_EQ(far.groups().size(), 2u);
   EXPECT_EQ(far.groups()[0].key.subject, "all");
-  EXPECT_TRUE(far.groups()[0].bars.decides);
   EXPECT_EQ(far.groups()[1].key.subject, "dgx_h100_ib400");
-  EXPECT_FALSE(far.groups()[1].bars.decides);
   EXPECT_EQ(far.groups()[0].refused, 2);
   EXPECT_THAT(far.refused()[0].reason, HasSubstr("measured with 'MyCCL'"));
   EXPECT_THAT(far.refused()[1].reason, HasSubstr("16 chips on a node"));

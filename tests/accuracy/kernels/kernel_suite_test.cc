@@ -56,7 +56,6 @@ TEST_F(MeasuredKernels, EveryRowIsPredictedOrRefusedWithAReason) {
   // Four rows of the layer are all-reduces, two are unfused attention with a
   // backward pass.
   EXPECT_EQ(table_->refused().size(), 6u);
-  EXPECT_TRUE(table_->met());
 }
 
 // Products of each source by themselves, too; three of them miss, and of three

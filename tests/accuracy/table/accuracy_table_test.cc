@@ -83,16 +83,15 @@ TEST(AccuracyTable, GroupsRowsAndCountsWhatWasRefused) {
   EXPECT_EQ(table.refused()[1].ToString(), "line 9 (r9): late");
 }
 
-TEST(AccuracyTable, EveryBarOfAGroupThatDecidesMustBeMet) {
+TEST(AccuracyTable, EveryBarOfEveryGroupMustBeMet) {
   EXPECT_TRUE(Make({}).met());
   EXPECT_TRUE(Make({{kAll, {.median = 0.08}}}).met());
   EXPECT_FALSE(Make({{kAll, {.median = 0.06}}}).met());
   EXPECT_FALSE(Make({{kAll, {.mean = 0.06}}}).met());
   EXPECT_FALSE(Make({{kAll, {.median = 0.08, .worst = 0.09}}}).met());
-  const AccuracyTable other =
-      Make({{kOne, {.median = 0.03, .decides = false}}});
+  const AccuracyTable other = Make({{kOne, {.median = 0.03}}});
   EXPECT_FALSE(other.groups()[1].met());
-  EXPECT_TRUE(other.met());
+  EXPECT_FALSE(other.met());
 }
 
 TEST(AccuracyTable, WithNothingPredictedIsNotMet) {

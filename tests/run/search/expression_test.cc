@@ -57,8 +57,24 @@ TEST(Expression, SaysWhereItIsWrong) {
                 HasSubstr("expected"))
         << text;
   }
-  // Nested more deeply than anything that is meant.
-  EXPECT_FALSE(Expression::Parse(std::string(1000, '(')).ok());
+}
+
+// Every construct that contains another, alone and in turn, far past what a
+// stack holds: refused in a short line. What merely is long is read.
+TEST(Expression, NoTextOverflowsTheStack) {
+  for (const char* opener : {"-", "- ", "not ", "(", "1 + (", "a - ---(",
+                             "log2(", "min(1, ", "max(", "-(", "not -min("}) {
+    std::string text;
+    for (int i = 0; i < 200'000; ++i) text += opener;
+    const auto expression = Expression::Parse(text + "1");
+    ASSERT_FALSE(expression.ok()) << opener;
+    EXPECT_LT(expression.status().message().size(), 400u) << opener;
+  }
+  EXPECT_EQ(Value(std::string(40, '-') + "1"), 1);
+  std::string sum = "1";
+  for (int i = 0; i < 200'000; ++i) sum += " + 1";
+  EXPECT_EQ(Value(sum), 200'001);
+  EXPECT_EQ(Value("(" + sum + ") - (" + sum + ")"), 0);
 }
 
 TEST(Expression, IsAnErrorWhereItIsNoNumber) {
