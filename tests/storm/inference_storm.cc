@@ -17,6 +17,7 @@
 #include "tests/storm/draw_inference.h"
 #include "tests/storm/draw_machine.h"
 #include "tests/storm/request_laws.h"
+#include "tests/storm/split_laws.h"
 #include "tests/storm/transfer_laws.h"
 
 namespace orrery {
@@ -44,6 +45,11 @@ class PhaseLaws {
     const std::optional<SimulatedRun> run = Run("fluid", {.record = true});
     if (!run) return;
     sheet_.Label(run->placed.folded ? "folded" : "not folded");
+    const auto free =
+        WhySplitForNothing(*run, plan_.layout(passes_[0].purpose).degrees,
+                           /*sum_gradients=*/false);
+    sheet_.Hold("a split moves bytes", !free,
+                fmt::format("{}: {}", name_, free.value_or("")));
     if (run->placed.folded) {
       const std::optional<SimulatedRun> whole =
           Run("not folded", {.fold = false, .record = true});
@@ -182,6 +188,7 @@ void CheckInference(const ResolvedScenario& scenario, StormSheet& sheet) {
     CHECK(simulator.ok()) << simulator.status().ToString();
     PhaseLaws(scenario, on, *simulator, part, sheet).Check();
   }
+  if (plan.prefill().degrees.context > 1) CheckContextMethods(scenario, sheet);
   CheckRequest(scenario, sheet);
 }
 

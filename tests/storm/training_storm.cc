@@ -16,6 +16,7 @@
 #include "tests/storm/draw_machine.h"
 #include "tests/storm/draw_training.h"
 #include "tests/storm/loop_laws.h"
+#include "tests/storm/split_laws.h"
 #include "tests/storm/transfer_laws.h"
 #include "tests/storm/work_laws.h"
 #include "workload/lowering/training/lower_loop.h"
@@ -47,6 +48,7 @@ class TrainingLaws {
     }
     CheckMemory(*run);
     CheckLoop();
+    CheckSplit(*run);
     RunOptions all = options_;
     all.fold = false;
     if (run->placed.folded) {
@@ -112,6 +114,13 @@ class TrainingLaws {
                     whole.memory.peak.total.value()));
     const auto other = WhyOtherWork(folded, whole);
     sheet_.Hold("folded work = whole", !other, other.value_or(""));
+  }
+
+  void CheckSplit(const SimulatedRun& run) {
+    const Degrees& degrees = scenario_.training()->degrees();
+    const auto free = WhySplitForNothing(run, degrees, /*sum_gradients=*/true);
+    sheet_.Hold("a split moves bytes", !free, free.value_or(""));
+    if (degrees.context > 1) CheckContextMethods(scenario_, sheet_);
   }
 
   // The same plan with as many micro-batches as make a loop of them.

@@ -2,6 +2,7 @@
 // Every group of sequences has a kernel of its own, and over context ranks
 // exchanges of its own.
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "workload/model/layer_builder.h"
@@ -76,13 +77,142 @@ void AddFlash(LayerBuilder& b, FusedAttention core) {
   b.InputGradient(OpName::kAttention, core);
 }
 
+// Scores, softmax and values with the score matrix in memory, for the queries
+// and heads of `core`. All keys are computed; the mask only hides them. Where
+// keys come around a ring, every product over them is one per block: keys go
+// around for the scores and values for the output, backward the other way, with
+// their FP32 gradients (ring self-attention, arXiv 2105.13120, section 3.2).
+class UnfusedCore {
+ public:
+  UnfusedCore(LayerBuilder& b, const FusedAttention& core, int blocks)
+      : b_(b),
+        core_(core),
+        blocks_(blocks),
+        // Query heads that share keys stand below one another.
+        batch_(std::gcd(core.query_heads, core.kv_heads)),
+        rows_(core.queries * (core.query_heads / batch_)),
+        keys_(core.keys / blocks),
+        scores_(core.batch * core.query_heads * core.queries * core.keys) {}
+
+  void Add() {
+    const int64_t d = core_.head_dimension;
+    const int64_t v = core_.value_dimension;
+    const bool dropout = b_.drops_out();
+    const bool fused = b_.shape().fusion != Fusion::kNone;
+    const Pointwise scale = b_.Elementwise(scores_, 1, 1, 2);
+    Pointwise mask = b_.Elementwise(scores_, 1, 1, 1);
+    mask.written += StorageBytes(DType::kInt8, scores_);
+
+    PassAround(d, /*backward=*/false);
+    Forward(OpName::kScores, Product(rows_, keys_, d));
+    if (!fused) b_.Forward(OpName::kPointwise, scale);
+    b_.Forward(OpName::kSoftmax, Softmax(1, 1, kSoftmaxFlops));
+    if (dropout) b_.Forward(OpName::kDropout, mask);
+    PassAround(v, /*backward=*/false);
+    Forward(OpName::kScoresTimesValues, Product(rows_, v, keys_));
+
+    PassAround(v, /*backward=*/true);
+    FromRing(OpName::kScoresTimesValues, Product(rows_, keys_, v));
+    FromHere(OpName::kScoresTimesValues, Product(keys_, v, rows_));
+    if (dropout) b_.InputGradient(OpName::kDropout, mask);
+    b_.InputGradient(OpName::kSoftmax, Softmax(2, 1, kSoftmaxGradientFlops));
+    if (!fused) b_.InputGradient(OpName::kPointwise, scale);
+    PassAround(d, /*backward=*/true);
+    FromRing(OpName::kScores, Product(rows_, d, keys_));
+    FromHere(OpName::kScores, Product(keys_, d, rows_));
+  }
+
+  void Keep() {
+    const DType activation = b_.shape().activation;
+    b_.Keep("softmax_output", scores_, activation, Module::kAttentionCore);
+    if (!b_.drops_out()) return;
+    b_.Keep("attention_dropout_mask", scores_, DType::kInt8,
+            Module::kAttentionCore);
+    b_.Keep("attention_dropout_output", scores_, activation,
+            Module::kAttentionCore);
+  }
+
+ private:
+  Gemm Product(int64_t m, int64_t n, int64_t k) const {
+    return Gemm{.m = m,
+                .n = n,
+                .k = k,
+                .batch = core_.batch * batch_,
+                .operand = b_.shape().activation,
+                .output = b_.shape().activation};
+  }
+  Pointwise Softmax(double reads, double writes, double flops) const {
+    Pointwise work = b_.Elementwise(scores_, reads, writes, flops);
+    work.kind = Pointwise::Kind::kSoftmax;
+    work.row = core_.keys;
+    return work;
+  }
+
+  // Sends blocks of keys or of values, of this width per head, around the ring.
+  void PassAround(int64_t width, bool backward) {
+    if (blocks_ == 1) return;
+    const int64_t elements = core_.batch * keys_ * core_.kv_heads * width;
+    Exchange ring{.kind = ExchangeKind::kRing,
+                  .group = ExchangeGroup::kContext,
+                  .bytes = StorageBytes(b_.shape().activation, elements),
+                  .steps = blocks_ - 1};
+    if (!backward) return b_.ForwardExchange(ring);
+    ring.bytes += StorageBytes(DType::kFp32, elements);
+    b_.InputGradientExchange(ring);
+  }
+  // A product with each block that comes around, first with the rank's own.
+  void Forward(OpName name, const Gemm& product) {
+    for (int block = 0; block < blocks_; ++block) {
+      b_.BesideExchange(blocks_ > 1 && block == 0);
+      b_.Forward(name, product);
+    }
+  }
+  void FromRing(OpName name, const Gemm& product) {
+    for (int block = 0; block < blocks_; ++block) {
+      b_.BesideExchange(blocks_ > 1 && block == 0);
+      b_.InputGradient(name, product);
+    }
+  }
+  // A product of what this rank has for each block.
+  void FromHere(OpName name, const Gemm& product) {
+    for (int block = 0; block < blocks_; ++block) {
+      b_.InputGradient(name, product);
+    }
+  }
+
+  LayerBuilder& b_;
+  const FusedAttention core_;
+  int blocks_;
+  int32_t batch_;
+  int64_t rows_;
+  int64_t keys_;
+  int64_t scores_;
+};
+
+void AddUnfused(LayerBuilder& b, const FusedAttention& core, int blocks = 1) {
+  UnfusedCore unfused(b, core, blocks);
+  unfused.Add();
+  unfused.Keep();
+}
+
+bool IsUnfused(const LayerBuilder& b) {
+  return b.shape().attention == AttentionKernel::kUnfused;
+}
+
+// The core on a rank that has all the queries and keys it attends with.
+void AddKernel(LayerBuilder& b, const FusedAttention& core) {
+  if (IsUnfused(b)) return AddUnfused(b, core);
+  AddFlash(b, core);
+}
+
 // One op per block of keys that comes around the ring. With balanced chunks a
 // rank's queries see half the new keys of every block but their own, of which
 // the causal half: together q (s + 1) / 2 pairs. Cached keys they see all.
-void AddRingFlash(LayerBuilder& b, FusedAttention core) {
+void AddRing(LayerBuilder& b, FusedAttention core) {
   const LayerShape& shape = b.shape();
-  const int64_t block_keys = core.keys / shape.context;
   core.queries /= shape.context;
+  if (IsUnfused(b)) return AddUnfused(b, core, shape.context);
+  const int64_t block_keys = core.keys / shape.context;
   const int64_t cached_keys = block_keys - core.queries;
   const int64_t elements = core.batch * block_keys * KeyValueWidth(core);
   Exchange ring{.kind = ExchangeKind::kRing,
@@ -106,7 +236,7 @@ void AddRingFlash(LayerBuilder& b, FusedAttention core) {
   for (int step = 1; step < shape.context; ++step) AddFlash(b, other);
 }
 
-void AddGatheredFlash(LayerBuilder& b, FusedAttention core) {
+void AddGathered(LayerBuilder& b, FusedAttention core) {
   const LayerShape& shape = b.shape();
   const Exchange gather{
       .kind = ExchangeKind::kAllGather,
@@ -117,7 +247,8 @@ void AddGatheredFlash(LayerBuilder& b, FusedAttention core) {
   b.InputGradientExchange(gather);
   const int64_t cached = core.keys - core.queries;
   core.queries /= shape.context;
-  if (core.mask == Mask::kCausal && cached > 0) {
+  const bool balances = core.mask == Mask::kCausal && !IsUnfused(b);
+  if (balances && cached > 0) {
     // Balanced are only the new keys; cached ones are seen by all, in a kernel
     // of their own.
     FusedAttention past = core;
@@ -126,8 +257,8 @@ void AddGatheredFlash(LayerBuilder& b, FusedAttention core) {
     AddFlash(b, past);
     core.keys -= cached;
   }
-  if (core.mask == Mask::kCausal) core.mask = Mask::kCausalBalanced;
-  AddFlash(b, core);
+  if (balances) core.mask = Mask::kCausalBalanced;
+  AddKernel(b, core);
   Exchange scatter = gather;
   scatter.kind = ExchangeKind::kReduceScatter;
   b.InputGradientExchange(scatter);
@@ -135,7 +266,7 @@ void AddGatheredFlash(LayerBuilder& b, FusedAttention core) {
 
 // Ulysses (arXiv 2309.14509): all-to-all turns a share of the tokens with all
 // heads into all tokens with a share of the heads, and back.
-void AddUlyssesFlash(LayerBuilder& b, FusedAttention core) {
+void AddUlysses(LayerBuilder& b, FusedAttention core) {
   const LayerShape& shape = b.shape();
   const int64_t query_width = int64_t{core.query_heads} * core.head_dimension;
   const int64_t output_width = int64_t{core.query_heads} * core.value_dimension;
@@ -152,63 +283,9 @@ void AddUlyssesFlash(LayerBuilder& b, FusedAttention core) {
   core.kv_heads = std::max(1, core.kv_heads / shape.context);
   b.ForwardExchange(inputs);
   b.InputGradientExchange(outputs);
-  AddFlash(b, core);
+  AddKernel(b, core);
   b.ForwardExchange(outputs);
   b.InputGradientExchange(inputs);
-}
-
-// Scores, softmax and values with the score matrix in memory. All keys are
-// computed; the mask only hides them.
-void AddUnfused(LayerBuilder& b, const FusedAttention& core) {
-  const LayerShape& shape = b.shape();
-  const bool dropout = b.drops_out();
-  const int64_t queries = core.queries / shape.context;
-  const int64_t scores = core.batch * core.query_heads * queries * core.keys;
-  // Query heads that share keys stand below one another.
-  const int64_t rows = queries * (core.query_heads / core.kv_heads);
-  const auto product = [&](int64_t m, int64_t n, int64_t k) {
-    return Gemm{.m = m,
-                .n = n,
-                .k = k,
-                .batch = core.batch * core.kv_heads,
-                .operand = shape.activation,
-                .output = shape.activation};
-  };
-  const int64_t d = core.head_dimension;
-  const int64_t v = core.value_dimension;
-  const bool fused = shape.fusion != Fusion::kNone;
-  const auto softmax = [&](double reads, double writes, double flops) {
-    Pointwise work = b.Elementwise(scores, reads, writes, flops);
-    work.kind = Pointwise::Kind::kSoftmax;
-    work.row = core.keys;
-    return work;
-  };
-  Pointwise mask = b.Elementwise(scores, 1, 1, 1);
-  mask.written += StorageBytes(DType::kInt8, scores);
-
-  b.Forward(OpName::kScores, product(rows, core.keys, d));
-  if (!fused) b.Forward(OpName::kPointwise, b.Elementwise(scores, 1, 1, 2));
-  b.Forward(OpName::kSoftmax, softmax(1, 1, kSoftmaxFlops));
-  if (dropout) b.Forward(OpName::kDropout, mask);
-  b.Forward(OpName::kScoresTimesValues, product(rows, v, core.keys));
-
-  b.InputGradient(OpName::kScoresTimesValues, product(rows, core.keys, v));
-  b.InputGradient(OpName::kScoresTimesValues, product(core.keys, v, rows));
-  if (dropout) b.InputGradient(OpName::kDropout, mask);
-  b.InputGradient(OpName::kSoftmax, softmax(2, 1, kSoftmaxGradientFlops));
-  if (!fused) {
-    b.InputGradient(OpName::kPointwise, b.Elementwise(scores, 1, 1, 2));
-  }
-  b.InputGradient(OpName::kScores, product(rows, d, core.keys));
-  b.InputGradient(OpName::kScores, product(core.keys, d, rows));
-
-  b.Keep("softmax_output", scores, shape.activation, Module::kAttentionCore);
-  if (dropout) {
-    b.Keep("attention_dropout_mask", scores, DType::kInt8,
-           Module::kAttentionCore);
-    b.Keep("attention_dropout_output", scores, shape.activation,
-           Module::kAttentionCore);
-  }
 }
 
 // What the gradient of the core needs again, but for the score matrix.
@@ -248,12 +325,8 @@ void AddCore(LayerBuilder& b, const FusedAttention& core) {
     AddSplitCache(b, core);
     return;
   }
-  if (shape.attention == AttentionKernel::kUnfused) {
-    AddUnfused(b, core);
-    return;
-  }
   if (shape.context == 1) {
-    AddFlash(b, core);
+    AddKernel(b, core);
     return;
   }
   CHECK(core.window == 0 || core.keys == core.queries ||
@@ -261,13 +334,13 @@ void AddCore(LayerBuilder& b, const FusedAttention& core) {
       << "cached tokens of a windowed layer over context ranks";
   switch (shape.context_method) {
     case ContextMethod::kRing:
-      AddRingFlash(b, core);
+      AddRing(b, core);
       break;
     case ContextMethod::kAllGather:
-      AddGatheredFlash(b, core);
+      AddGathered(b, core);
       break;
     case ContextMethod::kUlysses:
-      AddUlyssesFlash(b, core);
+      AddUlysses(b, core);
       break;
   }
 }

@@ -116,6 +116,32 @@ TEST(ChunkedPrefill, OverContextRanksConservesAttention) {
   }
 }
 
+// Keys and values of every token, cached ones included, reach a rank whose
+// scores are written to memory: 2 (s + p) h_kv e, or the c - 1 blocks of them
+// that are elsewhere.
+TEST(ChunkedPrefill, OverContextRanksBringsUnfusedAttentionItsKeys) {
+  const Model model = Preset("llama3_8b");  // h_kv 1024
+  LayerShape shape{.purpose = PassPurpose::kPrefill,
+                   .groups = {{.queries = 1024, .cached = 4096}},
+                   .context = 4,
+                   .attention = AttentionKernel::kUnfused};
+  const auto brought = [&](ContextMethod method) {
+    shape.context_method = method;
+    int64_t bytes = 0;
+    for (const LayerStep& step : BuildLayer(model, 0, shape).forward) {
+      const Exchange* e = step.exchange();
+      if (e != nullptr) bytes += e->bytes.value() * e->steps;
+    }
+    return bytes;
+  };
+  const int64_t all = 2 * (1024 + 4096) * 1024 * 2;
+  EXPECT_EQ(brought(ContextMethod::kAllGather), all);
+  EXPECT_EQ(brought(ContextMethod::kRing), all / 4 * 3);
+  // The rank's tokens: queries, keys, values; then the output.
+  EXPECT_EQ(brought(ContextMethod::kUlysses),
+            1024 / 4 * (2 * 4096 + 2 * 1024) * 2);
+}
+
 TEST(ContextRanks, MustDivideTheTokensOfEveryGroup) {
   const Model model = MakeModel(kSmallDense);
   LayerShape shape{.purpose = PassPurpose::kPrefill,

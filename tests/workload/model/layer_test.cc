@@ -148,30 +148,41 @@ TEST(Layer, SplittingOverTensorRanksConservesFlops) {
   }
 }
 
-TEST(Layer, SplittingOverContextRanksConservesFlops) {
+class ContextRanks : public testing::TestWithParam<AttentionKernel> {};
+
+TEST_P(ContextRanks, ConserveFlops) {
   const Model model = Preset("llama3_8b");
   for (const ContextMethod method :
        {ContextMethod::kRing, ContextMethod::kAllGather,
         ContextMethod::kUlysses}) {
-    LayerShape shape{.groups = {{.count = 2, .queries = 4096}}};
-    const double one =
-        SumMatrixFlops(BuildLayer(model, 0, shape).forward).value();
+    LayerShape shape{.groups = {{.count = 2, .queries = 4096}},
+                     .attention = GetParam()};
+    const LayerOps one = BuildLayer(model, 0, shape);
     shape.context = 4;
     shape.context_method = method;
-    EXPECT_DOUBLE_EQ(
-        4 * SumMatrixFlops(BuildLayer(model, 0, shape).forward).value(), one);
+    const LayerOps share = BuildLayer(model, 0, shape);
+    EXPECT_DOUBLE_EQ(4 * SumMatrixFlops(share.forward).value(),
+                     SumMatrixFlops(one.forward).value());
+    EXPECT_DOUBLE_EQ(4 * SumMatrixFlops(share.input_gradient).value(),
+                     SumMatrixFlops(one.input_gradient).value());
+    EXPECT_EQ(KeptBytes(share, kNoModule) * 4, KeptBytes(one, kNoModule));
   }
 }
 
 // Bytes of training traffic: all-gather of K and V is 2 b s h_kv e / t, a ring
 // block 2 b (s/c) h_kv e / t in c - 1 steps, Ulysses (b s/c)(2h + 2h_kv) e / t.
-TEST(Layer, ContextExchangesMoveTheBytesOfTheFormulas) {
+// Backward the gather comes again and a reduce-scatter of as many bytes
+// follows; around the ring FP32 gradients go along, 4 bytes more for the 2 of
+// e; Ulysses goes back the way it came.
+TEST_P(ContextRanks, ExchangeTheBytesOfTheFormulas) {
   const Model model = Preset("llama3_8b");  // h 4096, h_kv 1024
-  LayerShape shape{
-      .groups = {{.count = 2, .queries = 4096}}, .tensor = 2, .context = 4};
-  const auto context_bytes = [&] {
+  LayerShape shape{.groups = {{.count = 2, .queries = 4096}},
+                   .tensor = 2,
+                   .context = 4,
+                   .attention = GetParam()};
+  const auto context_bytes = [&](auto list) {
     int64_t bytes = 0;
-    for (const LayerStep& step : BuildLayer(model, 0, shape).forward) {
+    for (const LayerStep& step : BuildLayer(model, 0, shape).*list) {
       const Exchange* e = step.exchange();
       if (e != nullptr && e->group == ExchangeGroup::kContext) {
         bytes += e->bytes.value() * e->steps;
@@ -179,13 +190,22 @@ TEST(Layer, ContextExchangesMoveTheBytesOfTheFormulas) {
     }
     return bytes;
   };
+  const auto forward = &LayerOps::forward;
+  const auto backward = &LayerOps::input_gradient;
   shape.context_method = ContextMethod::kAllGather;
-  EXPECT_EQ(context_bytes(), 2 * 2 * 4096 * 1024 * 2 / 2);
+  EXPECT_EQ(context_bytes(forward), 2 * 2 * 4096 * 1024 * 2 / 2);
+  EXPECT_EQ(context_bytes(backward), 2 * (2 * 2 * 4096 * 1024 * 2 / 2));
   shape.context_method = ContextMethod::kRing;
-  EXPECT_EQ(context_bytes(), 3 * 2 * 2 * 1024 * 1024 * 2 / 2);
+  EXPECT_EQ(context_bytes(forward), 3 * 2 * 2 * 1024 * 1024 * 2 / 2);
+  EXPECT_EQ(context_bytes(backward), 3 * 2 * 2 * 1024 * 1024 * (2 + 4) / 2);
   shape.context_method = ContextMethod::kUlysses;
-  EXPECT_EQ(context_bytes(), 2 * 1024 * (2 * 4096 + 2 * 1024) * 2 / 2);
+  EXPECT_EQ(context_bytes(forward), 2 * 1024 * (2 * 4096 + 2 * 1024) * 2 / 2);
+  EXPECT_EQ(context_bytes(backward), 2 * 1024 * (2 * 4096 + 2 * 1024) * 2 / 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Kernels, ContextRanks,
+                         testing::Values(AttentionKernel::kFlash,
+                                         AttentionKernel::kUnfused));
 
 TEST(Layer, AMixtureDispatchesComputesAndCombines) {
   const Model model = MakeModel(kSmallMixture);
