@@ -20,6 +20,7 @@ RingLanes::RingLanes(const GroupNetwork& group) : ranks_(group.ranks()) {
   }
   if (joined && !group.hierarchical()) {
     OpenGates(group);
+    forth_and_back_ = group.meshed();
     return;
   }
   count_ = islands_[0].members;
@@ -58,7 +59,11 @@ void RingLanes::OpenGates(const GroupNetwork& group) {
 
 int RingLanes::Behind(int lane, int island, int steps) const {
   const Island& of = Of(island);
-  return of.first + (of.gates[static_cast<size_t>(lane)] + steps) % of.members;
+  int away = steps;
+  if (forth_and_back_) {
+    away = steps % 2 == 0 ? of.members - steps / 2 : steps / 2 + 1;
+  }
+  return of.first + (of.gates[static_cast<size_t>(lane)] + away) % of.members;
 }
 
 int RingLanes::at(int lane, int i) const {
@@ -68,15 +73,21 @@ int RingLanes::at(int lane, int i) const {
   const int from_start = place - island.first;
   const int step =
       number % 2 == 0 ? from_start : island.members - 1 - from_start;
-  // From the gate around the island, but the gate of the lane before comes
-  // last.
-  const int gate = island.gates[static_cast<size_t>(lane)];
-  const int last =
-      island.gates[static_cast<size_t>((lane + count_ - 1) % count_)];
-  if (last == gate) return Behind(lane, number, step);
-  const int to_last = (last - gate + island.members) % island.members;
-  if (step == island.members - 1) return island.first + last;
-  return Behind(lane, number, step < to_last ? step : step + 1);
+  // From the gate of the lane on, but the gate of another lane comes last.
+  const int other =
+      (lane + (forth_and_back_ ? count_ / 2 : count_ - 1)) % count_;
+  if (other == lane) return Behind(lane, number, step);
+  const int last = Behind(other, number, 0);
+  if (step == island.members - 1) return last;
+  // Where it would have come else.
+  const int away =
+      (last - Behind(lane, number, 0) + island.members) % island.members;
+  int skipped = away;
+  if (forth_and_back_) {
+    const int back = island.members - away;
+    skipped = away <= back ? 2 * away - 1 : 2 * back;
+  }
+  return Behind(lane, number, step < skipped ? step : step + 1);
 }
 
 int RingLanes::PlaceOf(int lane, int rank) const {

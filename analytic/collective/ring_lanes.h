@@ -24,7 +24,8 @@ class RingLanes {
   int PlaceOf(int lane, int rank) const;
 
   // Trees join the gates of a lane: islands, their members, and the member that
-  // is so many steps behind the gate of a lane.
+  // is so many steps behind the gate of a lane. Steps lead around the island,
+  // or where unequal islands are meshed forth and back.
   int islands() const { return static_cast<int>(islands_.size()); }
   int members(int island) const { return Of(island).members; }
   int Behind(int lane, int island, int steps) const;
@@ -43,6 +44,7 @@ class RingLanes {
 
   int ranks_;
   int count_ = 1;
+  bool forth_and_back_ = false;
   std::vector<Island> islands_;
   std::vector<int> island_of_;  // of every rank
 };

@@ -162,11 +162,6 @@ struct IslandPart {
   int32_t begin = 0;
   int32_t end = 0;
   std::vector<int32_t> gates = {};
-
-  // The ranks from the gate of a lane on, around the island.
-  int32_t From(size_t lane, int32_t step) const {
-    return begin + (gates[lane] - begin + step) % (end - begin);
-  }
   auto operator<=>(const IslandPart&) const = default;
 };
 
@@ -189,8 +184,8 @@ struct GroupLayout {
   std::vector<int32_t> tree_parents = {};
   // The rank that a broadcast starts from, or a reduce ends at.
   int32_t root = 0;
-  // Ranks of an island have a link of their own to each other, not a port each
-  // that all others share.
+  // Ranks of an island, if there are several, have a link of their own to each
+  // other, not a port each that all others share.
   bool meshed = false;
 
   // Rings or pairs of trees that share the data of a call between islands.

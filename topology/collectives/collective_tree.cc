@@ -99,20 +99,25 @@ absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
   // to the gate.
   const std::vector<IslandPart> islands = PartsOfIslands(request.layout);
   const size_t lanes = islands[0].gates.size();
+  std::vector<RingOrder> chains;  // of every lane of the first island, ...
   int32_t longest = 1;
   for (const IslandPart& island : islands) {
     longest = std::max(longest, island.end - island.begin);
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      chains.push_back(ChainFrom(request.layout, island, lane));
+    }
   }
   ScheduleBuilder builder(request.kind, request.layout.ranks,
                           2 * static_cast<int32_t>(lanes), request.segments);
   const auto chain = [&](int32_t link, bool up) {
     builder.BeginPhase();
     builder.BeginRound();
-    for (const IslandPart& island : islands) {
-      if (link + 1 >= island.end - island.begin) continue;
+    for (size_t place = 0; place < chains.size(); place += lanes) {
+      if (link + 1 >= static_cast<int32_t>(chains[place].size())) continue;
       for (size_t lane = 0; lane < lanes; ++lane) {
-        const int32_t near = island.From(lane, link);
-        const int32_t far = island.From(lane, link + 1);
+        const RingOrder& order = chains[place + lane];
+        const int32_t near = order[static_cast<size_t>(link)];
+        const int32_t far = order[static_cast<size_t>(link) + 1];
         const ChunkRange both = {.begin = 2 * static_cast<int32_t>(lane),
                                  .count = 2};
         builder.Send(up ? far : near, up ? near : far, {&both, 1}, up);

@@ -219,9 +219,16 @@ GroupPlacement PlaceGroup(const Graph& graph,
       })) {
     placement.layout.parts = PartsOf(graph, placement.chips);
   }
-  placement.layout.meshed = Meshed(
-      graph, absl::MakeConstSpan(placement.chips)
-                 .first(static_cast<size_t>(placement.layout.island_size)));
+  absl::Span<const VertexId> island =
+      absl::MakeConstSpan(placement.chips)
+          .first(static_cast<size_t>(placement.layout.island_size));
+  for (const IslandPart& part : placement.layout.parts) {
+    if (part.end - part.begin < 2) continue;
+    island = absl::MakeConstSpan(placement.chips)
+                 .subspan(static_cast<size_t>(part.begin),
+                          static_cast<size_t>(part.end - part.begin));
+  }
+  placement.layout.meshed = Meshed(graph, island);
   FindGrid(graph, placement.chips, placement.layout);
   placement.island_switches = SwitchesAt(graph, placement.chips);
   return placement;

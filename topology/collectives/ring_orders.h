@@ -22,4 +22,9 @@ std::vector<RingOrder> RingOrders(const GroupLayout& layout);
 // rank is one of its own.
 std::vector<IslandPart> PartsOfIslands(const GroupLayout& layout);
 
+// The ranks of an island in the order in which a chain from the gate of a lane
+// visits them.
+RingOrder ChainFrom(const GroupLayout& layout, const IslandPart& part,
+                    size_t lane);
+
 }  // namespace orrery
