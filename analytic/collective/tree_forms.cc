@@ -6,6 +6,7 @@
 
 #include "analytic/collective/collective_forms.h"
 #include "analytic/collective/form_builder.h"
+#include "analytic/collective/ring_lanes.h"
 
 namespace orrery {
 namespace {
@@ -105,15 +106,17 @@ WaveTerm ReductionTreeLoads(const GroupNetwork& group, int g) {
   return loads;
 }
 
-// Up both trees and down again, a pair for each of g places.
-void AddTrees(FormBuilder& form, const TwoTrees& trees, int g) {
+// Up both trees and down again, a pair for each lane.
+void AddTrees(FormBuilder& form, const RingLanes& lanes) {
+  const TwoTrees trees(lanes.islands());
   const auto level = [&](int depth, bool up) {
     form.BeginWave();
     form.BeginRound();
     trees.ForEachEdge(depth, [&](int child, int parent) {
-      for (int lane = 0; lane < g; ++lane) {
-        form.Send((up ? child : parent) * g + lane,
-                  (up ? parent : child) * g + lane, 0.5 / g);
+      for (int lane = 0; lane < lanes.count(); ++lane) {
+        form.Send(lanes.Behind(lane, up ? child : parent, 0),
+                  lanes.Behind(lane, up ? parent : child, 0),
+                  0.5 / lanes.count());
       }
     });
   };
@@ -124,24 +127,28 @@ void AddTrees(FormBuilder& form, const TwoTrees& trees, int g) {
 }  // namespace
 
 CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group) {
-  const int p = group.ranks();
-  const int g = group.hierarchical() ? group.per_island() : 1;
-  const TwoTrees trees(p / g);
+  const RingLanes lanes(group);
   FormBuilder form(group, Algorithm::kDoubleBinaryTree, ProtocolUse::kTree);
-  // Every place of an island begins a chain of g - 1 hops for its own trees.
-  const auto chains = [&](bool up) {
-    for (int link = 0; link < g - 1; ++link) {
-      form.BeginWave();
-      form.BeginRound();
-      for (int r = 0; r < p; ++r) {
-        const int next = r - r % g + (r % g + 1) % g;
-        form.Send(up ? next : r, up ? r : next, 1.0 / g);
+  int longest = 1;
+  for (int island = 0; island < lanes.islands(); ++island) {
+    longest = std::max(longest, lanes.members(island));
+  }
+  // Every lane has a chain through each island, as long as that is.
+  const auto chain = [&](int link, bool up) {
+    form.BeginWave();
+    form.BeginRound();
+    for (int island = 0; island < lanes.islands(); ++island) {
+      if (link + 1 >= lanes.members(island)) continue;
+      for (int lane = 0; lane < lanes.count(); ++lane) {
+        const int near = lanes.Behind(lane, island, link);
+        const int far = lanes.Behind(lane, island, link + 1);
+        form.Send(up ? far : near, up ? near : far, 1.0 / lanes.count());
       }
     }
   };
-  chains(true);
-  AddTrees(form, trees, g);
-  chains(false);
+  for (int link = longest - 2; link >= 0; --link) chain(link, true);
+  AddTrees(form, lanes);
+  for (int link = 0; link <= longest - 2; ++link) chain(link, false);
   return std::move(form).BuildStreaming();
 }
 
@@ -220,7 +227,7 @@ CollectiveForm SwitchTreeForm(const GroupNetwork& group) {
   const double port = group.slowest_port();
   // All of it one way while owners take their part the other way, and back.
   form.AddWave({{ToSwitch(group)}}, {.island = port});
-  AddTrees(form, TwoTrees(group.ranks() / g), g);
+  AddTrees(form, RingLanes(group));
   form.AddWave({{ToSwitch(group)}}, {.island = port});
   CollectiveForm made = std::move(form).BuildStreaming();
   made.all.island = (1 + 1.0 / g) * port;

@@ -5,8 +5,7 @@
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,53 +78,6 @@ absl::StatusOr<int> ParseCount(const Arguments& arguments,
   return count;
 }
 
-// What chips can send, and the least a message takes to arrive.
-RankPorts PortsOf(const Graph& graph, absl::Span<const VertexId> chips) {
-  double narrowest = std::numeric_limits<double>::infinity();
-  double sum = 0;
-  Duration latency = Duration::max();
-  for (VertexId chip : chips) {
-    double bandwidth = 0;
-    for (LinkId id : graph.leaving(chip)) {
-      bandwidth += graph.link(id).bandwidth.value();
-      latency = std::min(latency, graph.link(id).latency);
-    }
-    narrowest = std::min(narrowest, bandwidth);
-    sum += bandwidth;
-  }
-  return {{Seconds(ToSeconds(latency)), BytesPerSecond(narrowest)},
-          BytesPerSecond(sum / static_cast<double>(chips.size()))};
-}
-
-// What the members on an island can send out of it, the best of the islands.
-struct IslandEdge {
-  int islands = 1;
-  int per_island = 1;
-  BytesPerSecond out;
-};
-
-// Nothing to say of groups that islands hold unequal parts of.
-IslandEdge EdgeOf(const Graph& graph, absl::Span<const VertexId> chips) {
-  std::map<int32_t, std::pair<int, double>> islands;  // members and bandwidth
-  for (VertexId chip : chips) {
-    const std::optional<int32_t> island = graph.island(chip);
-    if (!island) return {};
-    auto& [members, bandwidth] = islands[*island];
-    ++members;
-    for (LinkId id : graph.leaving(chip)) {
-      if (graph.island(graph.link(id).to) == island) continue;
-      bandwidth += graph.link(id).bandwidth.value();
-    }
-  }
-  IslandEdge edge = {static_cast<int>(islands.size()),
-                     islands.begin()->second.first, BytesPerSecond(0)};
-  for (const auto& [island, part] : islands) {
-    if (part.first != edge.per_island) return {};
-    edge.out = std::max(edge.out, BytesPerSecond(part.second));
-  }
-  return edge;
-}
-
 std::string Table(absl::Span<const Line> lines, CommunicationKind kind,
                   int ranks) {
   std::string text =
@@ -182,6 +134,28 @@ absl::StatusOr<PlannerOptions> Options(const Arguments& arguments) {
   return options;
 }
 
+// A call as it may be run, and what plans it.
+struct Way {
+  CollectiveCall call;
+  CallPlanner planner;
+};
+struct PlannedWay {
+  const CollectiveCall* call;
+  PlannedCall planned;
+};
+
+// Requires: at least one way.
+absl::StatusOr<PlannedWay> Cheapest(Bytes size, std::deque<Way>& ways) {
+  std::optional<PlannedWay> best;
+  for (Way& way : ways) {
+    way.call.bytes = size;
+    ASSIGN_OR_RETURN(PlannedCall planned, way.planner.Plan(way.call));
+    if (best && best->planned.solo <= planned.solo) continue;
+    best.emplace(PlannedWay{&way.call, std::move(planned)});
+  }
+  return *std::move(best);
+}
+
 absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   if (!arguments.Has("system")) {
     return absl::InvalidArgumentError(
@@ -221,35 +195,36 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
         fmt::format("a collective needs at least two chips; {} has {}",
                     system.name(), system.chips()));
   }
-  ASSIGN_OR_RETURN(const std::optional<ExpertExchange> experts,
-                   ReadExpertExchange(arguments, ranks));
+  ASSIGN_OR_RETURN(const std::vector<ExpertExchange> exchanges,
+                   ReadExpertExchanges(arguments, ranks));
   ASSIGN_OR_RETURN(const PlannerOptions options, Options(arguments));
   RETURN_IF_ERROR(CheckTracePath(arguments));
   ASSIGN_OR_RETURN(const Network network, Network::Make(system));
-  CallPlanner planner(network, options);
   CollectiveCall call = {kind, Bytes(0), {}};
   for (int chip = 0; chip < ranks; ++chip) {
     call.chips.push_back(static_cast<VertexId>(chip));
-  }
-  if (experts) {
-    call.shape = experts->shape;
-    call.traffic = &experts->traffic;
   }
   // Two chips of a transfer: across nodes if there are several.
   if (kind == CommunicationKind::kPointToPoint && !arguments.Has("chips") &&
       system.nodes() > 1) {
     call.chips[1] = static_cast<VertexId>(system.chips_per_node());
   }
-  const RankPorts ports = PortsOf(network.graph(), call.chips);
-  const IslandEdge edge = EdgeOf(network.graph(), call.chips);
   ASSIGN_OR_RETURN(
       CollectiveTrace trace,
       CollectiveTrace::Open(arguments.Get("trace"), network, system.name()));
+  // A planner knows one traffic of tokens.
+  std::deque<Way> ways;
+  for (const ExpertExchange& exchange : exchanges) {
+    Way& way = ways.emplace_back(Way{call, CallPlanner(network, options)});
+    way.call.shape = exchange.shape;
+    way.call.traffic = &exchange.traffic;
+  }
+  if (ways.empty()) ways.push_back({call, CallPlanner(network, options)});
   std::vector<Line> lines;
   for (Bytes size : sizes) {
-    call.bytes = size;
-    ASSIGN_OR_RETURN(const PlannedCall planned, planner.Plan(call));
-    const bool in_network = ReducesInNetwork(planned.algorithm);
+    ASSIGN_OR_RETURN(const PlannedWay best, Cheapest(size, ways));
+    const CollectiveCall& call = *best.call;
+    const PlannedCall& planned = best.planned;
     const Time end =
         RunPlans(network.resources().capacities(), {{planned.plan, Time{}}},
                  trace.log(), options.arbitration)[0];
@@ -261,13 +236,10 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     }
     trace.Add(call, planned, end);
     const Seconds bound =
-        experts ? ExpertLowerBound(experts->traffic, size, edge.islands,
-                                   edge.islands > 1 ? edge.per_island : ranks,
-                                   edge.out, ports.mean)
-                : std::max(CollectiveLowerBound(kind, ranks, size, ports,
-                                                in_network),
-                           IslandLowerBound(kind, edge.islands, edge.per_island,
-                                            size, edge.out, in_network));
+        call.traffic != nullptr
+            ? ExpertLowerBound(*call.traffic, size, network.graph(), call.chips)
+            : CollectiveLowerBound(kind, size, network.graph(), call.chips,
+                                   ReducesInNetwork(planned.algorithm));
     lines.push_back({size, ToSeconds(end), bound.count(),
                      std::string(NameOf(planned.algorithm)), planned.protocol});
   }

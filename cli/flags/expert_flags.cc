@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "analytic/collective/collective_bounds.h"
 #include "analytic/collective/expert_forms.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -32,7 +33,7 @@ bool IsExpertExchange(absl::string_view op) {
   return absl::c_linear_search(kExpertExchanges, op);
 }
 
-absl::StatusOr<std::optional<ExpertExchange>> ReadExpertExchange(
+absl::StatusOr<std::vector<ExpertExchange>> ReadExpertExchanges(
     const Arguments& arguments, int ranks) {
   const std::string op = arguments.Get("op").value_or("all_reduce");
   if (!IsExpertExchange(op)) {
@@ -41,7 +42,7 @@ absl::StatusOr<std::optional<ExpertExchange>> ReadExpertExchange(
       return absl::InvalidArgumentError(fmt::format(
           "--{} needs --op moe_dispatch or moe_combine", flag.name));
     }
-    return std::optional<ExpertExchange>();
+    return std::vector<ExpertExchange>();
   }
   ASSIGN_OR_RETURN(const int64_t experts,
                    CountFlag(arguments, "experts", kExperts));
@@ -57,9 +58,9 @@ absl::StatusOr<std::optional<ExpertExchange>> ReadExpertExchange(
     return absl::InvalidArgumentError(fmt::format(
         "--experts-per-token {}: there are {} experts", chosen, experts));
   }
-  const std::string algorithm =
-      arguments.Get("algorithm").value_or("hierarchical");
-  if (algorithm != "hierarchical" && algorithm != "direct") {
+  const std::string algorithm = arguments.Get("algorithm").value_or("");
+  if (!algorithm.empty() && algorithm != "hierarchical" &&
+      algorithm != "direct") {
     return absl::InvalidArgumentError(
         fmt::format("--algorithm '{}': {} takes hierarchical (a token once per "
                     "node and chip) or "
@@ -70,24 +71,31 @@ absl::StatusOr<std::optional<ExpertExchange>> ReadExpertExchange(
   exchange.traffic.experts = static_cast<int>(experts);
   exchange.traffic.experts_per_token = static_cast<int>(chosen);
   exchange.traffic.share.assign(static_cast<size_t>(ranks), 1.0 / ranks);
-  exchange.traffic.by_island = algorithm == "hierarchical";
   exchange.shape = op == "moe_combine" ? CallShape::kTokensFromExperts
                                        : CallShape::kTokensToExperts;
-  return std::optional<ExpertExchange>(std::move(exchange));
+  std::vector<ExpertExchange> ways;
+  for (const bool by_island : {true, false}) {
+    if (algorithm == (by_island ? "direct" : "hierarchical")) continue;
+    ways.push_back(exchange);
+    ways.back().traffic.by_island = by_island;
+  }
+  return ways;
 }
 
-Seconds ExpertLowerBound(const ExpertTraffic& traffic, Bytes m, int islands,
-                         int per_island, BytesPerSecond out_of_island,
-                         BytesPerSecond port) {
-  const bool crosses = islands > 1;
-  const int places = crosses ? islands : per_island;
+Seconds ExpertLowerBound(const ExpertTraffic& traffic, Bytes m,
+                         const Graph& graph, absl::Span<const VertexId> chips) {
+  const IslandEdge edge = EdgeOfIslands(graph, chips);
+  const bool crosses = edge.islands > 1;
+  const int places = crosses ? edge.islands : static_cast<int>(chips.size());
   const double needed =
       ExpectedPlaces(traffic.experts, traffic.experts_per_token, places) *
       (places - 1) / places;
   const double bytes = static_cast<double>(m.value()) /
                        traffic.experts_per_token * needed *
-                       (crosses ? per_island : 1);
-  return Seconds(bytes / (crosses ? out_of_island : port).value());
+                       (crosses ? edge.per_island : 1);
+  const BytesPerSecond out =
+      crosses ? edge.out : PortsOfRanks(graph, chips).mean;
+  return Seconds(bytes / out.value());
 }
 
 }  // namespace orrery

@@ -3,12 +3,13 @@
 // --op moe_dispatch or moe_combine, --experts, --experts-per-token.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
+#include <absl/types/span.h>
 
-#include <optional>
 #include <vector>
 
 #include "analytic/collective/alpha_beta.h"
 #include "cli/flags/command.h"
+#include "topology/graph/graph.h"
 #include "topology/traffic/call_shape.h"
 #include "topology/traffic/expert_traffic.h"
 
@@ -26,16 +27,16 @@ inline constexpr absl::string_view kExpertExchanges[] = {"moe_dispatch",
                                                          "moe_combine"};
 bool IsExpertExchange(absl::string_view op);
 
-// Nothing for other operations. Experts are spread evenly over `ranks`, and
-// tokens over experts. --algorithm hierarchical (the default) sends a token to
-// each node once, direct sends every copy by itself.
-absl::StatusOr<std::optional<ExpertExchange>> ReadExpertExchange(
+// The ways to run it, of which the cheapest is to be taken; none for other
+// operations. Experts are spread evenly over `ranks`, and tokens over experts.
+// --algorithm hierarchical sends a token to each node once, direct sends every
+// copy by itself; without it there are both.
+absl::StatusOr<std::vector<ExpertExchange>> ReadExpertExchanges(
     const Arguments& arguments, int ranks);
 
 // What no such exchange can beat: each of m / k bytes crosses once to every
 // island that needs it, where there is one island once to every rank.
-Seconds ExpertLowerBound(const ExpertTraffic& traffic, Bytes m, int islands,
-                         int per_island, BytesPerSecond out_of_island,
-                         BytesPerSecond port);
+Seconds ExpertLowerBound(const ExpertTraffic& traffic, Bytes m,
+                         const Graph& graph, absl::Span<const VertexId> chips);
 
 }  // namespace orrery

@@ -72,9 +72,10 @@ absl::StatusOr<const Schedule*> ScheduleCache::ScheduleOf(
     return &others_.emplace_back(TrafficSchedule(2, {0, 1, 1, 0}));
   }
   const GroupLayout& layout = placement.layout;
-  LayoutKey key = {call.kind,          algorithm,         layout.ranks,
-                   layout.island_size, layout.root,       layout.meshed,
-                   layout.grid,        layout.open_sides, layout.tree_parents};
+  LayoutKey key = {call.kind,          algorithm,    layout.ranks,
+                   layout.island_size, layout.parts, layout.root,
+                   layout.meshed,      layout.grid,  layout.open_sides,
+                   layout.tree_parents};
   const auto found = by_layout_.find(key);
   if (found != by_layout_.end()) return &found->second;
   ASSIGN_OR_RETURN(Schedule schedule,

@@ -91,6 +91,7 @@ class ScheduleCache {
     CollectiveAlgorithm algorithm;
     int32_t ranks;
     int32_t island_size;
+    std::vector<IslandPart> parts;
     int32_t root;
     bool meshed;
     std::vector<int32_t> grid;

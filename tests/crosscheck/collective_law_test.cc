@@ -12,7 +12,6 @@
 #include <absl/strings/str_cat.h>
 #include <fmt/format.h>
 
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -77,20 +76,8 @@ std::vector<std::vector<VertexId>> GroupsOf(int chips, int per_node) {
 
 Seconds BoundOf(const Graph& graph, const CollectiveCall& call,
                 bool in_network) {
-  double narrowest = std::numeric_limits<double>::infinity();
-  double sum = 0;
-  for (const VertexId chip : call.chips) {
-    double bandwidth = 0;
-    for (const LinkId link : graph.leaving(chip)) {
-      bandwidth += graph.link(link).bandwidth.value();
-    }
-    narrowest = std::min(narrowest, bandwidth);
-    sum += bandwidth;
-  }
-  const int p = static_cast<int>(call.chips.size());
-  const RankPorts ports = {{Seconds(0), BytesPerSecond(narrowest)},
-                           BytesPerSecond(sum / p)};
-  return CollectiveLowerBound(call.kind, p, call.bytes, ports, in_network);
+  return CollectiveLowerBound(call.kind, call.bytes, graph, call.chips,
+                              in_network);
 }
 
 bool MovesShards(Kind kind) {

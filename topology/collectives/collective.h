@@ -155,12 +155,25 @@ class ScheduleBuilder {
   Schedule schedule_;
 };
 
+// The ranks of a group on one island, [begin, end), and those of them at which
+// lanes of rings and trees enter and leave it: one per lane, each with a NIC of
+// its own, in the order of lanes.
+struct IslandPart {
+  int32_t begin = 0;
+  int32_t end = 0;
+  std::vector<int32_t> gates = {};
+  auto operator<=>(const IslandPart&) const = default;
+};
+
 // How a group lies on the machine, as far as algorithms care.
 struct GroupLayout {
   int32_t ranks = 1;
   // Ranks per island, island after island, the same number on each; rank r of
   // the layout is place r % island_size of island r / island_size. 0: none.
   int32_t island_size = 0;
+  // Islands that hold different numbers of ranks, island after island; empty:
+  // they hold the same number, or there are none.
+  std::vector<IslandPart> parts = {};
   // Sides of the grid the group fills, first side fastest; empty: none.
   std::vector<int32_t> grid = {};
   // Which of these sides are lines with two ends; empty: all close to rings.
@@ -171,10 +184,15 @@ struct GroupLayout {
   std::vector<int32_t> tree_parents = {};
   // The rank that a broadcast starts from, or a reduce ends at.
   int32_t root = 0;
-  // Ranks of an island have a link of their own to each other, not a port each
-  // that all others share.
+  // Ranks of an island, if there are several, have a link of their own to each
+  // other, not a port each that all others share.
   bool meshed = false;
 
+  // Rings or pairs of trees that share the data of a call between islands.
+  int32_t lanes() const {
+    if (!parts.empty()) return static_cast<int32_t>(parts[0].gates.size());
+    return island_size > 1 && island_size < ranks ? island_size : 1;
+  }
   bool open(size_t side) const {
     return side < open_sides.size() && open_sides[side];
   }

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "topology/collectives/collective_schedules.h"
+#include "topology/collectives/ring_orders.h"
 
 namespace orrery {
 namespace {
@@ -63,18 +64,24 @@ class TwoTrees {
   std::vector<int32_t> depths_;
 };
 
-// Up to the roots of both trees and down again, a pair for each of `size`
-// places: place g owns chunks 2 g and 2 g + 1.
-void AddTrees(ScheduleBuilder& builder, const TwoTrees& trees, int32_t size) {
+// Up to the roots of both trees and down again, a pair for each lane, from gate
+// to gate: lane c owns chunks 2 c and 2 c + 1.
+void AddTrees(ScheduleBuilder& builder,
+              const std::vector<IslandPart>& islands) {
+  const TwoTrees trees(static_cast<int32_t>(islands.size()));
+  const size_t lanes = islands[0].gates.size();
+  const auto gate = [&](int32_t island, size_t lane) {
+    return islands[static_cast<size_t>(island)].gates[lane];
+  };
   const auto level = [&](int32_t depth, bool up) {
     builder.BeginPhase();
     builder.BeginRound();
     trees.ForEachEdge(depth, [&](int32_t tree, int32_t child, int32_t parent) {
-      for (int32_t lane = 0; lane < size; ++lane) {
-        const ChunkRange half = {.begin = 2 * lane + tree};
-        const int32_t from = (up ? child : parent) * size + lane;
-        const int32_t to = (up ? parent : child) * size + lane;
-        builder.Send(from, to, {&half, 1}, up);
+      for (size_t lane = 0; lane < lanes; ++lane) {
+        const ChunkRange half = {.begin =
+                                     2 * static_cast<int32_t>(lane) + tree};
+        builder.Send(gate(up ? child : parent, lane),
+                     gate(up ? parent : child, lane), {&half, 1}, up);
       }
     });
   };
@@ -87,29 +94,39 @@ void AddTrees(ScheduleBuilder& builder, const TwoTrees& trees, int32_t size) {
 absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
     const ScheduleRequest& request) {
   RETURN_IF_ERROR(Applies(CollectiveAlgorithm::kDoubleBinaryTree, request));
-  const int32_t p = request.layout.ranks;
-  // With islands each place has its own pair of trees between the islands, fed
-  // by a chain inside: place c + size - 1 hands down to ... to place c.
-  const bool islands =
-      request.layout.island_size > 1 && request.layout.island_size < p;
-  const int32_t size = islands ? request.layout.island_size : 1;
-  const TwoTrees trees(p / size);
-  ScheduleBuilder builder(request.kind, p, 2 * size, request.segments);
+  // With islands each lane has its own pair of trees between their gates, fed
+  // by a chain inside: the rank before the gate hands on around the island ...
+  // to the gate.
+  const std::vector<IslandPart> islands = PartsOfIslands(request.layout);
+  const size_t lanes = islands[0].gates.size();
+  std::vector<RingOrder> chains;  // of every lane of the first island, ...
+  int32_t longest = 1;
+  for (const IslandPart& island : islands) {
+    longest = std::max(longest, island.end - island.begin);
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      chains.push_back(ChainFrom(request.layout, island, lane));
+    }
+  }
+  ScheduleBuilder builder(request.kind, request.layout.ranks,
+                          2 * static_cast<int32_t>(lanes), request.segments);
   const auto chain = [&](int32_t link, bool up) {
     builder.BeginPhase();
     builder.BeginRound();
-    for (int32_t rank = 0; rank < p; ++rank) {
-      const int32_t island = rank / size * size;
-      const int32_t lane = rank % size;
-      const int32_t near = island + (lane + link) % size;
-      const int32_t far = island + (lane + link + 1) % size;
-      const ChunkRange both = {.begin = 2 * lane, .count = 2};
-      builder.Send(up ? far : near, up ? near : far, {&both, 1}, up);
+    for (size_t place = 0; place < chains.size(); place += lanes) {
+      if (link + 1 >= static_cast<int32_t>(chains[place].size())) continue;
+      for (size_t lane = 0; lane < lanes; ++lane) {
+        const RingOrder& order = chains[place + lane];
+        const int32_t near = order[static_cast<size_t>(link)];
+        const int32_t far = order[static_cast<size_t>(link) + 1];
+        const ChunkRange both = {.begin = 2 * static_cast<int32_t>(lane),
+                                 .count = 2};
+        builder.Send(up ? far : near, up ? near : far, {&both, 1}, up);
+      }
     }
   };
-  for (int32_t link = size - 2; link >= 0; --link) chain(link, true);
-  AddTrees(builder, trees, size);
-  for (int32_t link = 0; link <= size - 2; ++link) chain(link, false);
+  for (int32_t link = longest - 2; link >= 0; --link) chain(link, true);
+  AddTrees(builder, islands);
+  for (int32_t link = 0; link <= longest - 2; ++link) chain(link, false);
   return std::move(builder).Build();
 }
 
@@ -133,7 +150,7 @@ absl::StatusOr<Schedule> SwitchTreeSchedule(const ScheduleRequest& request) {
   };
   phase(false, /*up=*/true, /*whole=*/true, true);    // owners pull ...
   phase(true, /*up=*/false, /*whole=*/false, false);  // ... the sums
-  AddTrees(builder, TwoTrees(p / size), size);
+  AddTrees(builder, PartsOfIslands(request.layout));
   phase(false, /*up=*/true, /*whole=*/false, false);  // owners push ...
   phase(true, /*up=*/false, /*whole=*/true, false);   // ... to all
   return std::move(builder).Build();

@@ -1,6 +1,7 @@
 #include "topology/collectives/group_placement.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -24,6 +25,89 @@ int32_t IslandSize(const Graph& graph, absl::Span<const VertexId> chips) {
     begin = end;
   }
   return size;
+}
+
+// Members of one island, and the first of them on every NIC, by rail: the place
+// of the NIC among those of the island.
+struct RailMembers {
+  IslandPart part;
+  std::map<int32_t, int32_t> ranks;
+};
+
+std::optional<VertexId> NicOf(const Graph& graph, VertexId chip) {
+  for (LinkId id : graph.leaving(chip)) {
+    const VertexId to = graph.link(id).to;
+    if (graph.kind(to) == VertexKind::kNic) return to;
+  }
+  return std::nullopt;
+}
+
+VertexId FirstOfIsland(const Graph& graph, VertexId chip) {
+  const std::optional<int32_t> island = graph.island(chip);
+  while (Index(chip) > 0) {
+    const auto before = static_cast<VertexId>(Index(chip) - 1);
+    if (graph.island(before) != island) break;
+    chip = before;
+  }
+  return chip;
+}
+
+// Members are in order of their islands, on each of which there is one.
+std::vector<RailMembers> MembersByRail(const Graph& graph,
+                                       absl::Span<const VertexId> chips) {
+  std::vector<RailMembers> islands;
+  std::optional<VertexId> first_nic;
+  for (size_t rank = 0; rank < chips.size(); ++rank) {
+    const auto number = static_cast<int32_t>(rank);
+    if (rank == 0 ||
+        graph.island(chips[rank]) != graph.island(chips[rank - 1])) {
+      islands.push_back(
+          {.part = {.begin = number, .end = number}, .ranks = {}});
+      first_nic = NicOf(graph, FirstOfIsland(graph, chips[rank]));
+    }
+    RailMembers& island = islands.back();
+    ++island.part.end;
+    const std::optional<VertexId> nic = NicOf(graph, chips[rank]);
+    if (!nic) continue;
+    const auto rail = static_cast<int32_t>(Index(*nic)) -
+                      static_cast<int32_t>(first_nic ? Index(*first_nic) : 0);
+    island.ranks.try_emplace(rail, number);
+  }
+  return islands;
+}
+
+// Lanes take the rails that all islands have first, so that crossings stay on
+// them; then each island gives what NICs it has left.
+std::vector<IslandPart> PartsOf(const Graph& graph,
+                                absl::Span<const VertexId> chips) {
+  std::vector<RailMembers> islands = MembersByRail(graph, chips);
+  size_t lanes = chips.size();
+  for (RailMembers& island : islands) {
+    // The chips of a whole island without a NIC are reached by way of others.
+    if (island.ranks.empty()) island.ranks.emplace(0, island.part.begin);
+    lanes = std::min(lanes, island.ranks.size());
+  }
+  const auto is_common = [&](int32_t rail) {
+    return std::all_of(
+        islands.begin(), islands.end(),
+        [&](const RailMembers& each) { return each.ranks.contains(rail); });
+  };
+  std::vector<int32_t> common;
+  for (const auto& [rail, rank] : islands[0].ranks) {
+    if (is_common(rail)) common.push_back(rail);
+  }
+  std::vector<IslandPart> parts;
+  for (RailMembers& island : islands) {
+    for (const int32_t rail : common) {
+      island.part.gates.push_back(island.ranks[rail]);
+      island.ranks.erase(rail);
+    }
+    for (const auto& [rail, rank] : island.ranks) {
+      if (island.part.gates.size() < lanes) island.part.gates.push_back(rank);
+    }
+    parts.push_back(std::move(island.part));
+  }
+  return parts;
 }
 
 // Whether members of an island, the same number on each, have links of their
@@ -129,9 +213,22 @@ GroupPlacement PlaceGroup(const Graph& graph,
       << "a chip twice in one group";
   placement.layout.ranks = static_cast<int32_t>(chips.size());
   placement.layout.island_size = IslandSize(graph, placement.chips);
-  placement.layout.meshed = Meshed(
-      graph, absl::MakeConstSpan(placement.chips)
-                 .first(static_cast<size_t>(placement.layout.island_size)));
+  if (placement.layout.island_size == 0 &&
+      std::all_of(chips.begin(), chips.end(), [&](VertexId chip) {
+        return graph.island(chip).has_value();
+      })) {
+    placement.layout.parts = PartsOf(graph, placement.chips);
+  }
+  absl::Span<const VertexId> island =
+      absl::MakeConstSpan(placement.chips)
+          .first(static_cast<size_t>(placement.layout.island_size));
+  for (const IslandPart& part : placement.layout.parts) {
+    if (part.end - part.begin < 2) continue;
+    island = absl::MakeConstSpan(placement.chips)
+                 .subspan(static_cast<size_t>(part.begin),
+                          static_cast<size_t>(part.end - part.begin));
+  }
+  placement.layout.meshed = Meshed(graph, island);
   FindGrid(graph, placement.chips, placement.layout);
   placement.island_switches = SwitchesAt(graph, placement.chips);
   return placement;

@@ -5,9 +5,10 @@
 // Members are put in an order that collectives like: island after island, and
 // on a grid first side fastest. A group with the same number of chips on each
 // of several islands is laid out in islands, with or without links of their own
-// between the chips of one; one that fills a box of a torus or
-// mesh, at regular distances, has its sides as a grid of rings and lines. Other
-// groups, however scattered, are just ranks.
+// between the chips of one; where the numbers differ, lanes enter each island
+// at as many NICs as the poorest of them has; one that fills a box of a torus
+// or mesh, at regular distances, has its sides as a grid of rings and lines.
+// Other groups, however scattered, are just ranks.
 #include <absl/types/span.h>
 
 #include <vector>

@@ -21,8 +21,7 @@ int64_t ListedSize(CollectiveAlgorithm algorithm,
   const GroupLayout& layout = request.layout;
   const int64_t p = layout.ranks;
   const int64_t log = std::bit_width(static_cast<uint64_t>(p - 1));
-  const int64_t island =
-      layout.island_size > 1 && layout.island_size < p ? layout.island_size : 1;
+  const int64_t island = layout.lanes();
   // A message, and a range of its chunks.
   constexpr int64_t kEach = 2;
   const int64_t passes = request.kind == Kind::kAllReduce ||

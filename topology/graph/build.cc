@@ -205,7 +205,14 @@ absl::StatusOr<Graph> BuildGraph(const System& system) {
   GraphBuilder builder;
   const std::vector<VertexId> chips =
       builder.AddVertices(VertexKind::kChip, system.chips());
-  if (system.scale_up()) RETURN_IF_ERROR(AddIslands(builder, system, chips));
+  if (system.scale_up()) {
+    RETURN_IF_ERROR(AddIslands(builder, system, chips));
+  } else if (system.scale_out()) {
+    // Nodes of one chip: what leaves the chip leaves its island.
+    for (size_t c = 0; c < chips.size(); ++c) {
+      builder.SetIsland(chips[c], static_cast<int32_t>(c));
+    }
+  }
   if (system.scale_out()) RETURN_IF_ERROR(AddScaleOut(builder, system, chips));
   return Limited(std::move(builder).Build(), system);
 }

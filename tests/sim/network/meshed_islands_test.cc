@@ -116,8 +116,9 @@ TEST(MeshedIslands, TheClosedFormChoosesAsThePlannerDoes) {
               << NameOf(kind) << " " << bytes;
           // What the NICs of an island let out.
           EXPECT_GE(simulated * (1 + 1e-9),
-                    IslandLowerBound(kind, islands, size, Bytes(bytes),
-                                     BytesPerSecond(size * 48.5e9), false)
+                    IslandLowerBound(
+                        kind, {islands, size, BytesPerSecond(size * 48.5e9)},
+                        Bytes(bytes), false)
                         .count());
         }
       }
