@@ -141,16 +141,19 @@ TEST(Collective, EveryAlgorithmMovesEveryChunkForEveryGroupSize) {
   int checked = 0;
   for (Kind kind : kKinds) {
     for (int32_t p = 2; p <= 17; ++p) {
-      std::vector<GroupLayout> layouts = {{.ranks = p}, {p, 0, {p}}};
+      std::vector<GroupLayout> layouts = {{.ranks = p},
+                                          {.ranks = p, .grid = {p}}};
       for (int32_t size = 2; size < p; ++size) {
         if (p % size == 0) {
-          layouts.push_back({p, size, {}});
+          layouts.push_back({.ranks = p, .island_size = size});
           layouts.push_back({.ranks = p, .island_size = size, .meshed = true});
-          layouts.push_back({p, 0, {size, p / size}});
-          layouts.push_back({p, 0, {size, p / size}, {true, false}});
+          layouts.push_back({.ranks = p, .grid = {size, p / size}});
+          layouts.push_back({.ranks = p,
+                             .grid = {size, p / size},
+                             .open_sides = {true, false}});
         }
       }
-      layouts.push_back({p, 0, {p}, {true}});
+      layouts.push_back({.ranks = p, .grid = {p}, .open_sides = {true}});
       const bool rooted = kind == Kind::kBroadcast || kind == Kind::kReduce;
       const size_t count = layouts.size();
       for (size_t i = 0; rooted && i < count; ++i) {
@@ -189,7 +192,7 @@ TEST(Collective, GridsOfRingsAndLinesMoveEveryChunk) {
     int32_t p = 1;
     for (int32_t side : grid) p *= side;
     for (uint32_t open = 0; open < (1u << grid.size()); ++open) {
-      GroupLayout layout = {p, 0, grid};
+      GroupLayout layout = {.ranks = p, .grid = grid};
       int32_t steps = 0;  // of one pass
       for (size_t d = 0; d < grid.size(); ++d) {
         layout.open_sides.push_back((open >> d & 1) != 0);
@@ -228,9 +231,9 @@ TEST(Collective, TorusAlgorithmsWorkInThreeDimensions) {
   for (const std::vector<int32_t>& grid :
        {std::vector<int32_t>{4, 4, 2}, {2, 3, 4}, {3, 3, 3}}) {
     const int32_t p = grid[0] * grid[1] * grid[2];
-    ASSERT_OK_AND_ASSIGN(
-        const Schedule s,
-        MakeSchedule(Kind::kAllReduce, Algorithm::kTorusBucket, {p, 0, grid}));
+    ASSERT_OK_AND_ASSIGN(const Schedule s,
+                         MakeSchedule(Kind::kAllReduce, Algorithm::kTorusBucket,
+                                      {.ranks = p, .grid = grid}));
     ExpectMovesDataRight(s);
     EXPECT_NEAR(MostSent(s), 2.0 * (p - 1) / p, 1e-12);
   }
@@ -238,9 +241,9 @@ TEST(Collective, TorusAlgorithmsWorkInThreeDimensions) {
        {std::vector<int32_t>{8, 8}, {4, 4, 4}, {32}}) {
     int32_t p = 1;
     for (int32_t side : grid) p *= side;
-    ASSERT_OK_AND_ASSIGN(
-        const Schedule s,
-        MakeSchedule(Kind::kAllReduce, Algorithm::kSwing, {p, 0, grid}));
+    ASSERT_OK_AND_ASSIGN(const Schedule s,
+                         MakeSchedule(Kind::kAllReduce, Algorithm::kSwing,
+                                      {.ranks = p, .grid = grid}));
     ExpectMovesDataRight(s);
     EXPECT_NEAR(MostSent(s), 2.0 * (p - 1) / p, 1e-12);
     EXPECT_EQ(StepsOf(s), 2 * std::countr_zero(static_cast<uint32_t>(p)));
@@ -358,9 +361,47 @@ TEST(Collective, TreesBetweenSwitchesOfIslandsMoveEveryChunk) {
   }
 }
 
+// Three islands of a, b and c ranks with as many lanes as the smallest holds;
+// the gates of an island are its last ranks, so that they are not in rank
+// order.
+TEST(Collective, IslandsOfUnequalSizeMoveEveryChunkOverEveryLane) {
+  for (Kind kind : kKinds) {
+    for (const std::vector<int32_t>& sizes :
+         {std::vector<int32_t>{1, 3}, {3, 2}, {4, 1, 2}, {2, 5, 3}, {8, 7}}) {
+      const int32_t lanes = *std::min_element(sizes.begin(), sizes.end());
+      GroupLayout layout;
+      int32_t begin = 0;
+      for (const int32_t size : sizes) {
+        IslandPart part = {.begin = begin, .end = begin + size};
+        for (int32_t lane = 0; lane < lanes; ++lane) {
+          part.gates.push_back(part.end - 1 - lane);
+        }
+        begin = part.end;
+        layout.parts.push_back(std::move(part));
+      }
+      layout.ranks = begin;
+      for (const bool meshed : {false, true}) {
+        layout.meshed = meshed;
+        for (Algorithm algorithm : Applicable(kind, layout)) {
+          for (int32_t segments : {1, 3}) {
+            SCOPED_TRACE(NameOf(algorithm));
+            SCOPED_TRACE(testing::PrintToString(sizes));
+            ASSERT_OK_AND_ASSIGN(
+                const Schedule s,
+                MakeSchedule(kind, algorithm, layout, segments));
+            ExpectMovesDataRight(s);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Collective, AnAlgorithmThatDoesNotApplySaysWhy) {
   EXPECT_THAT(
-      MakeSchedule(Kind::kAllReduce, Algorithm::kSwing, {6, 0, {6}}).status(),
+      MakeSchedule(Kind::kAllReduce, Algorithm::kSwing,
+                   {.ranks = 6, .grid = {6}})
+          .status(),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("powers of two")));
   EXPECT_THAT(
       MakeSchedule(Kind::kBroadcast, Algorithm::kRing, {.ranks = 4}).status(),
