@@ -69,7 +69,8 @@ class PageCommands : public ::testing::Test {
     const std::string file = TestFile("page.html");
     words.insert(words.end(), {"--html", file});
     const ProgramResult run = RunOrrery(words);
-    EXPECT_EQ(run.exit_code, 0) << run.err;
+    // A missed bar of a validation is an answer.
+    EXPECT_LE(run.exit_code, words[0] == "validate" ? 1 : 0) << run.err;
     EXPECT_FALSE(run.out.empty());
     const auto html = ReadFile(file);
     EXPECT_TRUE(html.ok());

@@ -92,7 +92,7 @@ Outcome DirectNetwork(const CsvTable::Row& row) {
     const Graph graph = UnitGraph(TorusFabric{shape, false}, p);
     const Schedule schedule =
         *MakeSchedule(Kind::kAllReduce, CollectiveAlgorithm::kSwing,
-                      {p, 0, {shape.begin(), shape.end()}});
+                      {.ranks = p, .grid = {shape.begin(), shape.end()}});
     const double loads =
         SumOfLargestLoads(graph, Routing::kDimensionOrdered, schedule);
     const double form = PriceForm(SwingForm(group), {.second_per_byte = 1}, {},
