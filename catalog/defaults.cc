@@ -57,11 +57,21 @@ void FillTorus(int64_t end_points, pb::Fabric* fabric) {
   }
 }
 
+// What the model of memory is off by on allocators of real runs
+// (docs/accuracy.md), rounded down: a plan that is found by searching should
+// not fail for it.
+constexpr double kMemoryHeadroom = 0.05;
+
 void FillFabric(pb::System* system) {
   if (!system->scale_up().has_fabric()) return;
   pb::ScaleUp* scale_up = system->mutable_scale_up();
   FillTorus(scale_up->spans_nodes() ? Chips(*system) : system->chips_per_node(),
             scale_up->mutable_fabric());
+}
+
+void FillSystem(pb::System* system) {
+  FillFabric(system);
+  FILL(system, memory_headroom, kMemoryHeadroom);
 }
 
 // Chips as a field holds them; what does not fit is for validation to refuse.
@@ -89,7 +99,7 @@ void FillInference(int64_t chips, bool experts, pb::Inference* inference) {
   } else {
     auto* pools = inference->mutable_disaggregated();
     if (pools->has_prefill_system()) {
-      FillFabric(pools->mutable_prefill_system());
+      FillSystem(pools->mutable_prefill_system());
       FILL(pools, prefill_chips, Fits(Chips(pools->prefill_system())));
       FILL(pools, decode_chips, Fits(chips));
     } else if (pools->has_prefill_chips()) {
@@ -235,7 +245,9 @@ void FillDefaults(pb::Scenario* scenario) {
     network->set_arbitration(pb::Network::FLOW_FAIR);
   }
   const int64_t chips = Chips(scenario->system());
-  if (scenario->has_system()) FillFabric(scenario->mutable_system());
+  if (scenario->has_system()) {
+    FillSystem(scenario->mutable_system());
+  }
   if (scenario->has_training()) {
     FillTrainingDefaults(*scenario, scenario->mutable_training());
     FillVariation(scenario->mutable_variation());

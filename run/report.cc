@@ -195,6 +195,12 @@ void AddWarnings(const ResolvedScenario& scenario, pb::Report& report) {
 
 Bytes MemoryCapacity(const System& system) { return system.chip().memory(); }
 
+Bytes PlannedCapacity(const System& system) {
+  return Bytes(static_cast<int64_t>(
+      (1 - system.memory_headroom()) *
+      static_cast<double>(MemoryCapacity(system).value())));
+}
+
 Bytes MemoryNeeded(const ResolvedScenario& scenario,
                    const MemoryPeaks& memory) {
   const TrainingPlan* plan = scenario.training();

@@ -30,6 +30,9 @@ void FillThroughput(const ResolvedScenario& scenario, double step_s,
 // Bytes that a rank may use: the chip's memory.
 Bytes MemoryCapacity(const System& system);
 
+// Bytes that a searched plan may use: what the headroom leaves of it.
+Bytes PlannedCapacity(const System& system);
+
 // Bytes that a rank needs at the most: its tensors at their peak, what the
 // framework's allocator holds beside them, and what libraries keep.
 Bytes MemoryNeeded(const ResolvedScenario& scenario, const MemoryPeaks& memory);

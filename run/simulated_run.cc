@@ -77,6 +77,15 @@ bool StandsForItself(const Program& program) {
   return std::all_of(program.ranks().begin(), program.ranks().end(), alone);
 }
 
+// Tasks of all the ranks that the program's ranks stand for.
+int64_t WholeTasks(const Program& program) {
+  int64_t tasks = 0;
+  for (const ProgramRank& rank : program.ranks()) {
+    tasks += rank.multiplicity * program.roles()[rank.role].task_count();
+  }
+  return tasks;
+}
+
 // Whether these calls of a folded program stay apart. A run of its own: it is
 // small, and what it logs is not kept.
 absl::StatusOr<bool> StaysApart(absl::Span<const ApartCall> calls,
@@ -173,7 +182,11 @@ absl::StatusOr<ChosenProgram> ChooseProgram(std::optional<std::string> why_not,
     ASSIGN_OR_RETURN(FoldingVerdict verdict,
                      Judge(placed, system, planner, options));
     ASSIGN_OR_RETURN(why_not, WhyUnlike(verdict, placed, planner, options));
-    const bool nearly = why_not && options.fold_nearly && i + 1 == ways.size();
+    const bool nearly =
+        why_not && i + 1 == ways.size() &&
+        (options.fold_nearly ||
+         (options.nearly_beyond_tasks &&
+          WholeTasks(placed.program) > *options.nearly_beyond_tasks));
     if (why_not && !nearly) continue;
     return ChosenProgram{.placed = std::move(placed),
                          .nearly = why_not.value_or(""),

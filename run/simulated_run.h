@@ -59,6 +59,8 @@ struct RunOptions {
   // also where it is near (sim/folding).
   bool fold = true;
   bool fold_nearly = false;
+  // Where the whole step has more tasks than this, as if `fold_nearly`.
+  std::optional<int64_t> nearly_beyond_tasks = std::nullopt;
   // The run is held to its bounds, and says why ranks that were folded nearly
   // are not quite alike: for those who look at one run. Changes no result.
   bool checked = true;

@@ -259,6 +259,28 @@ GroupSpans& StepEstimator::SpansOf(const TrainingPlan& plan) {
   return spans_.Of(plan.layout(), system_->chips_per_node(), *prices_);
 }
 
+Bytes StepEstimator::StateBytes(const TrainingPlan& plan) {
+  GroupSpans& spans = SpansOf(plan);
+  AskedSpans asked(spans);
+  const UnitSetting setting =
+      SettingOf(*model_, plan, WaitedExchanges(plan, {}), asked);
+  const PlanUnits units(*model_, plan, FullestPlace(plan), setting, *prices_,
+                        units_);
+  const StageLayout& layout = plan.layout().stages;
+  Bytes most;
+  for (int rank = 0; rank < layout.ranks(); ++rank) {
+    RankParameters held;
+    for (int piece = 0; piece < layout.pieces(); ++piece) {
+      for (const int unit : units.of_stage(layout.StageOf(rank, piece))) {
+        held += units[unit].parameters;
+      }
+    }
+    most =
+        std::max(most, StaticBytes(plan, spans.placement(), held, {}).total());
+  }
+  return most + reserved_;
+}
+
 PassProfile StepEstimator::ProfileOf(const TrainingPlan& plan) {
   const StageLayout& layout = plan.layout().stages;
   if (!layout.splits_gradients() || layout.ranks() == 1) return {};

@@ -90,6 +90,8 @@ class StepEstimator {
   // whatever its schedule, sharding and recomputation. Requires: the plan
   // computes nothing again.
   double KernelFloor(const TrainingPlan& plan);
+  // The most that a rank holds of weights, gradients and optimizer state.
+  Bytes StateBytes(const TrainingPlan& plan);
   // What its passes take, for schedules that are made from it; nothing for
   // others.
   PassProfile ProfileOf(const TrainingPlan& plan);

@@ -8,6 +8,8 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "catalog/catalog.h"
+#include "catalog/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/trace_output.h"
 #include "cli/flags/run_flags.h"
@@ -18,12 +20,12 @@
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/report_text.h"
-#include "run/fit_advice.h"
 #include "run/picture.h"
 #include "run/report.h"
 #include "run/requests/inference_report.h"
 #include "run/requests/request_timeline.h"
 #include "run/run_scenario.h"
+#include "run/search/plan_advice.h"
 
 namespace orrery {
 namespace {
@@ -148,7 +150,11 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const bool fits = report.memory().fits();
   if (!fits) {
-    for (auto& change : AdviseFit(scenario, options, progress.Listener())) {
+    ASSIGN_OR_RETURN(const pb::Scenario said,
+                     MergeScenario(Catalog(), arguments.positional()[0],
+                                   arguments.All("set")));
+    ASSIGN_OR_RETURN(auto changes, AdviseFit(said, scenario, options));
+    for (auto& change : changes) {
       *report.mutable_memory()->add_changes() = std::move(change);
     }
   }

@@ -1,5 +1,7 @@
 // orrery tune: the best plan for a scenario, and why.
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/format.h"
@@ -22,13 +24,14 @@
 namespace orrery {
 namespace {
 
-constexpr int kMostSimulated = 1000;
+constexpr int kMostSimulated = 100'000;
 
 // What both kinds of plans are asked.
 struct Question {
   const Arguments& arguments;
   const pb::Scenario& said;
-  int simulate = 0;
+  int best = 5;
+  std::optional<int> simulate = std::nullopt;
   RunOptions run = {};
   Objective objective = Objective::kTime;
   std::function<void(std::string_view, double)> progress = {};
@@ -43,6 +46,7 @@ absl::StatusOr<pb::Tuning> TuneTraining(const Question& question) {
   }
   TuneOptions options;
   options.run = question.run;
+  options.best = question.best;
   options.simulate = question.simulate;
   options.objective = question.objective;
   for (const std::string& keep : arguments.All("keep")) {
@@ -60,7 +64,8 @@ absl::StatusOr<pb::Tuning> TuneInference(const Question& question) {
   ServingOptions options;
   options.objective = question.objective;
   options.run = question.run;
-  options.simulate = question.simulate;
+  options.best = question.best;
+  if (question.simulate) options.simulate = *question.simulate;
   options.progress = question.progress;
   for (const std::string& keep : arguments.All("keep")) {
     ASSIGN_OR_RETURN(const ServingAxis axis, ParseServingAxis(keep));
@@ -96,13 +101,20 @@ absl::StatusOr<ExitCode> TuneScenario(const Arguments& arguments) {
                    MakeScenario(std::move(filled)));
   Question question{.arguments = arguments, .said = said};
   ASSIGN_OR_RETURN(question.run, ReadRunOptions(arguments, scenario));
-  ASSIGN_OR_RETURN(const int64_t simulate, CountFlag(arguments, "simulate", 5));
-  if (simulate > kMostSimulated) {
-    return absl::InvalidArgumentError(
-        fmt::format("--simulate: {} plans would take long; at most {}",
-                    simulate, kMostSimulated));
+  for (const char* flag : {"simulate", "best"}) {
+    if (!arguments.Has(flag)) continue;
+    ASSIGN_OR_RETURN(const int64_t count, CountFlag(arguments, flag, 5));
+    if (count > kMostSimulated) {
+      return absl::InvalidArgumentError(
+          fmt::format("--{}: {} plans would take long; at most {}", flag, count,
+                      kMostSimulated));
+    }
+    if (flag == std::string_view("best")) {
+      question.best = static_cast<int>(count);
+    } else {
+      question.simulate = static_cast<int>(count);
+    }
   }
-  question.simulate = static_cast<int>(simulate);
   ASSIGN_OR_RETURN(question.objective,
                    ParseObjective(arguments.Get("objective").value_or("time")));
   Progress progress(arguments);
@@ -140,7 +152,10 @@ Command TuneCommand() {
                    .repeated = true});
   flags.push_back({.name = "simulate",
                    .value = "N",
-                   .help = "how many of the best to simulate (5)"});
+                   .help = "simulate at most N plans (default: until no other "
+                           "can win, or for some seconds)"});
+  flags.push_back(
+      {.name = "best", .value = "N", .help = "how many plans to report (5)"});
   flags.push_back(
       {.name = "objective",
        .value = "time|tokens|cost",
@@ -165,11 +180,13 @@ Command TuneCommand() {
           .summary = "Find the fastest plan that fits, and say why it is.",
           .details =
               "Tries all degrees, schedules, sharding and recomputation that "
-              "the model and the\nmachine allow by closed forms, simulates the "
-              "best, and prints what to type to use\nthem. Model, machine, "
-              "batch and sequence stay as they are. Of inference: degrees,\n"
-              "chunks, pools, and with --objective tokens or cost the batch. "
-              "Exit code 1 if no plan\nfits into memory.\n\n"
+              "the model, the machine\nand the framework allow. Closed forms "
+              "say where to look, simulation which plan is\nfastest, and lower "
+              "bounds whether another one could beat it. Prints what to type "
+              "to\nuse the best. Model, machine, batch and sequence stay as "
+              "they are. For inference:\ndegrees, chunks, pools, and with "
+              "--objective tokens or cost the batch. Exit code 1 if\nno plan "
+              "fits into memory.\n\n"
               "  orrery tune quickstart\n"
               "  orrery tune quickstart --keep schedule --keep sharding\n"
               "  orrery tune llama3_70b_fp8_serving --objective cost --limit "

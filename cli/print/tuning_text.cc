@@ -54,7 +54,47 @@ std::string PlanLine(int rank, const pb::Tuning& tuning,
       BytesText(report.memory().peak_bytes()),
       serves ? SecondsText(report.inference().time_per_output_token_s())
              : fmt::format("{:.1f} %", 100 * report.mfu()),
-      plan.description(), report.memory().fits() ? "" : "  DOES NOT FIT");
+      plan.description(),
+      !report.memory().fits() ? "  DOES NOT FIT"
+      : plan.nearly()         ? "  (similar ranks simulated as one)"
+                              : "");
+}
+
+// What became of the plans that were considered.
+std::string CountsText(const pb::Tuning& tuning) {
+  std::string text = fmt::format(
+      "{} plans: {} estimated, {} simulated", tuning.plans_considered(),
+      tuning.plans_estimated(), tuning.plans_simulated());
+  const auto add = [&](int64_t count, std::string_view what) {
+    if (count > 0) text += fmt::format(", {} {}", count, what);
+  };
+  add(tuning.plans_pruned(), "cannot be faster");
+  add(tuning.plans_illegal(), "break a rule");
+  add(tuning.plans_too_large(), "do not fit into memory");
+  add(tuning.plans_beyond_limits(), "violate a limit");
+  text += "\n";
+  for (const std::string& note : tuning.notes()) text += note + "\n";
+  return text;
+}
+
+// How sure it is that no plan is better.
+std::string ProofText(const pb::Tuning& tuning) {
+  if (!tuning.has_bound_s()) {
+    return "not proved: the plans that were not simulated are known by closed "
+           "form only\n";
+  }
+  const double best = tuning.plans(0).report().step_time_s();
+  const double gap = 100 * (1 - tuning.bound_s() / best);
+  if (tuning.proved()) {
+    return fmt::format(
+        "proved best within {:.1f} %: no plan of the space takes less than "
+        "{}\n",
+        gap, SecondsText(tuning.bound_s()));
+  }
+  return fmt::format(
+      "not proved: a plan that was not simulated could take as little as {} "
+      "({:.1f} % less); --simulate {} looks further\n",
+      SecondsText(tuning.bound_s()), gap, 4 * tuning.plans_simulated());
 }
 
 }  // namespace
@@ -84,24 +124,22 @@ std::string DifferencesText(
 
 std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
                        absl::Span<const std::string> sets) {
-  std::string text = fmt::format(
-      "{}\n\n{} plans: {} estimated, {} cannot be among the best, {} break a "
-      "rule; {} of the\nestimated do not fit into memory\n\n",
-      tuning.scenario(), tuning.plans_considered(), tuning.plans_estimated(),
-      tuning.plans_pruned(), tuning.plans_illegal(), tuning.plans_too_large());
-  if (tuning.plans_beyond_limits() > 0) {
-    text.pop_back();
-    text +=
-        fmt::format("{} hold not the limits\n\n", tuning.plans_beyond_limits());
+  std::string text =
+      fmt::format("{}\n\n{}", tuning.scenario(), CountsText(tuning));
+  if (tuning.has_said_problem()) {
+    text += "the plan as given is refused: " + tuning.said_problem() + "\n";
   }
+  text += "\n";
   if (tuning.plans().empty()) {
-    return text + (tuning.plans_beyond_limits() > 0
-                       ? "no plan of the space fits and holds the limits\n"
-                       : "no plan of the space fits into memory; more nodes, a "
-                         "shorter "
-                         "sequence or a\nsmaller model would help\n");
+    if (tuning.plans_beyond_limits() > 0) {
+      return text + "no plan fits into memory and keeps the limits\n";
+    }
+    if (tuning.plans_too_large() == 0) return text + "no plan is legal\n";
+    return text +
+           "no plan fits into memory; more nodes, a shorter sequence or a "
+           "smaller model would help\n";
   }
-  const bool serves = tuning.said().report().has_inference();
+  const bool serves = tuning.plans(0).report().has_inference();
   text += Header(tuning, serves);
   int rank = 0;
   for (const pb::Tuning::Plan& plan : tuning.plans()) {
@@ -109,10 +147,8 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
   }
   const pb::Report& said = tuning.said().report();
   const pb::Tuning::Plan& best = tuning.plans(0);
-  text += PlanLine(0, tuning, tuning.said());
-  if (tuning.order_changed()) {
-    text += "simulation ranks them otherwise than the closed form does\n";
-  }
+  if (tuning.has_said()) text += PlanLine(0, tuning, tuning.said());
+  text += ProofText(tuning);
   const double step = best.report().step_time_s();
   const auto against = [&](const pb::Report& other) {
     const double of =
@@ -132,9 +168,14 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
                        SecondsText(mine), SecondsText(of),
                        SignedSecondsText(mine - of));
   };
-  text +=
-      fmt::format("\nthe best against the plan as said ({})\n", against(said));
-  text += before(said) + DifferencesText(tuning.against_said(), step);
+  if (best.settings().empty() && tuning.has_said()) {
+    return text + "\nthe plan as given is the best\n";
+  }
+  if (tuning.has_said()) {
+    text += fmt::format("\nthe best against the plan as given ({})\n",
+                        against(said));
+    text += before(said) + DifferencesText(tuning.against_said(), step);
+  }
   if (tuning.plans_size() > 1) {
     const pb::Report& second = tuning.plans(1).report();
     text +=

@@ -40,8 +40,10 @@ void CompareBest(pb::Tuning& tuning) {
   tuning.set_order_changed(changed);
   if (tuning.plans().empty()) return;
   const pb::Report& best = tuning.plans(0).report();
-  for (auto& each : Differences(best, tuning.said().report())) {
-    *tuning.add_against_said() = std::move(each);
+  if (tuning.has_said()) {
+    for (auto& each : Differences(best, tuning.said().report())) {
+      *tuning.add_against_said() = std::move(each);
+    }
   }
   if (tuning.plans_size() < 2) return;
   for (auto& each : Differences(best, tuning.plans(1).report())) {

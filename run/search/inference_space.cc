@@ -50,14 +50,9 @@ class SpaceMaker {
 
   Choices Make() const {
     Choices choices = said_.has_disaggregated() ? Pools() : OneMachine();
-    if (options_.batches && !Keeps(ServingAxis::kBatch)) {
-      Choices batches;
-      for (int b = 1; b <= kMostBatch; b *= 2) {
-        batches.push_back({fmt::format("inference.batch={}", b)});
-      }
-      choices = Product(choices, batches);
+    if (!Keeps(ServingAxis::kChunk) && !said_.has_disaggregated()) {
+      choices = Product(choices, Chunks());
     }
-    if (!Keeps(ServingAxis::kChunk)) choices = Product(choices, Chunks());
     if (options_.precisions && !Keeps(ServingAxis::kPrecision)) {
       choices = Product(choices, Precisions());
     }
@@ -70,68 +65,162 @@ class SpaceMaker {
            options_.kept.end();
   }
 
-  // Of a layout over so many chips, below the path.
-  Choices Degrees(const std::string& path, const pb::Parallel& said,
-                  int64_t chips, bool pipelines) const {
-    Choices all;
-    const auto one = [](int value) { return std::vector<int>{value}; };
+  // Degrees of a layout.
+  struct Layout {
+    int64_t tensor = 1;
+    int64_t pipeline = 1;
+    int64_t expert = 1;
+    int64_t data = 1;
+  };
+
+  std::vector<Layout> Layouts(const pb::Parallel& given, int64_t chips,
+                              bool pipelines) const {
+    std::vector<Layout> all;
+    const auto one = [](int value) {
+      return std::vector<int>{std::max(1, value)};
+    };
     for (const int64_t tensor : Keeps(ServingAxis::kTensor)
-                                    ? one(std::max(1, said.tensor()))
+                                    ? one(given.tensor())
                                     : Divisors(chips, kMostTensor)) {
       if (chips % tensor != 0) continue;
       for (const int64_t pipeline :
            Keeps(ServingAxis::kPipeline) || !pipelines
-               ? one(std::max(1, said.pipeline()))
+               ? one(given.pipeline())
                : Divisors(chips / tensor, kMostPipeline)) {
         if (chips / tensor % pipeline != 0) continue;
-        std::vector<int> experts = one(1);
+        const int64_t data = chips / tensor / pipeline;
+        std::vector<int64_t> experts = {1};
         if (Keeps(ServingAxis::kExpert)) {
-          experts = one(std::max(1, said.expert()));
-        } else if (scenario_.model.moe() && chips / pipeline > 1) {
-          experts.push_back(static_cast<int>(chips / pipeline));
+          experts = {std::max(1, given.expert())};
+        } else if (scenario_.model.moe()) {
+          if (data > 1) experts.push_back(data);
+          // Otherwise experts are split by tensor ranks, too.
+          if (given.sequence_parallel() && tensor > 1) {
+            experts.push_back(tensor * data);
+          }
         }
         for (const int64_t expert : experts) {
-          all.push_back(
-              {fmt::format("{}.tensor={}", path, tensor),
-               fmt::format("{}.pipeline={}", path, pipeline),
-               fmt::format("{}.expert={}", path, expert),
-               fmt::format("{}.data={}", path, chips / tensor / pipeline)});
+          all.push_back({tensor, pipeline, expert, data});
         }
       }
     }
     return all;
   }
 
+  static Settings SettingsOf(const std::string& path, const Layout& layout) {
+    return {fmt::format("{}.tensor={}", path, layout.tensor),
+            fmt::format("{}.pipeline={}", path, layout.pipeline),
+            fmt::format("{}.expert={}", path, layout.expert),
+            fmt::format("{}.data={}", path, layout.data)};
+  }
+
+  // Copies of experts, so that as many are on every rank: as given if that
+  // divides, else as few as do. None for layouts that need no copies.
+  Settings Redundant(absl::Span<const Layout> layouts) const {
+    if (!scenario_.model.moe() || Keeps(ServingAxis::kExpert)) return {};
+    const int64_t experts = scenario_.model.moe()->experts;
+    const auto divides = [&](int64_t copies) {
+      return std::all_of(layouts.begin(), layouts.end(), [&](const Layout& l) {
+        return (experts + copies) % l.expert == 0;
+      });
+    };
+    const bool spread =
+        std::any_of(layouts.begin(), layouts.end(),
+                    [](const Layout& layout) { return layout.expert > 1; });
+    int64_t copies = spread ? said_.redundant_experts() : 0;
+    if (!divides(copies)) copies = 0;
+    while (copies < experts && !divides(copies)) ++copies;
+    if (copies == said_.redundant_experts()) return {};
+    return {fmt::format("inference.redundant_experts={}", copies)};
+  }
+
+  // Of all replicas together.
+  Choices Batches(const Layout& layout) const {
+    if (!options_.batches || Keeps(ServingAxis::kBatch)) return {{}};
+    const int64_t least = layout.data * PartsOfBatch();
+    Choices batches;
+    for (int64_t batch = least; batch <= std::max<int64_t>(kMostBatch, least);
+         batch *= 2) {
+      batches.push_back({fmt::format("inference.batch={}", batch)});
+    }
+    const int64_t given = said_.batch();
+    if (given % least == 0 &&
+        (given > kMostBatch || !IsPowerOfTwo(given / least))) {
+      batches.push_back({fmt::format("inference.batch={}", given)});
+    }
+    return batches;
+  }
+
+  int64_t PartsOfBatch() const {
+    return int64_t{std::max(1, said_.micro_batches())} *
+           (said_.overlap_halves() ? 2 : 1);
+  }
+  static bool IsPowerOfTwo(int64_t n) { return (n & (n - 1)) == 0; }
+
   Choices OneMachine() const {
-    return Degrees("inference.parallel", said_.parallel(),
-                   scenario_.system.chips(), /*pipelines=*/true);
+    Choices all;
+    for (const Layout& layout :
+         Layouts(said_.parallel(), scenario_.system.chips(), true)) {
+      const Settings settings = SettingsOf("inference.parallel", layout);
+      const Choices choices = Product(
+          {settings}, Product({Redundant({&layout, 1})}, Batches(layout)));
+      all.insert(all.end(), choices.begin(), choices.end());
+    }
+    return all;
+  }
+
+  // How many chips may be for prefill.
+  std::vector<int64_t> Splits() const {
+    const pb::Inference::Disaggregated& pools = said_.disaggregated();
+    const int64_t chips = pools.prefill_chips() + pools.decode_chips();
+    const int64_t node = scenario_.system.chips_per_node();
+    const int64_t nodes = chips / node;
+    if (Keeps(ServingAxis::kPools) || nodes < 2 || chips % node != 0 ||
+        pools.has_prefill_system()) {
+      return {pools.prefill_chips()};
+    }
+    std::vector<int64_t> splits;
+    const int64_t step =
+        std::max<int64_t>(1, (nodes + kMostSplits - 1) / kMostSplits);
+    for (int64_t n = step; n < nodes; n += step) splits.push_back(n * node);
+    if (std::find(splits.begin(), splits.end(), pools.prefill_chips()) ==
+        splits.end()) {
+      splits.push_back(pools.prefill_chips());
+    }
+    return splits;
   }
 
   Choices Pools() const {
     const pb::Inference::Disaggregated& pools = said_.disaggregated();
     const int64_t chips = pools.prefill_chips() + pools.decode_chips();
-    const int64_t node = scenario_.system.chips_per_node();
-    const int64_t nodes = chips / node;
-    std::vector<int64_t> splits;
-    if (Keeps(ServingAxis::kPools) || nodes < 2 || chips % node != 0) {
-      splits.push_back(pools.prefill_chips());
-    } else {
-      const int64_t step =
-          std::max<int64_t>(1, (nodes + kMostSplits - 1) / kMostSplits);
-      for (int64_t n = step; n < nodes; n += step) splits.push_back(n * node);
-    }
     const std::string path = "inference.disaggregated";
+    // Prompts that a replica works on at a time, as given.
+    const int64_t prompts = std::max<int64_t>(
+        PartsOfBatch(),
+        (pools.has_prefill_batch() ? pools.prefill_batch() : said_.batch()) /
+            std::max(1, pools.prefill_parallel().data()));
     Choices all;
-    for (const int64_t prefill : splits) {
-      const Choices sizes = {
-          {fmt::format("{}.prefill_chips={}", path, prefill),
-           fmt::format("{}.decode_chips={}", path, chips - prefill)}};
-      const Choices both = Product(
-          Product(sizes, Degrees(path + ".prefill_parallel",
-                                 pools.prefill_parallel(), prefill, false)),
-          Degrees(path + ".decode_parallel", pools.decode_parallel(),
-                  chips - prefill, false));
-      all.insert(all.end(), both.begin(), both.end());
+    for (const int64_t prefill : Splits()) {
+      for (const Layout& first :
+           Layouts(pools.prefill_parallel(), prefill, false)) {
+        Settings common = {
+            fmt::format("{}.prefill_chips={}", path, prefill),
+            fmt::format("{}.decode_chips={}", path, chips - prefill)};
+        if (pools.has_prefill_batch()) {
+          common.push_back(
+              fmt::format("{}.prefill_batch={}", path, prompts * first.data));
+        }
+        for (const Layout& second :
+             Layouts(pools.decode_parallel(), chips - prefill, false)) {
+          const Layout both[] = {first, second};
+          const Choices choices =
+              Product(Product({common},
+                              {SettingsOf(path + ".prefill_parallel", first)}),
+                      Product({SettingsOf(path + ".decode_parallel", second)},
+                              Product({Redundant(both)}, Batches(second))));
+          all.insert(all.end(), choices.begin(), choices.end());
+        }
+      }
     }
     return all;
   }
@@ -202,6 +291,8 @@ std::string DescribeServing(absl::Span<const std::string> settings) {
       absl::StrAppend(&text, value, " chips prefill");
     } else if (name == "decode_chips") {
       absl::StrAppend(&text, ", ", value, " decode");
+    } else if (name == "redundant_experts") {
+      if (value != "0") absl::StrAppend(&text, ", ", value, " expert copies");
     } else if (name == "batch") {
       absl::StrAppend(&text, ", batch ", value);
     } else if (name == "prefill_chunk") {

@@ -5,14 +5,17 @@
 // Every combination of
 //   tensor, pipeline   divisors of the chips, up to 64 and 16; data takes what
 //                      is left
-//   expert             1, or all ranks of a stage, for mixtures of experts
-//   batch              powers of two up to 4096, where more of it is better
-//   prefill_chunk      whole prompts, or pieces of 512, 2048, 8192 tokens
+//   expert             1, or all ranks of a stage, for mixtures of experts;
+//                      with as few redundant experts as make it divide
+//   batch              a power of two for each replica, up to 4096 together,
+//                      where more of it is better
+//   prefill_chunk      whole prompts, or pieces of 512, 2048, 8192 tokens,
+//                      unless prefill has a pool of its own
 //   pools              with separate pools: how many nodes are for prefill, and
 //                      tensor and expert degrees of each pool
 //   precision          only if asked for, as it changes what is computed: of
 //                      products and cache, among the chip's formats
-// but for fields that are kept as they were said. Which of them are legal is
+// except for fields that are kept as given. Whether a combination is legal is
 // for InferencePlan to say.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>

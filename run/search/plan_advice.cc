@@ -1,15 +1,18 @@
 #include "run/search/plan_advice.h"
 
+#include <absl/types/span.h>
+
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/parallel.h"
 #include "base/status.h"
-#include "catalog/defaults.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
+#include "run/search/plan_race.h"
 #include "run/search/plan_search.h"
 #include "run/training_run.h"
 
@@ -21,7 +24,8 @@ struct Respect {
   std::vector<PlanAxis> free;
 };
 
-std::vector<Respect> Respects() {
+// In which a plan may become faster.
+std::vector<Respect> RespectsOfTime() {
   return {{"schedule", {PlanAxis::kSchedule}},
           {"split", {PlanAxis::kTensor, PlanAxis::kPipeline}},
           {"sharding", {PlanAxis::kSharding}},
@@ -29,22 +33,40 @@ std::vector<Respect> Respects() {
           {"micro_batch", {PlanAxis::kMicroBatch}}};
 }
 
+// In which it may become smaller.
+std::vector<Respect> RespectsOfMemory() {
+  return {{"tensor", {PlanAxis::kTensor, PlanAxis::kSequenceParallel}},
+          {"pipeline", {PlanAxis::kPipeline, PlanAxis::kSchedule}},
+          {"expert", {PlanAxis::kExpert}},
+          {"sharding", {PlanAxis::kSharding}},
+          {"recompute", {PlanAxis::kRecompute}},
+          {"micro_batch", {PlanAxis::kMicroBatch}}};
+}
+
+std::vector<Respect> AllTogether() {
+  Respect all = {"all", {}};
+  for (int i = 0; i < kPlanAxes; ++i) {
+    all.free.push_back(static_cast<PlanAxis>(i));
+  }
+  return {all};
+}
+
 struct Candidate {
   std::string_view what;
   pb::Training plan;
 };
 
-// Of each respect the two best by closed form: it may have them in the wrong
-// order.
+// The plans of each respect that are best by closed form: two, as it may have
+// them in the wrong order.
 absl::StatusOr<std::vector<Candidate>> Candidates(
-    const pb::Scenario& said, const ResolvedScenario& scenario) {
+    const pb::Scenario& said, const ResolvedScenario& scenario,
+    absl::Span<const Respect> respects) {
   constexpr size_t kSimulated = 2;
   std::vector<Candidate> candidates;
-  const PlanSpace space(scenario.proto.training(), scenario.model,
-                        scenario.system.chips(), {});
-  for (const Respect& respect : Respects()) {
+  const PlanSpace space(scenario.proto, scenario.model, scenario.system.chips(),
+                        {});
+  for (const Respect& respect : respects) {
     PlanSearchOptions options;
-    options.best = kSimulated + 1;  // one of them may be the plan as it is
     for (int i = 0; i < kPlanAxes; ++i) {
       const auto axis = static_cast<PlanAxis>(i);
       if (std::find(respect.free.begin(), respect.free.end(), axis) ==
@@ -52,10 +74,13 @@ absl::StatusOr<std::vector<Candidate>> Candidates(
         options.kept.push_back(axis);
       }
     }
-    ASSIGN_OR_RETURN(const PlanSearch search,
-                     SearchPlans(scenario, said.training(), options));
+    ASSIGN_OR_RETURN(PlanSearch search,
+                     PlanSearch::Create(scenario, said.training(), options));
+    // One of them may be the plan as it is.
+    ASSIGN_OR_RETURN(const std::vector<FoundPlan> best,
+                     BestByClosedForm(search, kSimulated + 1));
     size_t taken = 0;
-    for (const FoundPlan& found : search.best) {
+    for (const FoundPlan& found : best) {
       if (found.choice == space.said() || taken == kSimulated) continue;
       candidates.push_back(
           {respect.name, WithChoice(said.training(), found.choice)});
@@ -77,13 +102,10 @@ struct FoundStep {
 std::optional<FoundStep> StepOf(const pb::Scenario& said, pb::Training plan,
                                 const Network& network,
                                 const RunOptions& options, Steps steps) {
-  pb::Scenario changed = said;
-  *changed.mutable_training() = std::move(plan);
-  FillDefaults(&changed);
-  const auto scenario = MakeScenario(std::move(changed));
+  const auto scenario = WithPlan(said, std::move(plan));
   if (!scenario.ok()) return std::nullopt;
   const auto fits = [&](const MemoryPeaks& memory) {
-    return MemoryNeeded(*scenario, memory) <= MemoryCapacity(scenario->system);
+    return MemoryNeeded(*scenario, memory) <= PlannedCapacity(scenario->system);
   };
   if (steps == Steps::kContinued) {
     const auto step = RunPeriodically(
@@ -96,6 +118,26 @@ std::optional<FoundStep> StepOf(const pb::Scenario& said, pb::Training plan,
   const auto run = RunScenario(*scenario, network, options);
   if (!run.ok() || !fits(run->memory)) return std::nullopt;
   return FoundStep{run->result.end - Time{}};
+}
+
+// The settings, memory and time of a plan that fits; nothing if it does not.
+std::optional<pb::Report::Memory::Change> FitOf(const pb::Scenario& said,
+                                                const pb::Training& plan,
+                                                const Network& network,
+                                                const RunOptions& options) {
+  const auto scenario = WithPlan(said, plan);
+  if (!scenario.ok()) return std::nullopt;
+  const auto run = RunScenario(*scenario, network, options);
+  if (!run.ok()) return std::nullopt;
+  const Bytes needed = MemoryNeeded(*scenario, run->memory);
+  if (needed > PlannedCapacity(scenario->system)) return std::nullopt;
+  pb::Report::Memory::Change change;
+  for (std::string& each : SettingsOf(said, plan)) {
+    change.add_settings(std::move(each));
+  }
+  change.set_peak_bytes(needed.value());
+  change.set_step_time_s(ToSeconds(run->result.end));
+  return change;
 }
 
 double SavedOf(Duration better, Duration step) {
@@ -120,7 +162,7 @@ absl::StatusOr<std::vector<pb::Explanation::PlanAdvice>> AdvisePlans(
   tell(0);
   ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
   ASSIGN_OR_RETURN(const std::vector<Candidate> candidates,
-                   Candidates(said, scenario));
+                   Candidates(said, scenario, RespectsOfTime()));
   // The best of each respect by shorter steps, then these in full.
   std::vector<std::optional<FoundStep>> found(candidates.size());
   InParallel(
@@ -162,6 +204,44 @@ absl::StatusOr<std::vector<pb::Explanation::PlanAdvice>> AdvisePlans(
     }
     plan.set_step_time_s(ToSeconds(steps[i]->time));
     plan.set_saved(SavedOf(steps[i]->time, step));
+  }
+  std::stable_sort(advice.begin(), advice.end(),
+                   [](const auto& a, const auto& b) {
+                     return a.step_time_s() < b.step_time_s();
+                   });
+  return advice;
+}
+
+absl::StatusOr<std::vector<pb::Report::Memory::Change>> AdviseFit(
+    const pb::Scenario& said, const ResolvedScenario& scenario,
+    RunOptions options) {
+  std::vector<pb::Report::Memory::Change> advice;
+  if (scenario.training() == nullptr ||
+      said.training().parallel().rank_map_size() > 0) {
+    return advice;
+  }
+  options.record = false;
+  const auto progress = std::exchange(options.progress, {});
+  ASSIGN_OR_RETURN(const Network network, Network::Make(scenario.system));
+  for (const std::vector<Respect>& respects :
+       {RespectsOfMemory(), AllTogether()}) {
+    if (progress) progress("looking for plans that fit", 0);
+    ASSIGN_OR_RETURN(const std::vector<Candidate> candidates,
+                     Candidates(said, scenario, respects));
+    std::vector<std::optional<pb::Report::Memory::Change>> found(
+        candidates.size());
+    InParallel(
+        candidates.size(),
+        [&](size_t i) {
+          found[i] = FitOf(said, candidates[i].plan, network, options);
+        },
+        [&](double done) {
+          if (progress) progress("simulating plans that fit", done);
+        });
+    for (auto& change : found) {
+      if (change) advice.push_back(*std::move(change));
+    }
+    if (!advice.empty()) break;
   }
   std::stable_sort(advice.begin(), advice.end(),
                    [](const auto& a, const auto& b) {

@@ -32,6 +32,9 @@ void SetRecompute(RecomputeChoice choice, pb::Training* plan) {
       plan->add_recompute_module(pb::Training::NORM);
       plan->add_recompute_module(pb::Training::MLP_ACTIVATION);
       return;
+    case RecomputeChoice::kPerOp:
+      plan->set_recompute(pb::Training::RECOMPUTE_PER_OP);
+      return;
     case RecomputeChoice::kFull:
       plan->set_recompute(pb::Training::RECOMPUTE_FULL);
       return;
@@ -46,6 +49,8 @@ std::string_view Name(RecomputeChoice choice) {
       return ", recompute attention";
     case RecomputeChoice::kCheapModules:
       return ", recompute norms and activations";
+    case RecomputeChoice::kPerOp:
+      return ", recompute by op";
     case RecomputeChoice::kFull:
       return ", recompute layers";
     case RecomputeChoice::kAsSaid:

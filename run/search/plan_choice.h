@@ -34,6 +34,7 @@ enum class RecomputeChoice : uint8_t {
   kNone,
   kSelective,
   kCheapModules,  // norms and activations: cheap to compute, large to keep
+  kPerOp,         // cheap operators, as torchtitan chooses them
   kFull,
   kAsSaid,  // the modules that the scenario names
 };

@@ -1,5 +1,7 @@
 #include "run/search/plan_search.h"
 
+#include <absl/types/span.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -14,56 +16,22 @@
 namespace orrery {
 namespace {
 
-// Kernel choices that are looked at before plans are compared again. A number
-// of its own, not that of the processors: what is pruned must not depend on
-// the machine.
-constexpr size_t kRound = 8;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
-bool Faster(const FoundPlan& a, const FoundPlan& b) {
-  return std::pair(a.step_s, a.choice) < std::pair(b.step_s, b.choice);
-}
-
-class Searcher {
+// Makes plans of choices, and says what they take.
+class PlanReader {
  public:
-  Searcher(const ResolvedScenario& scenario, const pb::Training& said,
-           const PlanSearchOptions& options)
-      : scenario_(scenario),
-        said_(said),
-        options_(options),
-        space_(scenario.proto.training(), scenario.model,
-               scenario.system.chips(), options.kept),
-        capacity_(MemoryCapacity(scenario.system)) {}
-
-  absl::StatusOr<PlanSearch> Run() {
-    std::vector<Group> groups(space_.kernels().size());
-    Tell("looking for plans", 0);
-    std::vector<absl::Status> errors(groups.size());
-    InParallel(groups.size(), [&](size_t i) {
-      errors[i] = FindFloor(space_.kernels()[i], &groups[i]);
-    });
-    for (const absl::Status& error : errors) RETURN_IF_ERROR(error);
-    std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-      return std::pair(a.floor, a.kernels) < std::pair(b.floor, b.kernels);
-    });
-    for (size_t begin = 0; begin < groups.size(); begin += kRound) {
-      Tell("estimating plans",
-           static_cast<double>(begin) / static_cast<double>(groups.size()));
-      RETURN_IF_ERROR(RunRound(absl::MakeSpan(groups).subspan(
-          begin, std::min(kRound, groups.size() - begin))));
-    }
-    return std::move(result_);
+  static absl::StatusOr<PlanReader> Create(const ResolvedScenario& scenario,
+                                           const pb::Training& given) {
+    ASSIGN_OR_RETURN(StepEstimator estimator,
+                     StepEstimator::Create(scenario.model, scenario.system,
+                                           scenario.kernels));
+    return PlanReader(scenario, given, std::move(estimator));
   }
 
- private:
-  struct Group {
-    KernelChoice kernels;
-    // No plan of the group takes less; infinite if none is legal.
-    double floor = std::numeric_limits<double>::infinity();
-    PlanSearch found = {};
-  };
-
+  // Nothing if a rule of plans is broken.
   std::optional<TrainingPlan> PlanOf(const PlanChoice& choice) const {
-    pb::Training proto = WithChoice(said_, choice);
+    pb::Training proto = WithChoice(given_, choice);
     FillTrainingDefaults(scenario_.proto, &proto);
     auto plan = TrainingPlan::FromProto(
         proto, scenario_.model, scenario_.system,
@@ -71,116 +39,156 @@ class Searcher {
     if (!plan.ok()) return std::nullopt;
     return *std::move(plan);
   }
+  StepEstimator& estimator() { return estimator_; }
 
-  absl::StatusOr<StepEstimator> Estimator() const {
-    return StepEstimator::Create(scenario_.model, scenario_.system,
-                                 scenario_.kernels);
-  }
-
-  // Kernels depend on the group and on how context and tokens travel.
-  absl::Status FindFloor(const KernelChoice& kernels, Group* group) const {
-    group->kernels = kernels;
-    ASSIGN_OR_RETURN(StepEstimator estimator, Estimator());
-    using Methods =
-        std::pair<pb::Training::ContextMethod, pb::Training::DispatchMethod>;
-    std::vector<Methods> seen;
-    space_.ForEach(kernels, [&](PlanChoice choice) {
-      const Methods methods(choice.context_method, choice.dispatch);
-      if (std::find(seen.begin(), seen.end(), methods) != seen.end()) return;
-      choice.recompute = RecomputeChoice::kNone;
-      const std::optional<TrainingPlan> plan = PlanOf(choice);
-      if (!plan) return;
-      seen.push_back(methods);
-      group->floor = std::min(group->floor, estimator.KernelFloor(*plan));
-    });
-    return absl::OkStatus();
-  }
-
-  absl::Status RunRound(absl::Span<Group> groups) {
-    const double slowest =
-        options_.prune &&
-                result_.best.size() >= static_cast<size_t>(options_.best)
-            ? result_.best.back().step_s
-            : std::numeric_limits<double>::infinity();
-    std::vector<absl::Status> errors(groups.size());
-    InParallel(groups.size(), [&](size_t i) {
-      errors[i] =
-          groups[i].floor < slowest ? Estimate(&groups[i]) : Count(&groups[i]);
-    });
-    for (size_t i = 0; i < groups.size(); ++i) {
-      RETURN_IF_ERROR(errors[i]);
-      Merge(groups[i].found);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Estimate(Group* group) const {
-    ASSIGN_OR_RETURN(StepEstimator estimator, Estimator());
-    PlanSearch& found = group->found;
-    space_.ForEach(group->kernels, [&](const PlanChoice& choice) {
-      const std::optional<TrainingPlan> plan = PlanOf(choice);
-      if (!plan) {
-        ++found.illegal;
-        return;
-      }
-      const StepEstimate estimate = estimator.Estimate(*plan);
-      ++found.estimated;
-      if (estimate.reserved > capacity_) {
-        ++found.too_large;
-        return;
-      }
-      found.best.push_back({choice, estimate.step_s(), estimate.peak});
-      if (found.best.size() >= 2 * static_cast<size_t>(options_.best)) {
-        Trim(&found.best);
-      }
-    });
-    Trim(&found.best);
-    return absl::OkStatus();
-  }
-
-  absl::Status Count(Group* group) const {
-    int64_t& count = group->floor < std::numeric_limits<double>::infinity()
-                         ? group->found.pruned
-                         : group->found.illegal;
-    space_.ForEach(group->kernels, [&](const PlanChoice&) { ++count; });
-    return absl::OkStatus();
-  }
-
-  void Trim(std::vector<FoundPlan>* plans) const {
-    std::sort(plans->begin(), plans->end(), Faster);
-    if (plans->size() > static_cast<size_t>(options_.best)) {
-      plans->resize(static_cast<size_t>(options_.best));
-    }
-  }
-
-  void Merge(const PlanSearch& found) {
-    result_.best.insert(result_.best.end(), found.best.begin(),
-                        found.best.end());
-    Trim(&result_.best);
-    result_.estimated += found.estimated;
-    result_.illegal += found.illegal;
-    result_.pruned += found.pruned;
-    result_.too_large += found.too_large;
-  }
-
-  void Tell(std::string_view stage, double done) const {
-    if (options_.progress) options_.progress(stage, done);
-  }
+ private:
+  PlanReader(const ResolvedScenario& scenario, const pb::Training& given,
+             StepEstimator estimator)
+      : scenario_(scenario), given_(given), estimator_(std::move(estimator)) {}
 
   const ResolvedScenario& scenario_;
-  const pb::Training& said_;
-  const PlanSearchOptions& options_;
-  PlanSpace space_;
-  Bytes capacity_;
-  PlanSearch result_;
+  const pb::Training& given_;
+  StepEstimator estimator_;
 };
+
+bool Faster(const FoundPlan& a, const FoundPlan& b) {
+  return std::pair(a.step_s, a.choice) < std::pair(b.step_s, b.choice);
+}
 
 }  // namespace
 
-absl::StatusOr<PlanSearch> SearchPlans(const ResolvedScenario& scenario,
-                                       const pb::Training& said,
-                                       const PlanSearchOptions& options) {
-  return Searcher(scenario, said, options).Run();
+PlanCounts& PlanCounts::operator+=(const PlanCounts& other) {
+  estimated += other.estimated;
+  illegal += other.illegal;
+  too_large += other.too_large;
+  pruned += other.pruned;
+  return *this;
+}
+
+PlanSearch::PlanSearch(const ResolvedScenario& scenario, pb::Training given,
+                       PlanSearchOptions options)
+    : scenario_(scenario),
+      given_(std::move(given)),
+      options_(std::move(options)),
+      space_(scenario.proto, scenario.model, scenario.system.chips(),
+             options_.kept),
+      capacity_(PlannedCapacity(scenario.system)) {}
+
+absl::StatusOr<PlanSearch> PlanSearch::Create(const ResolvedScenario& scenario,
+                                              pb::Training given,
+                                              PlanSearchOptions options) {
+  PlanSearch search(scenario, std::move(given), std::move(options));
+  search.groups_.resize(search.space_.kernels().size());
+  std::vector<absl::Status> errors(search.groups_.size());
+  InParallel(search.groups_.size(), [&](size_t i) {
+    errors[i] =
+        search.FindFloor(search.space_.kernels()[i], &search.groups_[i]);
+  });
+  for (const absl::Status& error : errors) RETURN_IF_ERROR(error);
+  std::sort(search.groups_.begin(), search.groups_.end(),
+            [](const Group& a, const Group& b) {
+              return std::pair(a.floor_s, a.kernels) <
+                     std::pair(b.floor_s, b.kernels);
+            });
+  return search;
+}
+
+// Kernels depend on the group and on how context and tokens travel.
+absl::Status PlanSearch::FindFloor(const KernelChoice& kernels,
+                                   Group* group) const {
+  *group = {kernels, kNever};
+  ASSIGN_OR_RETURN(PlanReader reader, PlanReader::Create(scenario_, given_));
+  using Methods =
+      std::pair<pb::Training::ContextMethod, pb::Training::DispatchMethod>;
+  std::vector<Methods> seen;
+  space_.ForEach(kernels, [&](PlanChoice choice) {
+    const Methods methods(choice.context_method, choice.dispatch);
+    if (std::find(seen.begin(), seen.end(), methods) != seen.end()) return;
+    choice.recompute = RecomputeChoice::kNone;
+    const std::optional<TrainingPlan> plan = reader.PlanOf(choice);
+    if (!plan) return;
+    seen.push_back(methods);
+    group->floor_s =
+        std::min(group->floor_s, reader.estimator().KernelFloor(*plan));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status PlanSearch::Survey(const Group& group, double limit_s,
+                                std::vector<FoundPlan>* found,
+                                PlanCounts* counts) const {
+  if (group.floor_s >= limit_s) {
+    int64_t& count = group.floor_s < kNever ? counts->pruned : counts->illegal;
+    space_.ForEach(group.kernels, [&](const PlanChoice&) { ++count; });
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(PlanReader reader, PlanReader::Create(scenario_, given_));
+  space_.ForEach(group.kernels, [&](const PlanChoice& choice) {
+    const std::optional<TrainingPlan> plan = reader.PlanOf(choice);
+    if (!plan) {
+      ++counts->illegal;
+      return;
+    }
+    StepEstimator& estimator = reader.estimator();
+    if (estimator.StateBytes(*plan) > capacity_) {
+      ++counts->too_large;
+      return;
+    }
+    const double bound_s = estimator.LowerBound(*plan);
+    if (bound_s >= limit_s) {
+      ++counts->pruned;
+      return;
+    }
+    const StepEstimate estimate = estimator.Estimate(*plan);
+    if (estimate.reserved > capacity_) {
+      ++counts->too_large;
+      return;
+    }
+    ++counts->estimated;
+    found->push_back({choice, estimate.step_s(), bound_s});
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<FoundPlan>> PlanSearch::Next(double limit_s) {
+  // A number of its own, not that of the processors: what is passed over must
+  // not depend on the machine.
+  constexpr size_t kRound = 8;
+  if (!options_.prune) limit_s = kNever;
+  const size_t count = std::min(kRound, groups_.size() - next_);
+  std::vector<absl::Status> errors(count);
+  std::vector<std::vector<FoundPlan>> found(count);
+  std::vector<PlanCounts> counts(count);
+  InParallel(count, [&](size_t i) {
+    errors[i] = Survey(groups_[next_ + i], limit_s, &found[i], &counts[i]);
+  });
+  std::vector<FoundPlan> all;
+  for (size_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(errors[i]);
+    counts_ += counts[i];
+    all.insert(all.end(), found[i].begin(), found[i].end());
+  }
+  next_ += count;
+  return all;
+}
+
+double PlanSearch::progress() const {
+  return groups_.empty()
+             ? 1
+             : static_cast<double>(next_) / static_cast<double>(groups_.size());
+}
+
+absl::StatusOr<std::vector<FoundPlan>> BestByClosedForm(PlanSearch& search,
+                                                        size_t best) {
+  std::vector<FoundPlan> plans;
+  while (!search.done()) {
+    const double limit = plans.size() < best ? kNever : plans.back().step_s;
+    ASSIGN_OR_RETURN(const std::vector<FoundPlan> found, search.Next(limit));
+    plans.insert(plans.end(), found.begin(), found.end());
+    std::sort(plans.begin(), plans.end(), Faster);
+    if (plans.size() > best) plans.resize(best);
+  }
+  return plans;
 }
 
 }  // namespace orrery

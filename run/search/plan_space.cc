@@ -43,8 +43,10 @@ PlanChoice ChoiceOf(const pb::Training& said) {
     case pb::Training::RECOMPUTE_FULL:
       choice.recompute = RecomputeChoice::kFull;
       break;
-    case pb::Training::RECOMPUTE_PER_MODULE:
     case pb::Training::RECOMPUTE_PER_OP:
+      choice.recompute = RecomputeChoice::kPerOp;
+      break;
+    case pb::Training::RECOMPUTE_PER_MODULE:
       choice.recompute = RecomputeChoice::kAsSaid;
       break;
     case pb::Training::RECOMPUTE_NONE:
@@ -54,6 +56,34 @@ PlanChoice ChoiceOf(const pb::Training& said) {
   choice.context_method = said.context_method();
   choice.dispatch = said.dispatch_method();
   return choice;
+}
+
+// Whether a list of what is offered, of which an empty one is no restriction,
+// has a value; what the scenario uses is always there.
+template <class List, class Value>
+bool Has(const List& offered, Value value, Value used) {
+  return offered.empty() || value == used ||
+         std::find(offered.begin(), offered.end(), value) != offered.end();
+}
+
+bool Offers(const pb::Offers& offers, RecomputeChoice choice) {
+  const auto has = [&](pb::Training::Recompute recompute) {
+    return Has(offers.recompute(), static_cast<int>(recompute), -1);
+  };
+  switch (choice) {
+    case RecomputeChoice::kNone:
+    case RecomputeChoice::kAsSaid:
+      return true;
+    case RecomputeChoice::kSelective:
+      return has(pb::Training::RECOMPUTE_SELECTIVE);
+    case RecomputeChoice::kCheapModules:
+      return has(pb::Training::RECOMPUTE_PER_MODULE);
+    case RecomputeChoice::kPerOp:
+      return has(pb::Training::RECOMPUTE_PER_OP);
+    case RecomputeChoice::kFull:
+      return has(pb::Training::RECOMPUTE_FULL);
+  }
+  return true;
 }
 
 }  // namespace
@@ -73,13 +103,14 @@ absl::StatusOr<PlanAxis> ParsePlanAxis(const std::string& name) {
                   absl::StrJoin(kAxisNames, ", ")));
 }
 
-PlanSpace::PlanSpace(const pb::Training& said, const Model& model,
+PlanSpace::PlanSpace(const pb::Scenario& scenario, const Model& model,
                      int64_t chips, absl::Span<const PlanAxis> kept)
     : model_(model),
       chips_(chips),
-      global_batch_(said.global_batch()),
-      sequence_(said.sequence()),
-      said_(ChoiceOf(said)) {
+      global_batch_(scenario.training().global_batch()),
+      sequence_(scenario.training().sequence()),
+      said_(ChoiceOf(scenario.training())),
+      offers_(scenario.framework().offers()) {
   for (const PlanAxis axis : kept) kept_[static_cast<size_t>(axis)] = true;
   for (const int tensor : Tensors()) {
     for (const int context : Contexts(tensor)) AddKernels(tensor, context);
@@ -87,8 +118,13 @@ PlanSpace::PlanSpace(const pb::Training& said, const Model& model,
   std::sort(kernels_.begin(), kernels_.end());
 }
 
+bool PlanSpace::Splits(pb::Parallel::Dimension dimension) const {
+  return Has(offers_.dimension(), static_cast<int>(dimension), -1);
+}
+
 std::vector<int> PlanSpace::Tensors() const {
   if (Keeps(PlanAxis::kTensor)) return {said_.kernels.tensor};
+  if (!Splits(pb::Parallel::TENSOR) && said_.kernels.tensor == 1) return {1};
   std::vector<int> tensors;
   for (const int tensor : Divisors(chips_, kMostTensor)) {
     if (model_.attention().heads % tensor == 0) tensors.push_back(tensor);
@@ -98,6 +134,7 @@ std::vector<int> PlanSpace::Tensors() const {
 
 std::vector<int> PlanSpace::Contexts(int tensor) const {
   if (Keeps(PlanAxis::kContext)) return {said_.kernels.context};
+  if (!Splits(pb::Parallel::CONTEXT) && said_.kernels.context == 1) return {1};
   std::vector<int> contexts;
   for (const int context : Divisors(chips_ / tensor, kMostContext)) {
     if (context == 1 || (sequence_ % (2 * context) == 0 &&
@@ -111,6 +148,7 @@ std::vector<int> PlanSpace::Contexts(int tensor) const {
 std::vector<int> PlanSpace::Experts() const {
   if (!model_.moe()) return {1};
   if (Keeps(PlanAxis::kExpert)) return {said_.kernels.expert};
+  if (!Splits(pb::Parallel::EXPERT) && said_.kernels.expert == 1) return {1};
   return Divisors(model_.moe()->experts, model_.moe()->experts);
 }
 
@@ -119,7 +157,9 @@ void PlanSpace::AddKernels(int tensor, int context) {
   std::vector<bool> sequence = {false};
   if (Keeps(PlanAxis::kSequenceParallel)) {
     sequence = {said_.kernels.sequence_parallel};
-  } else if (tensor > 1) {
+  } else if (tensor > 1 &&
+             (!offers_.has_sequence_parallel() || offers_.sequence_parallel() ||
+              said_.kernels.sequence_parallel)) {
     sequence.push_back(true);
   }
   std::vector<int> micro_batches;
@@ -152,6 +192,10 @@ void PlanSpace::ForEach(
   const int64_t left = chips_ / (int64_t{kernels.tensor} * kernels.context);
   for (const int pipeline : Divisors(left, model_.layers())) {
     if (Keeps(PlanAxis::kPipeline) && pipeline != said_.pipeline) continue;
+    if (pipeline > 1 && !Splits(pb::Parallel::PIPELINE) &&
+        said_.pipeline == 1) {
+      continue;
+    }
     choice.pipeline = pipeline;
     choice.data = static_cast<int>(left / pipeline);
     const int64_t round = int64_t{kernels.micro_batch} * choice.data;
@@ -164,6 +208,11 @@ void PlanSpace::ForEachSchedule(
     PlanChoice choice, absl::FunctionRef<void(const PlanChoice&)> visit) const {
   if (Keeps(PlanAxis::kSchedule)) return ForEachSharding(choice, visit);
   const auto with = [&](pb::Training::Schedule schedule, int pieces) {
+    if (choice.pipeline > 1 &&
+        !Has(offers_.schedule(), static_cast<int>(schedule),
+             static_cast<int>(said_.schedule))) {
+      return;
+    }
     choice.schedule = schedule;
     choice.virtual_stages = pieces;
     ForEachSharding(choice, visit);
@@ -187,9 +236,15 @@ void PlanSpace::ForEachSchedule(
 
 void PlanSpace::ForEachSharding(
     PlanChoice choice, absl::FunctionRef<void(const PlanChoice&)> visit) const {
-  std::vector<RecomputeChoice> recompute = {
-      RecomputeChoice::kNone, RecomputeChoice::kSelective,
-      RecomputeChoice::kCheapModules, RecomputeChoice::kFull};
+  std::vector<RecomputeChoice> recompute;
+  for (const RecomputeChoice each :
+       {RecomputeChoice::kNone, RecomputeChoice::kSelective,
+        RecomputeChoice::kCheapModules, RecomputeChoice::kPerOp,
+        RecomputeChoice::kFull}) {
+    if (each == said_.recompute || Offers(offers_, each)) {
+      recompute.push_back(each);
+    }
+  }
   if (Keeps(PlanAxis::kRecompute)) recompute = {said_.recompute};
   int first = pb::Training::ZERO_0;
   int last = pb::Training::ZERO_3;
@@ -197,6 +252,13 @@ void PlanSpace::ForEachSharding(
   if (choice.data == 1 && choice.kernels.context == 1) last = first;
   if (Keeps(PlanAxis::kSharding)) first = last = said_.sharding;
   for (int stage = first; stage <= last; ++stage) {
+    const int used = said_.sharding;
+    if (last > first &&
+        (!Has(offers_.sharding(), stage, used) ||
+         (choice.pipeline > 1 &&
+          !Has(offers_.sharding_in_pipelines(), stage, used)))) {
+      continue;
+    }
     choice.sharding = static_cast<pb::Training::Sharding>(stage);
     for (const RecomputeChoice each : recompute) {
       choice.recompute = each;
@@ -212,6 +274,10 @@ void PlanSpace::ForEachMethod(
   if (choice.kernels.context > 1) {
     contexts = {pb::Training::CONTEXT_RING, pb::Training::CONTEXT_ALL_GATHER,
                 pb::Training::CONTEXT_ULYSSES};
+    std::erase_if(contexts, [&](pb::Training::ContextMethod method) {
+      return !Has(offers_.context_method(), static_cast<int>(method),
+                  static_cast<int>(said_.context_method));
+    });
     if (Keeps(PlanAxis::kContextMethod)) contexts = {said_.context_method};
   }
   std::vector<pb::Training::DispatchMethod> dispatches = {
@@ -219,6 +285,10 @@ void PlanSpace::ForEachMethod(
   if (choice.kernels.expert > 1) {
     dispatches = {pb::Training::DISPATCH_DIRECT,
                   pb::Training::DISPATCH_BY_NODE};
+    std::erase_if(dispatches, [&](pb::Training::DispatchMethod method) {
+      return !Has(offers_.dispatch_method(), static_cast<int>(method),
+                  static_cast<int>(said_.dispatch));
+    });
     if (Keeps(PlanAxis::kDispatchMethod)) dispatches = {said_.dispatch};
   }
   std::vector<OrderChoice> orders = {OrderChoice::kAsSaid};

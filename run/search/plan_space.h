@@ -12,12 +12,12 @@
 //   schedule       1F1B, ZB-H1, ZB-V, DualPipe, interleaved with up to 8 pieces
 //                  (GPipe is never faster than 1F1B and holds more)
 //   sharding       ZeRO 0 to 3
-//   recomputation  none, attention, norms and activations, layers
+//   recomputation  none, attention, norms and activations, by op, layers
 //   context method, dispatch method, data or pipeline faster over the chips
-// but for fields that are kept as they were said. Which of them are legal is
-// for TrainingPlan to say.
+// that the framework offers or the scenario itself uses, except for fields that
+// are kept as given. Whether a combination is legal is for TrainingPlan to say.
 //
-//   const PlanSpace space(said, model, chips, {});
+//   const PlanSpace space(scenario.proto, model, chips, {});
 //   for (const KernelChoice& k : space.kernels())
 //     space.ForEach(k, [&](const PlanChoice& choice) { ... });
 #include <absl/functional/function_ref.h>
@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/training.pb.h"
+#include "proto/scenario.pb.h"
 #include "run/search/plan_choice.h"
 #include "workload/model/model.h"
 
@@ -57,8 +57,9 @@ absl::StatusOr<PlanAxis> ParsePlanAxis(const std::string& name);
 
 class PlanSpace {
  public:
-  // `said` with its defaults filled in. The model must outlive the space.
-  PlanSpace(const pb::Training& said, const Model& model, int64_t chips,
+  // `scenario` trains and has its defaults filled in. The model must outlive
+  // the space.
+  PlanSpace(const pb::Scenario& scenario, const Model& model, int64_t chips,
             absl::Span<const PlanAxis> kept);
 
   // In ascending order.
@@ -70,6 +71,7 @@ class PlanSpace {
 
  private:
   bool Keeps(PlanAxis axis) const { return kept_[static_cast<size_t>(axis)]; }
+  bool Splits(pb::Parallel::Dimension dimension) const;
   std::vector<int> Tensors() const;
   std::vector<int> Contexts(int tensor) const;
   std::vector<int> Experts() const;
@@ -86,6 +88,7 @@ class PlanSpace {
   int global_batch_;
   int sequence_;
   PlanChoice said_;
+  pb::Offers offers_;
   std::vector<bool> kept_ = std::vector<bool>(kPlanAxes);
   std::vector<KernelChoice> kernels_;
 };

@@ -244,14 +244,14 @@ class SweepWorker::Bench {
 
   absl::StatusOr<pb::Tuning> TunedTraining(const pb::Scenario& said) const {
     ASSIGN_OR_RETURN(std::vector<PlanAxis> kept, study_.KeptOfTraining());
-    return Tune(said, {.search = {.kept = std::move(kept)}, .simulate = 1});
+    return Tune(said, {.search = {.kept = std::move(kept)}, .best = 1});
   }
   absl::StatusOr<pb::Tuning> TunedServing(const pb::Scenario& said) const {
     ASSIGN_OR_RETURN(std::vector<ServingAxis> kept, study_.KeptOfServing());
     return TuneServing(said,
                        {.objective = Objective::kCost,
                         .space = {.kept = std::move(kept), .batches = true},
-                        .simulate = 1});
+                        .best = 1});
   }
 
   // The scenario of the point, without defaults.

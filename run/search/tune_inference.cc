@@ -1,6 +1,7 @@
 #include "run/search/tune_inference.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,8 +34,9 @@ absl::StatusOr<ResolvedScenario> With(const pb::Scenario& said,
 struct ServingCandidate {
   enum class Fate : uint8_t { kIllegal, kTooLarge, kBeyondLimits, kGood };
   Fate fate = Fate::kIllegal;
-  size_t place = 0;  // in the space
-  double rank = 0;   // less is better
+  absl::Status why_not;  // of an illegal one
+  size_t place = 0;      // in the space
+  double rank = 0;       // less is better
   double estimate = 0;
 };
 
@@ -53,6 +55,12 @@ class ServingTuner {
     tuning_.set_objective(std::string(Name(options_.objective)));
     space_ = ServingSpace(scenario_, options_.space);
     std::vector<ServingCandidate> candidates = EstimateAll();
+    if (tuning_.plans_estimated() == 0) {
+      return Annotate(first_refusal_,
+                      fmt::format("none of the {} plans that are searched is "
+                                  "legal; the first",
+                                  space_.size()));
+    }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const ServingCandidate& a, const ServingCandidate& b) {
                        return std::pair(a.rank, a.place) <
@@ -69,6 +77,16 @@ class ServingTuner {
     if (options_.progress) options_.progress(stage, done);
   }
 
+  // With the headroom.
+  bool Fits(const pb::Report& report) const {
+    const pb::Report::Memory& memory = report.memory();
+    return memory.fits() &&
+           static_cast<double>(
+               std::max(memory.peak_bytes(), memory.reserved_bytes())) <=
+               (1 - scenario_.system.memory_headroom()) *
+                   static_cast<double>(memory.capacity_bytes());
+  }
+
   absl::StatusOr<bool> WithinLimits(const pb::Report& report) const {
     for (const Expression& limit : options_.limits) {
       ASSIGN_OR_RETURN(const double holds,
@@ -83,10 +101,16 @@ class ServingTuner {
   ServingCandidate Estimate(size_t place) const {
     ServingCandidate candidate{.place = place};
     const auto scenario = With(said_, space_[place]);
-    if (!scenario.ok()) return candidate;
+    if (!scenario.ok()) {
+      candidate.why_not = scenario.status();
+      return candidate;
+    }
     const auto report = EstimateInference(*scenario);
-    if (!report.ok()) return candidate;
-    if (!report->memory().fits()) {
+    if (!report.ok()) {
+      candidate.why_not = report.status();
+      return candidate;
+    }
+    if (!Fits(*report)) {
       candidate.fate = ServingCandidate::Fate::kTooLarge;
       return candidate;
     }
@@ -118,6 +142,7 @@ class ServingTuner {
       for (const ServingCandidate& each : block) {
         switch (each.fate) {
           case ServingCandidate::Fate::kIllegal:
+            if (illegal == 0) first_refusal_ = each.why_not;
             ++illegal;
             break;
           case ServingCandidate::Fate::kTooLarge:
@@ -143,13 +168,15 @@ class ServingTuner {
   }
 
   absl::Status SimulateSaid() {
-    Tell("simulating the best", 0);
+    Tell("simulating the plan as given", 0);
     pb::Tuning::Plan& plan = *tuning_.mutable_said();
-    plan.set_description("as said");
+    plan.set_description("as given");
     ASSIGN_OR_RETURN(*plan.mutable_report(), ReportScenario(scenario_, run_));
     plan.set_objective(ObjectiveOf(plan.report(), options_.objective));
     plan.set_estimated_step_time_s(
         plan.report().inference().estimated_end_to_end_s());
+    ASSIGN_OR_RETURN(const bool within, WithinLimits(plan.report()));
+    said_is_good_ = within && plan.report().memory().fits();
     return absl::OkStatus();
   }
 
@@ -169,39 +196,58 @@ class ServingTuner {
     return plan;
   }
 
-  // In rounds of as many as are wanted, until so many hold the limits when
-  // simulated, too.
+  // In rounds, the most promising first.
   absl::Status SimulateBest(absl::Span<const ServingCandidate> candidates) {
-    const auto wanted = static_cast<size_t>(options_.simulate);
+    // A number of its own, not that of the processors: what is simulated must
+    // not depend on the machine.
+    constexpr size_t kRound = 4;
+    const auto most = static_cast<size_t>(options_.simulate);
+    std::vector<pb::Tuning::Plan> good;
+    if (said_is_good_) good.push_back(tuning_.said());
+    const auto rank_of = [&](const pb::Tuning::Plan& plan) {
+      return RankOf(plan.report(), options_.objective);
+    };
+    double best = std::numeric_limits<double>::infinity();
+    for (const pb::Tuning::Plan& plan : good) best = rank_of(plan);
+    // The least that simulation made of a closed form.
+    double ratio = 1;
     size_t next = 0;
-    size_t good = 0;
-    while (good < wanted && next < candidates.size() && next < 4 * wanted) {
-      const size_t count = std::min(wanted - good, candidates.size() - next);
+    while (next < std::min(most, candidates.size()) &&
+           (good.size() < static_cast<size_t>(options_.best) ||
+            candidates[next].rank * ratio < best)) {
+      Tell("simulating the best",
+           static_cast<double>(next) / static_cast<double>(most));
+      const size_t count =
+          std::min({kRound, most - next, candidates.size() - next});
       std::vector<absl::StatusOr<pb::Tuning::Plan>> plans(count);
       InParallel(count, [&](size_t i) {
         plans[i] =
             Simulate(candidates[next + i], static_cast<int>(next + i) + 1);
       });
-      for (auto& plan : plans) {
-        RETURN_IF_ERROR(plan.status());
-        ASSIGN_OR_RETURN(const bool within, WithinLimits(plan->report()));
-        if (!within || !plan->report().memory().fits()) {
+      for (size_t i = 0; i < count; ++i) {
+        RETURN_IF_ERROR(plans[i].status());
+        const double rank = rank_of(*plans[i]);
+        ratio = std::min(ratio, rank / candidates[next + i].rank);
+        ASSIGN_OR_RETURN(const bool within, WithinLimits(plans[i]->report()));
+        if (!within || !Fits(plans[i]->report())) {
           tuning_.set_plans_beyond_limits(tuning_.plans_beyond_limits() + 1);
           continue;
         }
-        ++good;
-        *tuning_.add_plans() = *std::move(plan);
+        best = std::min(best, rank);
+        good.push_back(*std::move(plans[i]));
       }
       next += count;
     }
-    std::stable_sort(tuning_.mutable_plans()->begin(),
-                     tuning_.mutable_plans()->end(),
+    tuning_.set_plans_simulated(static_cast<int64_t>(next));
+    std::stable_sort(good.begin(), good.end(),
                      [&](const auto& a, const auto& b) {
-                       return std::pair(RankOf(a.report(), options_.objective),
-                                        a.estimated_rank()) <
-                              std::pair(RankOf(b.report(), options_.objective),
-                                        b.estimated_rank());
+                       return std::pair(rank_of(a), a.estimated_rank()) <
+                              std::pair(rank_of(b), b.estimated_rank());
                      });
+    for (size_t i = 0;
+         i < good.size() && i < static_cast<size_t>(options_.best); ++i) {
+      *tuning_.add_plans() = std::move(good[i]);
+    }
     return absl::OkStatus();
   }
 
@@ -210,6 +256,8 @@ class ServingTuner {
   const ServingOptions& options_;
   RunOptions run_;
   std::vector<std::vector<std::string>> space_;
+  absl::Status first_refusal_;
+  bool said_is_good_ = false;
   pb::Tuning tuning_;
 };
 

@@ -217,6 +217,8 @@ absl::StatusOr<System> System::FromProto(const pb::System& proto,
     system.faults_.push_back(ReadFault(fault, system.chips()));
   }
   system.slow_chips_ = ReadSlowChips(fields, system.chips());
+  system.memory_headroom_ =
+      fields.OptionalReal("memory_headroom", 0, 0.9).value_or(0);
   RETURN_IF_ERROR(violations.ToStatus());
   return system;
 }

@@ -106,6 +106,8 @@ class System {
   absl::Span<const LinkFault> faults() const { return faults_; }
   // By chip, each once.
   absl::Span<const SlowChip> slow_chips() const { return slow_chips_; }
+  // The share of a chip's memory that searches leave free.
+  double memory_headroom() const { return memory_headroom_; }
   // Nothing of this run tells chips from others that are placed alike.
   bool chips_are_alike() const {
     return faults_.empty() && slow_chips_.empty();
@@ -125,6 +127,7 @@ class System {
   NetworkCalibration collectives_;
   std::vector<LinkFault> faults_;
   std::vector<SlowChip> slow_chips_;
+  double memory_headroom_ = 0;
 };
 
 }  // namespace orrery

@@ -57,17 +57,21 @@ TEST(PlanSearch, PrunesNothingThatCouldWin) {
   for (int number = 0; number < cases; ++number) {
     const Case c = Draw(number);
     PlanSearchOptions options{
-        .best = 7, .kept = {PlanAxis::kOrder, PlanAxis::kDispatchMethod}};
-    const auto pruned = SearchPlans(c.scenario, c.said.training(), options);
+        .kept = {PlanAxis::kOrder, PlanAxis::kDispatchMethod}};
+    auto pruning = PlanSearch::Create(c.scenario, c.said.training(), options);
     options.prune = false;
-    const auto whole = SearchPlans(c.scenario, c.said.training(), options);
+    auto searching = PlanSearch::Create(c.scenario, c.said.training(), options);
+    ASSERT_TRUE(pruning.ok() && searching.ok());
+    const auto pruned = BestByClosedForm(*pruning, 7);
+    const auto whole = BestByClosedForm(*searching, 7);
     ASSERT_TRUE(pruned.ok() && whole.ok());
-    EXPECT_EQ(whole->pruned, 0);
-    EXPECT_EQ(pruned->total(), whole->total());
-    ASSERT_EQ(pruned->best.size(), whole->best.size()) << number;
-    for (size_t i = 0; i < whole->best.size(); ++i) {
-      EXPECT_EQ(pruned->best[i].choice, whole->best[i].choice) << number;
-      EXPECT_EQ(pruned->best[i].step_s, whole->best[i].step_s) << number;
+    EXPECT_EQ(searching->counts().pruned, 0);
+    EXPECT_EQ(pruning->counts().total(), searching->counts().total());
+    ASSERT_EQ(pruned->size(), whole->size()) << number;
+    for (size_t i = 0; i < whole->size(); ++i) {
+      EXPECT_EQ((*pruned)[i].choice, (*whole)[i].choice) << number;
+      EXPECT_EQ((*pruned)[i].step_s, (*whole)[i].step_s) << number;
+      EXPECT_LE((*whole)[i].bound_s, (*whole)[i].step_s) << number;
     }
   }
 }
@@ -76,7 +80,7 @@ TEST(PlanSearch, PrunesNothingThatCouldWin) {
 TEST(Tune, SettingsGiveTheSamePicosecond) {
   for (int number = 0; number < 4; ++number) {
     const Case c = Draw(number);
-    const auto tuning = Tune(c.said, {.simulate = 3});
+    const auto tuning = Tune(c.said, {.best = 3, .simulate = 24});
     ASSERT_TRUE(tuning.ok()) << tuning.status();
     for (const pb::Tuning::Plan& plan : tuning->plans()) {
       pb::Scenario typed = c.said;
@@ -100,7 +104,7 @@ TEST(PlanSpace, LeavesAloneWhatIsKept) {
   const Case c = Draw(0);
   const PlanAxis kept[] = {PlanAxis::kTensor, PlanAxis::kSchedule,
                            PlanAxis::kRecompute};
-  const PlanSpace space(c.scenario.proto.training(), c.scenario.model,
+  const PlanSpace space(c.scenario.proto, c.scenario.model,
                         c.scenario.system.chips(), kept);
   int plans = 0;
   for (const KernelChoice& kernels : space.kernels()) {
