@@ -142,11 +142,6 @@ TierPrice GroupCost::Priced(Tier tier, const Protocol& protocol,
                               protocol.EfficiencyIn(across))};
 }
 
-Seconds GroupCost::Time(const CollectiveForm& form, Kind kind, Bytes bytes,
-                        const GroupSpan& span) const {
-  return Chosen(PriceOf(form, kind, bytes, span));
-}
-
 GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
                                     Bytes bytes, const GroupSpan& span) const {
   Price best = {Seconds(std::numeric_limits<double>::infinity()), {}};
@@ -204,8 +199,9 @@ GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
   return best;
 }
 
-Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) {
-  if (span.ranks < 2) return Seconds(0);
+GroupCost::Price GroupCost::PriceOf(Kind kind, Bytes bytes,
+                                    const GroupSpan& span) {
+  if (span.ranks < 2) return {};
   Price best = BestOf(kind, bytes, span);
   if (kind == Kind::kBroadcast || kind == Kind::kReduce) {
     // An all-reduce does either.
@@ -214,13 +210,14 @@ Seconds GroupCost::Time(Kind kind, Bytes bytes, const GroupSpan& span) {
   }
   CHECK(std::isfinite(best.alone.count()))
       << "no closed form for " << NameOf(kind) << " over " << span.ranks;
-  return Chosen(best);
+  return best;
 }
 
-Seconds GroupCost::RingStepTime(Bytes bytes, const GroupSpan& span) {
+GroupCost::Price GroupCost::PriceOfRingStep(Bytes bytes,
+                                            const GroupSpan& span) {
   Group& group = *groups_[static_cast<size_t>(span.number)];
   if (!group.ring_step) group.ring_step = AroundTheRingForm(group.network);
-  return Time(*group.ring_step, Kind::kPointToPoint, bytes, span);
+  return PriceOf(*group.ring_step, Kind::kPointToPoint, bytes, span);
 }
 
 GroupCost::Price GroupCost::BestOf(Kind kind, Bytes bytes,

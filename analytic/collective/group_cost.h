@@ -52,17 +52,32 @@ class GroupCost {
   // one, none twice.
   GroupSpan Span(absl::Span<const int> chips);
 
+  // What a call takes with the links to itself, and among groups like its own.
+  struct Price {
+    Seconds alone{};
+    Seconds among_others{};
+  };
   // A group of one takes no time. Point-to-point among more than two is one
   // step around a ring. Requires: a span of this cost.
-  Seconds Time(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
+  Price PriceOf(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
+  Seconds Time(CommunicationKind kind, Bytes bytes, const GroupSpan& span) {
+    return Chosen(PriceOf(kind, bytes, span));
+  }
   // One step around a ring, also of two. Requires: more than one rank.
-  Seconds RingStepTime(Bytes bytes, const GroupSpan& span);
-  // The form of tokens on their way to experts, or back, and the time of a
+  Price PriceOfRingStep(Bytes bytes, const GroupSpan& span);
+  Seconds RingStepTime(Bytes bytes, const GroupSpan& span) {
+    return Chosen(PriceOfRingStep(bytes, span));
+  }
+  // The form of tokens on their way to experts, or back, and the price of a
   // form; `bytes` as of an all-to-all. Requires: more than one rank.
   CollectiveForm ExpertForm(const GroupSpan& span, const ExpertTraffic& traffic,
                             bool combine) const;
-  Seconds Time(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
-               const GroupSpan& span) const;
+  Price PriceOf(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
+                const GroupSpan& span) const;
+  // The one that `others` asks for.
+  Seconds Chosen(const Price& price) const {
+    return others_ == Others::kNone ? price.alone : price.among_others;
+  }
 
  private:
   struct Group {
@@ -82,18 +97,8 @@ class GroupCost {
   }
   // `across`: of a call that also leaves the island.
   TierPrice Priced(Tier tier, const Protocol& protocol, bool across) const;
-  // By itself, and among others.
-  struct Price {
-    Seconds alone{};
-    Seconds among_others{};
-  };
-  Price PriceOf(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
-                const GroupSpan& span) const;
   // Of the forms of a kind.
   Price BestOf(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
-  Seconds Chosen(const Price& price) const {
-    return others_ == Others::kNone ? price.alone : price.among_others;
-  }
 
   GroupCost(const System& system, Others others, MachinePorts ports,
             std::unique_ptr<FabricRoutes> routes);

@@ -1,6 +1,7 @@
 #include "analytic/step/data_estimate.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,190 +15,99 @@ namespace {
 
 class DataEstimate {
  public:
-  explicit DataEstimate(const DataQuestion& q) : q_(q) {}
+  DataEstimate(const DataQuestion& q, bool least) : q_(q), least_(least) {}
 
-  DataTimes Estimate() {
+  DataTimes Estimate() const {
     DataTimes out;
     AddOptimizer(out);
-    const Moved reduced = Reduction();
-    const Moved gathered = Gathering();
-    out.reduction_s = reduced.left_s;
-    out.gathering_s = gathered.left_s;
-    // Both take the same links: what a backward pass hides of the one it does
-    // not hide of the other.
-    if (gathered.beside_passes_s > 0) {
-      const double together = reduced.beside_passes_s +
-                              gathered.beside_passes_s - q_.step_forward_s -
-                              q_.step_backward_s;
-      out.gathering_s = std::max(out.gathering_s, together - out.reduction_s);
-    }
     AddEnds(out);
+    if (!q_.plan.reduces_every_micro_batch() && !q_.overlaps_reduction()) {
+      for (const PieceTraffic& piece : Traffic()) {
+        for (const UnitTraffic& unit : piece.units) {
+          out.reduction_s += unit.reduce_s + unit.across_s;
+        }
+        out.reduction_s += piece.rest.reduce_s + piece.rest.across_s;
+      }
+    }
+    if (sharded(Sharding::kOptimizer) && !sharded(Sharding::kWeights) &&
+        !q_.overlaps_gather(/*forward=*/true)) {
+      out.gathering_s = GatherTime(Held());
+    }
     return out;
   }
 
-  std::vector<std::optional<double>> BucketsOf(
-      const std::vector<UnitParameters>& piece) const {
-    std::vector<std::optional<double>> times(piece.size());
+  std::vector<PieceTraffic> Traffic() const {
+    std::vector<PieceTraffic> pieces;
+    pieces.reserve(q_.pieces.size());
     RankParameters open;
-    VisitBuckets(piece, open, [&](const RankParameters& bucket, size_t unit) {
-      times[unit] = Reduce(bucket).shard;
-    });
-    return times;
-  }
-
-  std::vector<double> GathersOf(
-      const std::vector<UnitParameters>& piece) const {
-    std::vector<double> times(piece.size());
-    if (!sharded(Sharding::kWeights) || gathers_ahead_backward() ||
-        !q_.plan.reshards_after_forward() ||
-        q_.plan.layout().stages.splits_gradients()) {
-      return times;
-    }
-    for (size_t i = 0; i < piece.size(); ++i) {
-      times[i] = GatherTime(piece[i].parameters);
-    }
-    return times;
-  }
-
-  void AddPasses(const std::vector<UnitParameters>& piece,
-                 StageTimes& times) const {
-    if (reduces_in_passes()) AddReductions(piece, times);
-    if (!sharded(Sharding::kWeights) || gathers_ahead_backward()) return;
-    const bool again = q_.plan.reshards_after_forward();
-    const bool waits_forward = !gathers_ahead();
-    for (const UnitParameters& unit : piece) {
-      const double time = GatherTime(unit.parameters);
-      if (!again) {
-        if (waits_forward) times.first_forward += time;
-        continue;
+    for (const std::vector<RankParameters>& units : q_.pieces) {
+      PieceTraffic& piece = pieces.emplace_back();
+      piece.units.reserve(units.size());
+      for (const RankParameters& unit : units) {
+        UnitTraffic& traffic = piece.units.emplace_back();
+        if (sharded(Sharding::kOptimizer)) traffic.gather_s = GatherTime(unit);
+        open += unit;
+        const Bytes full =
+            StorageBytes(q_.plan.gradient_precision(), open.total());
+        if (full < q_.plan.bucket() && !sharded(Sharding::kWeights)) continue;
+        Fill(std::exchange(open, {}), traffic);
       }
-      if (waits_forward) times.forward += time;
-      if (unit.in_input_gradient ||
-          !q_.plan.layout().stages.splits_gradients()) {
-        times.input_gradient += time;
+      // After every micro-batch no bucket stays open.
+      if (q_.plan.reduces_every_micro_batch() ||
+          pieces.size() == q_.pieces.size()) {
+        Fill(std::exchange(open, {}), piece.rest);
       }
     }
+    return pieces;
   }
 
  private:
   bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
-  bool gathers_ahead() const {
-    return q_.overlap && q_.plan.overlap_parameter_gather();
-  }
-  bool gathers_ahead_backward() const {
-    return q_.overlap && q_.plan.overlap_backward_gather();
-  }
-  bool reduces_in_passes() const {
-    return q_.plan.reduces_every_micro_batch() &&
-           !(q_.overlap && q_.plan.overlap_gradient_reduction());
-  }
   double Time(GroupFamily family, CommunicationKind kind, Bytes bytes) const {
-    return q_.prices.Call(kind, std::max(Bytes(1), bytes),
-                          q_.spans.of(family, q_.pipeline_rank)) +
-           ToSeconds(CheckTime(q_.plan.framework(), q_.placement.Size(family)));
+    bytes = std::max(Bytes(1), bytes);
+    const double check =
+        ToSeconds(CheckTime(q_.plan.framework(), q_.placement.Size(family)));
+    if (!least_) {
+      return check +
+             q_.prices.Call(kind, bytes, q_.spans.of(family, q_.pipeline_rank));
+    }
+    double least = std::numeric_limits<double>::infinity();
+    for (const GroupSpan& span : q_.spans.column(family)) {
+      least = std::min(least, q_.prices.PriceOf(kind, bytes, span).least);
+    }
+    return check + least;
   }
 
   // Within the ranks that share one copy of the state, and between copies.
-  struct ReductionTime {
-    double shard = 0;
-    double across = 0;
-    double total() const { return shard + across; }
-    void operator+=(const ReductionTime& other) {
-      shard += other.shard;
-      across += other.across;
-    }
-  };
-
-  ReductionTime Reduce(int64_t parameters, bool experts) const {
-    if (parameters == 0) return {};
+  void Reduce(int64_t parameters, bool experts, UnitTraffic& traffic) const {
+    if (parameters == 0) return;
     const Bytes bytes = StorageBytes(q_.plan.gradient_precision(), parameters);
     if (!sharded(Sharding::kOptimizer)) {
-      return {.shard =
-                  Time(experts ? GroupFamily::kExpertData : GroupFamily::kData,
-                       CommunicationKind::kAllReduce, bytes)};
+      traffic.reduce_s +=
+          Time(experts ? GroupFamily::kExpertData : GroupFamily::kData,
+               CommunicationKind::kAllReduce, bytes);
+      return;
     }
     const auto shard =
         experts ? GroupFamily::kExpertShard : GroupFamily::kShard;
     const auto replica =
         experts ? GroupFamily::kExpertReplica : GroupFamily::kReplica;
-    return {.shard = Time(shard, CommunicationKind::kReduceScatter, bytes),
-            .across = Time(replica, CommunicationKind::kAllReduce,
-                           Bytes(bytes.value() / q_.placement.Size(shard)))};
+    traffic.reduce_s += Time(shard, CommunicationKind::kReduceScatter, bytes);
+    traffic.across_s += Time(replica, CommunicationKind::kAllReduce,
+                             Bytes(bytes.value() / q_.placement.Size(shard)));
   }
 
-  // The buckets of a piece, one by one, in the order in which they fill.
-  template <class Visit>
-  void VisitBuckets(const std::vector<UnitParameters>& piece,
-                    RankParameters& bucket, Visit visit) const {
-    for (size_t i = 0; i < piece.size(); ++i) {
-      bucket += piece[i].parameters;
-      const Bytes full =
-          StorageBytes(q_.plan.gradient_precision(), bucket.total());
-      if (full < q_.plan.bucket() && !sharded(Sharding::kWeights)) continue;
-      if (bucket.total() > 0) visit(bucket, i);
-      bucket = {};
+  void Fill(const RankParameters& bucket, UnitTraffic& traffic) const {
+    if (bucket.total() == 0) return;
+    if (!known_reduction_ || known_reduction_->first != bucket) {
+      UnitTraffic filled{.fills = true};
+      Reduce(bucket.dense, false, filled);
+      Reduce(bucket.experts, true, filled);
+      known_reduction_ = {bucket, filled};
     }
-  }
-  ReductionTime Reduce(const RankParameters& bucket) const {
-    if (known_reduction_ && known_reduction_->first == bucket) {
-      return known_reduction_->second;
-    }
-    ReductionTime time = Reduce(bucket.dense, false);
-    time += Reduce(bucket.experts, true);
-    known_reduction_ = {bucket, time};
-    return time;
-  }
-
-  // After every micro-batch no bucket stays open; copies of the state add
-  // their sums up once.
-  void AddReductions(const std::vector<UnitParameters>& piece,
-                     StageTimes& times) const {
-    RankParameters open;
-    double passed = 0;
-    size_t units = 0;
-    const auto add = [&](const RankParameters& bucket, size_t unit) {
-      const ReductionTime time = Reduce(bucket);
-      const bool after = unit + 1 >= piece.size();
-      (after ? times.reduce_after : times.reduce_within) += time.shard;
-      (after ? times.last_after : times.last_within) += time.across;
-      for (; units < piece.size() && units <= unit; ++units) {
-        passed += piece[units].weight_gradient_s;
-      }
-      times.reduce_beside = std::max(times.reduce_beside, passed) + time.shard;
-      times.last_beside = std::max(times.last_beside, passed) + time.total();
-    };
-    VisitBuckets(piece, open, add);
-    if (open.total() > 0) add(open, piece.size());
-  }
-
-  struct Moved {
-    double left_s = 0;  // of it after the passes
-    // All of it, if it goes beside the passes of every micro-batch, backward
-    // ones among them.
-    double beside_passes_s = 0;
-  };
-
-  Moved Reduction() const {
-    if (reduces_in_passes()) return {};
-    const bool every = q_.plan.reduces_every_micro_batch();
-    ReductionTime all, last;
-    RankParameters open;
-    const auto add = [&](const RankParameters& bucket) {
-      if (bucket.total() == 0) return;
-      last = Reduce(bucket);
-      all += last;
-    };
-    for (const std::vector<UnitParameters>& piece : q_.pieces) {
-      VisitBuckets(piece, open,
-                   [&](const RankParameters& bucket, size_t) { add(bucket); });
-      if (every) add(std::exchange(open, {}));
-    }
-    add(open);
-    const double times = every ? q_.rounds : 1;
-    const double whole = all.shard * times + all.across;
-    if (!q_.overlap || !q_.plan.overlap_gradient_reduction()) return {whole};
-    const double behind = every ? q_.step_backward_s : q_.last_backward_s;
-    return {std::max(last.total(), whole - behind), every ? whole : 0};
+    const double gather_s = traffic.gather_s;
+    traffic = known_reduction_->second;
+    traffic.gather_s = gather_s;
   }
 
   double GatherTime(const RankParameters& unit) const {
@@ -218,33 +128,12 @@ class DataEstimate {
     return time;
   }
 
-  Moved Gathering() const {
-    if (!sharded(Sharding::kOptimizer)) return {};
+  RankParameters Held() const {
     RankParameters held;
-    double units = 0;
-    double first = 0;
-    for (const std::vector<UnitParameters>& piece : q_.pieces) {
-      for (const UnitParameters& unit : piece) {
-        held += unit.parameters;
-        first = GatherTime(unit.parameters);
-        units += first;
-      }
+    for (const std::vector<RankParameters>& piece : q_.pieces) {
+      for (const RankParameters& unit : piece) held += unit;
     }
-    if (sharded(Sharding::kWeights)) {
-      if (!gathers_ahead()) return {};  // among the passes
-      const bool again = q_.plan.reshards_after_forward();
-      // Behind what they are gathered; the others are among the passes.
-      double all = again ? units * q_.rounds : units;
-      double behind = q_.step_forward_s;
-      const bool backward_too = again && gathers_ahead_backward();
-      if (backward_too) {
-        all += units * q_.rounds;
-        behind += q_.step_backward_s;
-      }
-      return {std::max(first, all - behind), backward_too ? all : 0};
-    }
-    if (!gathers_ahead()) return {GatherTime(held)};
-    return {std::max(first, units - q_.step_forward_s)};
+    return held;
   }
 
   // The tied embedding and the norm of the whole model's gradient.
@@ -259,10 +148,7 @@ class DataEstimate {
   }
 
   void AddOptimizer(DataTimes& out) const {
-    RankParameters held;
-    for (const std::vector<UnitParameters>& piece : q_.pieces) {
-      for (const UnitParameters& unit : piece) held += unit.parameters;
-    }
+    const RankParameters held = Held();
     const auto share = [](int64_t count, int ranks) {
       return (count + ranks - 1) / ranks;
     };
@@ -291,32 +177,21 @@ class DataEstimate {
   }
 
   const DataQuestion& q_;
+  bool least_;
   // Of what was asked for last: layers follow layers of the same kind.
-  mutable std::optional<std::pair<RankParameters, ReductionTime>>
+  mutable std::optional<std::pair<RankParameters, UnitTraffic>>
       known_reduction_;
   mutable std::optional<std::pair<RankParameters, double>> known_gather_;
 };
 
 }  // namespace
 
-DataTimes EstimateData(const DataQuestion& question) {
-  return DataEstimate(question).Estimate();
+DataTimes EstimateData(const DataQuestion& question, bool least) {
+  return DataEstimate(question, least).Estimate();
 }
 
-std::vector<std::optional<double>> BucketTimes(const DataQuestion& question,
-                                               int piece) {
-  return DataEstimate(question).BucketsOf(
-      question.pieces[static_cast<size_t>(piece)]);
-}
-
-std::vector<double> BackwardGathers(const DataQuestion& question, int piece) {
-  return DataEstimate(question).GathersOf(
-      question.pieces[static_cast<size_t>(piece)]);
-}
-
-void AddSharding(const DataQuestion& question, int piece, StageTimes& times) {
-  DataEstimate(question).AddPasses(question.pieces[static_cast<size_t>(piece)],
-                                   times);
+std::vector<PieceTraffic> TrafficOf(const DataQuestion& question, bool least) {
+  return DataEstimate(question, least).Traffic();
 }
 
 }  // namespace orrery

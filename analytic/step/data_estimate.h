@@ -1,24 +1,14 @@
 #pragma once
 // Gradient reduction, optimizer and parameter gathering of a step, on paper.
-#include <optional>
 #include <vector>
 
 #include "analytic/step/group_spans.h"
-#include "analytic/step/pipeline_clock.h"
 #include "analytic/step/price_list.h"
 #include "workload/plan/placement.h"
 #include "workload/plan/stage.h"
 #include "workload/plan/training_plan.h"
 
 namespace orrery {
-
-// Parameters of a unit, as passes meet them.
-struct UnitParameters {
-  RankParameters parameters;
-  // It has input gradients to compute: an embedding has none.
-  bool in_input_gradient = true;
-  double weight_gradient_s = 0;
-};
 
 struct DataQuestion {
   const Model& model;
@@ -27,19 +17,42 @@ struct DataQuestion {
   AskedSpans& spans;
   int pipeline_rank = 0;
   PriceList& prices;
-  // Units of the rank, piece by piece, in the order in which gradients come.
-  std::vector<std::vector<UnitParameters>> pieces;
-  // Micro-batches that a piece sees.
-  double rounds = 1;
-  double step_backward_s = 0;
-  double last_backward_s = 0;  // of the last micro-batch
-  double step_forward_s = 0;
+  // Parameters of the rank's units, piece by piece, in the order in which
+  // gradients come.
+  std::vector<std::vector<RankParameters>> pieces;
+  // Reductions and gathers hide where the plan lets them.
   bool overlap = true;
   bool shares_tie = false;
+
+  bool overlaps_reduction() const {
+    return overlap && plan.overlap_gradient_reduction();
+  }
+  bool overlaps_gather(bool forward) const {
+    return overlap && (forward ? plan.overlap_parameter_gather()
+                               : plan.overlap_backward_gather());
+  }
+};
+
+// Seconds of the calls that belong to a unit of a piece.
+struct UnitTraffic {
+  // Its weights come.
+  double gather_s = 0;
+  // Its gradient fills a bucket, which is reduced among the ranks that share a
+  // copy of the state, and in the last micro-batch between copies.
+  bool fills = false;
+  double reduce_s = 0;
+  double across_s = 0;
+};
+
+struct PieceTraffic {
+  std::vector<UnitTraffic> units;  // in the order in which gradients come
+  // What fills no bucket, after the last of them.
+  UnitTraffic rest;
 };
 
 // Seconds that one rank adds to its passes, after them.
 struct DataTimes {
+  // Reductions that come after all passes.
   double reduction_s = 0;
   double tie_s = 0;  // the tied embedding
   // The optimizer up to the norm of its own gradient, the norm of all, the
@@ -47,23 +60,16 @@ struct DataTimes {
   double own_norm_s = 0;
   double norm_s = 0;
   double update_s = 0;
+  // Weights that are gathered after the update.
   double gathering_s = 0;
 
   double optimizer_s() const { return own_norm_s + update_s; }
 };
 
-DataTimes EstimateData(const DataQuestion& question);
-
-// What is gathered and reduced among the passes of one of the rank's pieces,
-// where nothing hides it.
-void AddSharding(const DataQuestion& question, int piece, StageTimes& times);
-
-// Of a piece's units in the order in which gradients come: how long the bucket
-// takes that each fills; nothing where it fills none.
-std::vector<std::optional<double>> BucketTimes(const DataQuestion& question,
-                                               int piece);
-// Of the same units: how long the passes that complete their gradients wait for
-// their weights.
-std::vector<double> BackwardGathers(const DataQuestion& question, int piece);
+// `least`: no call takes less (PriceList::CallPrice).
+DataTimes EstimateData(const DataQuestion& question, bool least = false);
+// Piece by piece, as in the question.
+std::vector<PieceTraffic> TrafficOf(const DataQuestion& question,
+                                    bool least = false);
 
 }  // namespace orrery

@@ -2,6 +2,8 @@
 
 #include <absl/hash/hash.h>
 
+#include <algorithm>
+
 namespace orrery {
 namespace {
 
@@ -9,6 +11,36 @@ namespace {
 constexpr size_t kMostKnown = 256;
 
 }  // namespace
+
+GroupSpans::GroupSpans(const ParallelLayout& layout, int chips_per_node,
+                       PriceList& prices)
+    : placement_(layout),
+      pipeline_(layout.degrees.pipeline),
+      chips_per_node_(chips_per_node),
+      mapped_(!layout.rank_map.empty()),
+      prices_(prices) {
+  const int fullest = layout.routing.FullestPlace(layout.degrees.expert);
+  for (int place = 0; placement_.ExpertPlace(column_) != fullest; ++place) {
+    column_ = placement_.FromStage(place, 0);
+  }
+}
+
+const std::vector<GroupSpan>& GroupSpans::column(GroupFamily family) {
+  std::vector<GroupSpan>& spans = of_column_[static_cast<size_t>(family)];
+  if (!spans.empty()) return spans;
+  if (const GroupSpan& alike = of(family); !differ(family)) {
+    spans.push_back(alike);
+    return spans;
+  }
+  for (int rank = 0; rank < pipeline_; ++rank) {
+    const GroupSpan span =
+        SpanOf(placement_.Members(family, placement_.PeerOf(column_, rank)));
+    if (std::find(spans.begin(), spans.end(), span) == spans.end()) {
+      spans.push_back(span);
+    }
+  }
+  return spans;
+}
 
 const GroupSpan& GroupSpans::of(GroupFamily family, std::optional<int> stage) {
   std::optional<GroupSpan>& span = known_[static_cast<size_t>(family)];
@@ -30,8 +62,8 @@ const std::vector<GroupSpan>& GroupSpans::hops() {
   hops_.reserve(static_cast<size_t>(pipeline_));
   for (int rank = 0; rank < pipeline_; ++rank) {
     const int ends[] = {
-        placement_.ChipOf(placement_.PeerOf(0, rank)),
-        placement_.ChipOf(placement_.PeerOf(0, (rank + 1) % pipeline_))};
+        placement_.ChipOf(placement_.PeerOf(column_, rank)),
+        placement_.ChipOf(placement_.PeerOf(column_, (rank + 1) % pipeline_))};
     hops_.push_back(prices_.Span(ends));
   }
   return hops_;
@@ -95,6 +127,7 @@ GroupSpans& KnownSpans::Of(const ParallelLayout& layout, int chips_per_node,
                            PriceList& prices) {
   const auto [found, added] = spans_.try_emplace(
       {layout.degrees, layout.rank_map, layout.sharding_group,
+       layout.routing.FullestPlace(layout.degrees.expert),
        layout.stages.bidirectional()});
   if (added) {
     found->second =

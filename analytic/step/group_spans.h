@@ -29,12 +29,7 @@ class GroupSpans {
  public:
   // The prices must outlive the spans.
   GroupSpans(const ParallelLayout& layout, int chips_per_node,
-             PriceList& prices)
-      : placement_(layout),
-        pipeline_(layout.degrees.pipeline),
-        chips_per_node_(chips_per_node),
-        mapped_(!layout.rank_map.empty()),
-        prices_(prices) {}
+             PriceList& prices);
 
   const Placement& placement() const { return placement_; }
   // Of rank 0's group, or, where groups lie on nodes in different ways, of the
@@ -42,12 +37,17 @@ class GroupSpans {
   // Found once.
   const GroupSpan& of(GroupFamily family,
                       std::optional<int> stage = std::nullopt);
+  // Of the pipeline that a rank with the fullest experts belongs to: its groups
+  // that lie in different ways. Nothing that its ranks do takes less than with
+  // the cheapest of them.
+  const std::vector<GroupSpan>& column(GroupFamily family);
   // Whether groups of the family lie in different ways. Requires: it was asked
   // for.
   bool differ(GroupFamily family) const {
     return differ_[static_cast<size_t>(family)];
   }
-  // From each pipeline rank to the next, and from the last to the first.
+  // In that pipeline: from each rank to the next, and from the last to the
+  // first.
   const std::vector<GroupSpan>& hops();
 
  private:
@@ -58,6 +58,7 @@ class GroupSpans {
 
   Placement placement_;
   int pipeline_;
+  int column_ = 0;  // the pipeline's rank in the first stage
   int chips_per_node_;
   bool mapped_;
   PriceList& prices_;
@@ -65,6 +66,7 @@ class GroupSpans {
   // Where groups differ, by family and stage.
   std::array<bool, kGroupFamilies> differ_{};
   absl::flat_hash_map<std::pair<GroupFamily, int>, GroupSpan> of_stage_;
+  std::array<std::vector<GroupSpan>, kGroupFamilies> of_column_;
   std::vector<GroupSpan> hops_;
 };
 
@@ -79,6 +81,9 @@ class AskedSpans {
     const GroupSpan& span = spans_.of(family, stage);
     any_differ_ |= spans_.differ(family);
     return span;
+  }
+  absl::Span<const GroupSpan> column(GroupFamily family) {
+    return spans_.column(family);
   }
   // Whether groups of a family that was asked for here lie in different ways.
   bool any_differ() const { return any_differ_; }
@@ -102,6 +107,7 @@ class KnownSpans {
     Degrees degrees;
     std::vector<int> rank_map;
     int sharding_group;
+    int fullest_place;
     bool bidirectional;
     friend bool operator==(const Key&, const Key&) = default;
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 
 #include "analytic/step/memory_walk.h"
 
@@ -11,10 +12,10 @@ namespace {
 // What is remembered is no more than this, but for a single answer.
 constexpr size_t kMostBytes = size_t{1} << 18;
 
-// Doubles without gaps between them.
+// Numbers without gaps between them.
 template <class T>
 void AddBytes(absl::Span<const T> values, std::string* key) {
-  static_assert(sizeof(T) % sizeof(double) == 0);
+  static_assert(std::is_arithmetic_v<T> || sizeof(T) % sizeof(double) == 0);
   key->append(reinterpret_cast<const char*>(values.data()),
               values.size() * sizeof(T));
 }
@@ -27,7 +28,13 @@ KnownPipeline::KnownPipeline(PipelineOrders orders)
   for (const std::vector<PipelineAction>& order : orders_.of_rank) {
     repeats_.push_back(RepeatsInPairs(order));
     std::vector<size_t> last(pieces, 0);
+    std::vector<int>& beginning = beginning_.emplace_back();
     for (size_t i = 0; i < order.size(); ++i) {
+      if (order[i].pass == PipelinePass::kForward &&
+          std::find(beginning.begin(), beginning.end(), order[i].piece) ==
+              beginning.end()) {
+        beginning.push_back(order[i].piece);
+      }
       if (order[i].pass == PipelinePass::kBackward ||
           order[i].pass == PipelinePass::kWeightGradient) {
         last[static_cast<size_t>(order[i].piece)] = i;
@@ -48,11 +55,19 @@ int KnownPipeline::PlaceOf(int rank, int piece) const {
 }
 
 const PipelineEnds& KnownPipeline::Ends(const PipelineTimes& times) {
-  std::string key(1, times.sends_are_waited_for ? 's' : 'g');
-  key.reserve(1 + sizeof(double) * (1 + times.hops.size()) +
-              sizeof(StageTimes) * times.stages.size());
+  std::string key;
+  key.reserve(sizeof(double) * (1 + times.hops.size()) +
+              sizeof(StageTimes) * times.kinds.size() +
+              sizeof(uint16_t) * times.kind_of_stage.size() + 5);
+  for (const bool flag :
+       {times.sends_are_waited_for, times.results_are_waited_for,
+        times.reductions_are_waited_for, times.host_waits_for_receive,
+        times.pairs_hide}) {
+    key.push_back(flag ? '1' : '0');
+  }
   AddBytes(absl::MakeConstSpan(&times.gather, 1), &key);
-  AddBytes(times.stages, &key);
+  AddBytes(times.kinds, &key);
+  AddBytes(times.kind_of_stage, &key);
   AddBytes(times.hops, &key);
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;

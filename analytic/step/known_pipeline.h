@@ -4,7 +4,7 @@
 // the same again and again.
 //
 //   KnownPipeline pipeline(MakeOrders(...));
-//   pipeline.Ends({.stages = stages, .hops = hops}).ends;
+//   pipeline.Ends({.kinds = kinds, .kind_of_stage = of, .hops = hops}).ends;
 //
 // The answers are those of PipelineClock, to the last bit.
 #include <absl/container/flat_hash_map.h>
@@ -31,6 +31,10 @@ class KnownPipeline {
     return completion_[static_cast<size_t>(rank)];
   }
   int PlaceOf(int rank, int piece) const;
+  // Pieces of a rank in the order of their first forward passes.
+  const std::vector<int>& Beginning(int rank) const {
+    return beginning_[static_cast<size_t>(rank)];
+  }
   // See memory_walk.h.
   const std::vector<uint32_t>& Repeats(int rank) const {
     return repeats_[static_cast<size_t>(rank)];
@@ -43,6 +47,7 @@ class KnownPipeline {
  private:
   PipelineOrders orders_;
   std::vector<std::vector<int>> completion_;    // by rank
+  std::vector<std::vector<int>> beginning_;     // by rank
   std::vector<std::vector<uint32_t>> repeats_;  // by rank
   std::optional<PipelineClock> clock_;          // when it is first needed
   // By the bytes of what was asked.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analytic/step/pass_walk.h"
 #include "workload/plan/stage.h"
 
 namespace orrery {
@@ -23,10 +24,18 @@ int CountTasks(const std::vector<LayerStep>& steps) {
 }
 
 UnitTotals TotalsOf(const PricedUnit& unit, const TrainingPlan& plan,
-                    DimensionSet waited) {
+                    const UnitSetting& setting) {
   const LayerOps& ops = unit.ops;
   const Bytes kept = KeptBytes(ops, plan);
-  return {.time = EstimateUnit(unit, plan, waited),
+  PassQuestion question{.unit = unit,
+                        .plan = plan,
+                        .waited = setting.waited,
+                        .chunks = setting.chunks};
+  const PassSet passes = WalkPasses(question);
+  question.least = true;
+  return {.time = EstimateUnit(unit, plan, setting.waited),
+          .passes = passes,
+          .least = WalkPasses(question),
           .kept = kept,
           .recomputed = KeptBytes(ops, kNoModule) - kept,
           .forward_tasks = CountTasks(ops.forward),
@@ -44,8 +53,9 @@ UnitTotals KnownUnit::Totals(const TrainingPlan& plan, bool recomputes) {
   const Way way{.recompute = recomputes ? plan.recompute() : Recompute::kNone,
                 .modules = recomputes ? plan.recomputed_modules() : ModuleSet(),
                 .prunes = framework.prunes_recomputation,
-                .gradients_apart = plan.layout().stages.splits_gradients() ||
-                                   !plan.overlap_weight_gradient(),
+                .splits_gradients = plan.layout().stages.splits_gradients(),
+                .bidirectional = plan.layout().stages.bidirectional(),
+                .overlaps_weight_gradient = plan.overlap_weight_gradient(),
                 .dispatch = framework.dispatch,
                 .collective_check = framework.collective_check,
                 .blocking = framework.blocking_launches};
@@ -54,8 +64,8 @@ UnitTotals KnownUnit::Totals(const TrainingPlan& plan, bool recomputes) {
   }
   if (totals_.size() == kMostWays) totals_.clear();
   totals_.emplace_back(
-      way, recomputes ? TotalsOf(priced_, plan, waited_)
-                      : TotalsOf(priced_, plan.WithoutRecompute(), waited_));
+      way, recomputes ? TotalsOf(priced_, plan, setting_)
+                      : TotalsOf(priced_, plan.WithoutRecompute(), setting_));
   return totals_.back().second;
 }
 

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytic/step/pass_delays.h"
 #include "analytic/step/price_list.h"
 #include "analytic/step/priced_unit.h"
 #include "analytic/step/unit_estimate.h"
@@ -48,6 +49,8 @@ struct LayerKinds {
 // A unit as a plan runs it.
 struct UnitTotals {
   UnitEstimate time;
+  PassSet passes;
+  PassSet least;  // with calls that take the least they may
   Bytes kept;
   Bytes recomputed;
   // Ops and exchanges of its passes.
@@ -61,8 +64,9 @@ struct UnitTotals {
 // One unit, and its totals under the plans that were asked for.
 class KnownUnit {
  public:
+  // The setting must outlive the unit.
   KnownUnit(LayerOps ops, const UnitSetting& setting, PriceList& prices)
-      : priced_(std::move(ops), setting, prices), waited_(setting.waited) {}
+      : priced_(std::move(ops), setting, prices), setting_(setting) {}
 
   const LayerOps& ops() const { return priced_.ops; }
   // `recomputes`: what the plan computes again; else all is kept.
@@ -74,7 +78,9 @@ class KnownUnit {
     Recompute recompute;
     ModuleSet modules;
     bool prunes;
-    bool gradients_apart;
+    bool splits_gradients;
+    bool bidirectional;
+    bool overlaps_weight_gradient;
     std::optional<Duration> dispatch;
     Duration collective_check;
     bool blocking;
@@ -82,7 +88,7 @@ class KnownUnit {
   };
 
   PricedUnit priced_;
-  DimensionSet waited_;
+  const UnitSetting& setting_;
   std::vector<std::pair<Way, UnitTotals>> totals_;
 };
 

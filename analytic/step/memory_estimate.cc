@@ -47,11 +47,17 @@ std::vector<UnitMemory> MemoryOfPiece(const DataQuestion& question, int place,
   units.reserve(ids.size());
   for (const int id : ids) units.push_back(all[static_cast<size_t>(id)]);
   if (GoesByTime(plan)) {
-    const auto buckets = BucketTimes(question, place);
-    const auto gathers = BackwardGathers(question, place);
+    // The passes that complete gradients wait for these gathers.
+    const bool waits = plan.sharding() == Sharding::kWeights &&
+                       plan.reshards_after_forward() &&
+                       !question.overlaps_gather(/*forward=*/false) &&
+                       !plan.layout().stages.splits_gradients();
+    const std::vector<PieceTraffic> pieces = TrafficOf(question);
+    const PieceTraffic& traffic = pieces[static_cast<size_t>(place)];
     for (size_t i = 0; i < units.size(); ++i) {
-      units[i].bucket_s = buckets[units.size() - 1 - i];
-      units[i].gather_s = gathers[units.size() - 1 - i];
+      const UnitTraffic& unit = traffic.units[units.size() - 1 - i];
+      if (unit.fills) units[i].bucket_s = unit.reduce_s;
+      if (waits) units[i].gather_s = unit.gather_s;
     }
   }
   return units;

@@ -105,9 +105,15 @@ class PipelineClock::Compiler {
     if (exists(before)) {
       leg.input = Arrival(forward, stage);
       leg.pass.gathers = rank_of(before) != rank;
+    } else if (!forward) {
+      // The gradient of the loss starts where the forward pass ended.
+      leg.input = Arrival(false, stage);
     }
     const int after = forward ? stage + 1 : stage - 1;
-    if (!exists(after)) return leg;
+    if (!exists(after)) {
+      if (forward) leg.output = Arrival(false, stage);
+      return leg;
+    }
     leg.output = Arrival(forward, after);
     const int receiver = rank_of(after);
     if (receiver == rank) return leg;
@@ -179,6 +185,17 @@ class PipelineClock::Compiler {
   std::vector<Piece> pieces_;
 };
 
+StageTimes StageTimes::Serial(double forward, double input_gradient,
+                              double weight_gradient) {
+  const double backward = input_gradient + weight_gradient;
+  return {.forward = forward,
+          .first_forward = forward,
+          .input_gradient = input_gradient,
+          .weight_gradient = weight_gradient,
+          .backward = backward,
+          .last_backward = backward};
+}
+
 PipelineClock::PipelineClock(const PipelineOrders& orders) {
   Compiler(orders, this).Compile();
 }
@@ -192,6 +209,25 @@ double Latest(double a, double b) { return std::max(a, b); }
 Both Latest(Both a, Both b) { return a < b ? b : a; }
 
 // A time of hops or gathers.
+template <class Moment>
+struct PassEnd {
+  Moment kernels{};
+  Moment result{};
+};
+template <class Moment>
+PassEnd<Moment> After(const PassDelays& delays, Moment kernels, Moment input) {
+  const PassMoment& a = delays.after_kernels;
+  const PassMoment& b = delays.after_input;
+  return {Latest(kernels + a.kernels, input + b.kernels),
+          Latest(kernels + a.result, input + b.result)};
+}
+
+// The same in both.
+template <class Moment>
+Moment At(double time) {
+  return Moment{} + time;
+}
+
 template <class Moment>
 Moment OfHops(double time);
 template <>
@@ -217,6 +253,8 @@ class PipelineClock::Walk {
 
   struct Rank {
     Moment free{};     // its last pass ends
+    Moment result{};   // and what it yields is there
+    Moment host{};     // its host has started it
     Moment reduced{};  // its last reduction ends
     Moment sent{};     // its last transfer has come, if it waits for that
     std::array<Moment, 4> transferred{};  // by way
@@ -227,78 +265,153 @@ class PipelineClock::Walk {
     for (size_t i = 0; i < passes_.size(); ++i) {
       const Pass& pass = passes_[i];
       Rank& rank = ranks_[pass.rank];
-      Start(pass, rank);
-      note(pass, rank);
-      if (pass.with_next) {
-        const Pass& other = passes_[++i];
-        Start(other, rank);
-        note(other, rank);
+      if (!pass.with_next) {
+        Start(pass, rank);
+        note(pass, rank);
         End(pass, rank);
-        End(other, rank);
-      } else {
-        End(pass, rank);
+        continue;
       }
+      const Pass& other = passes_[++i];
+      if (times_.pairs_hide) {
+        StartPair(pass, other, rank);
+        note(pass, rank);
+      } else {
+        Start(pass, rank);
+        note(pass, rank);
+        const Moment result = rank.result;
+        Start(other, rank);
+        rank.result = Latest(rank.result, Latest(result, rank.free));
+      }
+      note(other, rank);
+      End(pass, rank);
+      End(other, rank);
     }
     return ranks_;
   }
 
  private:
-  void Start(const Pass& pass, Rank& rank) {
-    const StageTimes& stage = times_.stages[pass.stage];
-    Moment start = rank.free;
-    if (pass.input != kNone) {
-      start = Latest(start, arrivals_[pass.input]);
-      if (pass.gathers) start += OfHops<Moment>(times_.gather);
-    }
-    start = Latest(start, rank.sent);
-    switch (pass.pass) {
-      case PipelinePass::kForward:
-        start = Latest(start, rank.reduced);
-        if (pass.is_first) start += stage.first_forward;
-        rank.free = start + stage.forward;
-        return;
-      case PipelinePass::kInputGradient:
-        rank.free = Latest(start, rank.reduced) + stage.input_gradient;
-        return;
-      case PipelinePass::kBackward:
-        rank.free = Latest(start, rank.reduced) + stage.input_gradient +
-                    stage.weight_gradient + stage.reduce_within;
-        if (pass.is_last) rank.free += stage.last_within;
-        return;
-      case PipelinePass::kWeightGradient:
-        rank.free = start + stage.weight_gradient;
-        if (pass.is_last) {
-          rank.reduced =
-              Latest(rank.reduced + stage.reduce_within + stage.reduce_after +
-                         stage.last_within + stage.last_after,
-                     start + stage.last_beside);
-        } else {
-          rank.reduced =
-              Latest(rank.reduced + stage.reduce_within + stage.reduce_after,
-                     start + stage.reduce_beside);
-        }
-        return;
-    }
+  using Ends = PassEnd<Moment>;
+
+  const StageTimes& TimesOf(const Pass& pass) const {
+    return times_.kinds[times_.kind_of_stage[pass.stage]];
   }
 
-  // What follows a pass: its result goes on, its gradients are reduced.
+  // When what the pass needs is there, beside the kernels before it.
+  Moment InputOf(const Pass& pass, Rank& rank) {
+    Moment input = rank.sent;
+    if (times_.results_are_waited_for) input = Latest(input, rank.result);
+    if (times_.reductions_are_waited_for &&
+        pass.pass != PipelinePass::kWeightGradient) {
+      input = Latest(input, rank.reduced);
+    }
+    if (pass.input == kNone) return input;
+    const Moment arrival = arrivals_[pass.input];
+    if (!pass.gathers) return Latest(input, arrival);
+    if (times_.host_waits_for_receive) rank.host = Latest(rank.host, arrival);
+    if (times_.gather == 0) return Latest(input, arrival);
+    return Latest(input,
+                  Latest(rank.free, arrival) + OfHops<Moment>(times_.gather));
+  }
+
+  Ends EndsOf(const Pass& pass, Rank& rank, Moment input) {
+    const StageTimes& stage = TimesOf(pass);
+    const Moment kernels = rank.free;
+    Ends ends;
+    const LaunchTimes* launch = nullptr;
+    switch (pass.pass) {
+      case PipelinePass::kForward:
+        launch = &stage.forward_launch;
+        if (pass.is_first) {
+          ends = After(stage.first_forward, kernels, input);
+          ends.kernels =
+              Latest(ends.kernels, At<Moment>(stage.gathered.kernels));
+          ends.result = Latest(ends.result, At<Moment>(stage.gathered.result));
+        } else {
+          ends = After(stage.forward, kernels, input);
+        }
+        break;
+      case PipelinePass::kInputGradient:
+        launch = &stage.input_gradient_launch;
+        ends = After(stage.input_gradient, kernels, input);
+        break;
+      case PipelinePass::kWeightGradient:
+        launch = &stage.weight_gradient_launch;
+        ends = After(stage.weight_gradient, kernels, input);
+        break;
+      case PipelinePass::kBackward:
+        launch = &stage.backward_launch;
+        ends = After(pass.is_last ? stage.last_backward : stage.backward,
+                     kernels, input);
+        break;
+    }
+    if (launch->all > 0) {
+      ends.result = Latest(
+          ends.result, rank.host + launch->before_last + launch->last_result);
+      rank.host += launch->all;
+      ends.kernels = Latest(ends.kernels, rank.host);
+    }
+    return ends;
+  }
+
+  void Start(const Pass& pass, Rank& rank) {
+    const Moment input = InputOf(pass, rank);
+    const Moment kernels = rank.free;
+    const Ends ends = EndsOf(pass, rank, input);
+    Complete(pass, kernels, input, rank);
+    rank.free = ends.kernels;
+    rank.result = ends.result;
+  }
+
+  // A forward pass takes turns with a backward pass. Kernels of both make one
+  // row, and what the pair yields is there when both are done.
+  void StartPair(const Pass& a, const Pass& b, Rank& rank) {
+    const Moment kernels = rank.free;
+    const Moment input_a = InputOf(a, rank);
+    const Moment input_b = InputOf(b, rank);
+    const Ends ends_a = EndsOf(a, rank, input_a);
+    const Ends ends_b = EndsOf(b, rank, input_b);
+    Complete(b, kernels, input_b, rank);
+    const Moment row =
+        Latest(Latest(kernels, input_a) + KernelsOf(a), input_b) + KernelsOf(b);
+    rank.free = Latest(row, Latest(ends_a.kernels, ends_b.kernels));
+    rank.result = Latest(rank.free, Latest(ends_a.result, ends_b.result));
+  }
+
+  double KernelsOf(const Pass& pass) const {
+    const StageTimes& stage = TimesOf(pass);
+    return pass.pass == PipelinePass::kForward ? stage.forward_kernels
+                                               : stage.backward_kernels;
+  }
+
+  // Gradients that a pass completes go into the row of reductions.
+  void Complete(const Pass& pass, Moment kernels, Moment input, Rank& rank) {
+    if (!Completes(pass.pass)) return;
+    const StageTimes& stage = TimesOf(pass);
+    const bool whole = pass.pass == PipelinePass::kBackward;
+    const RowDelays& row =
+        pass.is_last
+            ? (whole ? stage.reduce_last_backward
+                     : stage.reduce_last_weight_gradient)
+            : (whole ? stage.reduce_backward : stage.reduce_weight_gradient);
+    if (row.after_row == 0) return;
+    rank.reduced =
+        Latest(rank.reduced + row.after_row,
+               Latest(kernels + row.after_kernels, input + row.after_input));
+  }
+
+  // The result of a pass goes on.
   void End(const Pass& pass, Rank& rank) {
     if (pass.output != kNone) {
       Moment& arrival = arrivals_[pass.output];
-      arrival = rank.free;
+      arrival = rank.result;
       if (pass.hop != kNone) {
         Moment& before = rank.transferred[pass.way];
         before =
-            Latest(before, rank.free) + OfHops<Moment>(times_.hops[pass.hop]);
+            Latest(before, rank.result) + OfHops<Moment>(times_.hops[pass.hop]);
         arrival = before;
         if (times_.sends_are_waited_for) rank.sent = before;
       }
     }
-    if (pass.pass != PipelinePass::kBackward) return;
-    const StageTimes& stage = times_.stages[pass.stage];
-    const double after =
-        stage.reduce_after + (pass.is_last ? stage.last_after : 0);
-    if (after > 0) rank.reduced = Latest(rank.reduced, rank.free) + after;
   }
 
   const std::vector<Pass>& passes_;

@@ -2,17 +2,18 @@
 // When the ranks of a pipeline end their passes: a schedule's order with times
 // put to it, on paper.
 //
-//   start(pass) = max(end of the rank's pass before, arrival of what it needs)
-//   arrival     = max(end of the sender's pass, arrival of its transfer before)
-//                 + hop
+//   end(pass)   = the later of two sums: from the end of the kernels before it,
+//                 and from the arrival of what it needs (pass_delays.h)
+//   arrival     = max(result of the sender's pass, arrival of its transfer
+//                     before) + hop
 //
 // That is all there is to a pipeline, whatever the schedule and however the
 // stages differ; with equal stages and free hops it gives the bubbles of the
 // papers (see workload/plan/schedule.h). It knows passes, not their kernels.
 //
 //   const PipelineClock clock(orders);
-//   const std::vector<RankEnd> ends =
-//       clock.Run({.stages = stages, .hops = hops});
+//   const std::vector<RankEnd> ends = clock.Run(
+//       {.kinds = kinds, .kind_of_stage = kind_of_stage, .hops = hops});
 //
 // Which pass can be looked at next depends on the order alone, so that a clock
 // puts passes into a row once, and then takes a maximum or two for each.
@@ -21,44 +22,73 @@
 #include <cstdint>
 #include <vector>
 
+#include "analytic/step/pass_delays.h"
 #include "workload/plan/schedule.h"
 
 namespace orrery {
 
-// Seconds of one micro-batch in one stage.
+// What the host needs to start a pass. It runs ahead of the chip, but no pass
+// ends before it was started, and its result follows the last unit's start.
+struct LaunchTimes {
+  double all = 0;
+  double before_last = 0;  // of its units
+  double last_result = 0;  // from there to the result
+};
+
+// One micro-batch in one stage. Seconds.
 struct StageTimes {
-  double forward = 0;
-  double input_gradient = 0;
-  double weight_gradient = 0;
-  // Once, before the first forward pass.
-  double first_forward = 0;
-  // Reductions in the middle of a backward pass, which wait for it and it for
-  // them, and those after it: the gradient has left by then, but the next pass
-  // waits. `last_` is what the last micro-batch adds.
-  double reduce_within = 0;
-  double reduce_after = 0;
-  double last_within = 0;
-  double last_after = 0;
-  // No weight gradient waits for the reduction of another: where those have a
-  // pass of their own, so long from its start to the end of its reductions.
-  // `last_beside` with what the last micro-batch adds.
-  double reduce_beside = 0;
-  double last_beside = 0;
+  PassDelays forward = {};
+  PassDelays first_forward = {};  // of the first micro-batch
+  PassDelays input_gradient = {};
+  PassDelays weight_gradient = {};
+  PassDelays backward = {};  // both gradients in one pass
+  PassDelays last_backward = {};
+  // Of kernels alone, where passes that take turns hide the communication of
+  // one another.
+  double forward_kernels = 0;
+  double backward_kernels = 0;
+  LaunchTimes forward_launch = {};
+  LaunchTimes input_gradient_launch = {};
+  LaunchTimes weight_gradient_launch = {};
+  LaunchTimes backward_launch = {};
+  // Reductions, in a row beside the passes; those of the last micro-batch.
+  RowDelays reduce_backward = {};
+  RowDelays reduce_weight_gradient = {};
+  RowDelays reduce_last_backward = {};
+  RowDelays reduce_last_weight_gradient = {};
+  // Weights that are gathered from the beginning of the step on: the first
+  // forward pass ends no earlier.
+  PassMoment gathered = {PassDelays::kNever, PassDelays::kNever};
+
+  // In which nothing hides, and nothing is gathered or reduced.
+  static StageTimes Serial(double forward, double input_gradient,
+                           double weight_gradient);
 };
 
 struct PipelineTimes {
-  absl::Span<const StageTimes> stages;
+  // Stages that do the same stand here once.
+  absl::Span<const StageTimes> kinds;
+  absl::Span<const uint16_t> kind_of_stage;
   // From each rank to the next, and from the last to the first.
   absl::Span<const double> hops;
   // What a receiver does with what it gets before it goes on.
   double gather = 0;
   // A rank goes on when what it sent has come.
   bool sends_are_waited_for = false;
+  // A pass waits for the result of the one before it.
+  bool results_are_waited_for = false;
+  // Passes wait for the reductions before them, but for weight gradients that
+  // have a pass of their own.
+  bool reductions_are_waited_for = false;
+  // The host waits for what comes from another rank before it goes on.
+  bool host_waits_for_receive = false;
+  // Passes that take turns hide the communication of one another.
+  bool pairs_hide = false;
 };
 
 struct RankEnd {
   double passes = 0;
-  double reductions = 0;  // of those among the passes
+  double reductions = 0;  // of those among the passes, and beside them
 };
 
 // Of a pipeline, and of the same one with hops and gathers that take no time.

@@ -13,13 +13,18 @@ HopTimes PipelineHops(const Model& model, const TrainingPlan& plan,
       StorageBytes(shape.activation, shape.tokens() * model.hidden());
   const Bytes sent = shared ? whole / shape.tensor : whole;
   hops.transfers.reserve(static_cast<size_t>(ranks));
+  hops.least_transfers.reserve(static_cast<size_t>(ranks));
   for (const GroupSpan& hop : spans.hops()) {
-    hops.transfers.push_back(
-        prices.Call(CommunicationKind::kPointToPoint, sent, hop));
+    const PriceList::CallPrice price =
+        prices.PriceOf(CommunicationKind::kPointToPoint, sent, hop);
+    hops.transfers.push_back(price.seconds);
+    hops.least_transfers.push_back(price.least);
   }
   if (plan.scatter_pipeline()) {
-    hops.gather = prices.Call(CommunicationKind::kAllGather, whole,
-                              spans.of(GroupFamily::kTensor));
+    const PriceList::CallPrice price = prices.PriceOf(
+        CommunicationKind::kAllGather, whole, spans.of(GroupFamily::kTensor));
+    hops.gather = price.seconds;
+    hops.least_gather = price.least;
   }
   return hops;
 }

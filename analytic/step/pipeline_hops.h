@@ -15,6 +15,9 @@ namespace orrery {
 struct HopTimes {
   std::vector<double> transfers;
   double gather = 0;
+  // The least they may take (PriceList::CallPrice).
+  std::vector<double> least_transfers;
+  double least_gather = 0;
 };
 
 HopTimes PipelineHops(const Model& model, const TrainingPlan& plan,

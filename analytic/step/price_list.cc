@@ -35,45 +35,48 @@ PriceList::KernelPrice PriceList::KernelOnce(const Op& op) const {
   return {ToSeconds(time.time) * slowness_, time.flops};
 }
 
-double PriceList::Call(CommunicationKind kind, Bytes bytes,
-                       const GroupSpan& span) {
-  if (span.ranks < 2) return 0;
+PriceList::CallPrice PriceList::PriceOf(CommunicationKind kind, Bytes bytes,
+                                        const GroupSpan& span) {
+  if (span.ranks < 2) return {};
   if (calls_.size() >= kMostRemembered) calls_.clear();
   const auto [entry, added] =
       calls_.try_emplace(CallKey(kind, bytes.value(), span.number));
-  if (added) entry->second = groups_.Time(kind, bytes, span).count();
+  if (added) entry->second = Of(groups_.PriceOf(kind, bytes, span));
   return entry->second;
 }
 
-double PriceList::RingStep(Bytes bytes, const GroupSpan& span) {
+PriceList::CallPrice PriceList::RingStep(Bytes bytes, const GroupSpan& span) {
   // More than two do nothing else.
   if (span.ranks != 2)
-    return Call(CommunicationKind::kPointToPoint, bytes, span);
+    return PriceOf(CommunicationKind::kPointToPoint, bytes, span);
   if (ring_steps_.size() >= kMostRemembered) ring_steps_.clear();
   const auto [entry, added] =
       ring_steps_.try_emplace({bytes.value(), span.number});
-  if (added) entry->second = groups_.RingStepTime(bytes, span).count();
+  if (added) entry->second = Of(groups_.PriceOfRingStep(bytes, span));
   return entry->second;
 }
 
-double PriceList::ExpertCall(Bytes bytes, const GroupSpan& span,
-                             const ExpertTraffic& traffic, bool combine) {
-  if (span.ranks < 2) return 0;
-  if (span != expert_span_ || traffic != expert_traffic_) {
-    expert_span_ = span;
+PriceList::CallPrice PriceList::ExpertCall(Bytes bytes, const GroupSpan& span,
+                                           const ExpertTraffic& traffic,
+                                           bool combine) {
+  if (span.ranks < 2) return {};
+  if (traffic != expert_traffic_) {
     expert_traffic_ = traffic;
-    expert_forms_ = {groups_.ExpertForm(span, traffic, /*combine=*/false),
-                     groups_.ExpertForm(span, traffic, /*combine=*/true)};
+    expert_forms_.clear();
     expert_calls_.clear();
   }
+  if (expert_calls_.size() >= kMostRemembered) expert_calls_.clear();
   const auto [entry, added] =
-      expert_calls_.try_emplace({bytes.value(), combine});
-  if (added) {
-    entry->second = groups_
-                        .Time(expert_forms_[combine ? 1 : 0],
-                              CommunicationKind::kAllToAll, bytes, span)
-                        .count();
+      expert_calls_.try_emplace({bytes.value(), span.number, combine});
+  if (!added) return entry->second;
+  const auto [forms, are_new] = expert_forms_.try_emplace(span.number);
+  if (are_new) {
+    forms->second = {groups_.ExpertForm(span, traffic, /*combine=*/false),
+                     groups_.ExpertForm(span, traffic, /*combine=*/true)};
   }
+  entry->second =
+      Of(groups_.PriceOf(forms->second[combine ? 1 : 0],
+                         CommunicationKind::kAllToAll, bytes, span));
   return entry->second;
 }
 

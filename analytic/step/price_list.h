@@ -44,16 +44,29 @@ class PriceList {
   double slowness() const { return slowness_; }
   // The group of these chips, for calls; see GroupCost::Span.
   GroupSpan Span(absl::Span<const int> chips) { return groups_.Span(chips); }
-  // Seconds; see GroupCost::Time.
-  double Call(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
+  // Seconds of a call as asked for by `others`; and what it takes at least,
+  // with the links to itself and less what a formula may be off.
+  struct CallPrice {
+    double seconds = 0;
+    double least = 0;
+  };
+  CallPrice PriceOf(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
+  double Call(CommunicationKind kind, Bytes bytes, const GroupSpan& span) {
+    return PriceOf(kind, bytes, span).seconds;
+  }
   // Everyone sends to the next, the last to the first: a step around a ring.
-  double RingStep(Bytes bytes, const GroupSpan& span);
+  CallPrice RingStep(Bytes bytes, const GroupSpan& span);
   // The same for tokens that are routed; see GroupCost::ExpertForm.
-  double ExpertCall(Bytes bytes, const GroupSpan& span,
-                    const ExpertTraffic& traffic, bool combine);
+  CallPrice ExpertCall(Bytes bytes, const GroupSpan& span,
+                       const ExpertTraffic& traffic, bool combine);
 
  private:
   using CallKey = std::tuple<CommunicationKind, int64_t, int>;
+
+  CallPrice Of(const GroupCost::Price& price) const {
+    constexpr double kExact = 0.001;
+    return {groups_.Chosen(price).count(), price.alone.count() * (1 - kExact)};
+  }
 
   PriceList(KernelTimer timer, GroupCost groups)
       : timer_(std::move(timer)), groups_(std::move(groups)) {}
@@ -62,15 +75,14 @@ class PriceList {
   absl::flat_hash_map<Op, KernelPrice, OpHash> kernels_;  // of a mean chip
   double slowness_ = 1;
   GroupCost groups_;
-  absl::flat_hash_map<CallKey, double> calls_;
+  absl::flat_hash_map<CallKey, CallPrice> calls_;
   // Of pairs, by bytes and span.
-  absl::flat_hash_map<std::pair<int64_t, int>, double> ring_steps_;
-  // Of the routing asked for last, by bytes and direction.
-  GroupSpan expert_span_;
+  absl::flat_hash_map<std::pair<int64_t, int>, CallPrice> ring_steps_;
+  // Of the routing asked for last: forms by span, there and back, and prices by
+  // bytes, span and direction.
   ExpertTraffic expert_traffic_;
-  // There and back.
-  std::array<CollectiveForm, 2> expert_forms_;
-  absl::flat_hash_map<std::pair<int64_t, bool>, double> expert_calls_;
+  absl::flat_hash_map<int, std::array<CollectiveForm, 2>> expert_forms_;
+  absl::flat_hash_map<std::tuple<int64_t, int, bool>, CallPrice> expert_calls_;
 };
 
 }  // namespace orrery

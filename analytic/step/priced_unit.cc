@@ -19,17 +19,22 @@ class UnitPricer {
   PricedSteps Price(const std::vector<LayerStep>& steps) {
     PricedSteps priced{steps};
     priced.seconds.reserve(steps.size());
+    priced.least.reserve(steps.size());
     priced.flops.reserve(steps.size());
     for (const LayerStep& step : steps) {
       if (const Op* op = step.op()) {
         const PriceList::KernelPrice price = prices_.Kernel(*op);
         priced.seconds.push_back(price.seconds);
+        priced.least.push_back(price.seconds);
         priced.flops.push_back(price.flops);
       } else {
-        priced.seconds.push_back(ExchangeTime(*step.exchange()));
+        const PriceList::CallPrice price = ExchangePrice(*step.exchange());
+        priced.seconds.push_back(price.seconds);
+        priced.least.push_back(price.least);
         priced.flops.push_back({});
       }
     }
+    if (chunks_ > 1) AddPieces(priced);
     priced.exposed.resize(steps.size());
     for (size_t i = 0; i < steps.size(); ++i) {
       if (steps[i].exchange() != nullptr)
@@ -39,20 +44,50 @@ class UnitPricer {
   }
 
  private:
-  double ExchangeTime(const Exchange& exchange) {
+  // What exchanges take if they run in pieces.
+  void AddPieces(PricedSteps& priced) {
+    for (const LayerStep& step : priced.steps) {
+      PriceList::CallPrice price;
+      if (step.exchange() != nullptr) price = PiecePrice(*step.exchange());
+      priced.pieces.push_back(price.seconds);
+      priced.pieces_least.push_back(price.least);
+    }
+  }
+
+  PriceList::CallPrice PiecePrice(Exchange exchange) {
+    if (exchange.group != ExchangeGroup::kTensor ||
+        exchange.kind == ExchangeKind::kAllToAll) {
+      return {};
+    }
+    exchange.bytes = Bytes((exchange.bytes.value() + chunks_ - 1) / chunks_);
+    return ExchangePrice(exchange);
+  }
+
+  PriceList::CallPrice ExchangePrice(const Exchange& exchange) {
+    PriceList::CallPrice price =
+        PriceAmong(exchange, spans_.of(exchange.group));
+    for (const GroupSpan& span :
+         spans_.column[static_cast<size_t>(exchange.group)]) {
+      price.least = std::min(price.least, PriceAmong(exchange, span).least);
+    }
+    return price;
+  }
+  PriceList::CallPrice PriceAmong(const Exchange& exchange,
+                                  const GroupSpan& span) {
     if (MovesTokens(exchange.shape)) {
       CHECK(spans_.traffic.has_value());
       return prices_.ExpertCall(
-          exchange.bytes, spans_.expert, *spans_.traffic,
+          exchange.bytes, span, *spans_.traffic,
           exchange.shape == CallShape::kTokensFromExperts);
     }
-    if (exchange.kind == ExchangeKind::kRing) {
-      return exchange.steps *
-             prices_.RingStep(exchange.bytes, spans_.of(exchange.group));
-    }
-    return exchange.steps * prices_.Call(CommunicationKindOf(exchange.kind),
-                                         exchange.bytes,
-                                         spans_.of(exchange.group));
+    PriceList::CallPrice price =
+        exchange.kind == ExchangeKind::kRing
+            ? prices_.RingStep(exchange.bytes, span)
+            : prices_.PriceOf(CommunicationKindOf(exchange.kind),
+                              exchange.bytes, span);
+    price.seconds *= exchange.steps;
+    price.least *= exchange.steps;
+    return price;
   }
 
   // What is waited for of the exchange at place `i`. It hides behind the steps
@@ -64,9 +99,7 @@ class UnitPricer {
     if (product <= 0) return std::max(0.0, time - Beside(list, i));
     // In n pieces: the longer of the two, and a piece of the other to begin or
     // end with.
-    Exchange piece = *list.steps[i].exchange();
-    piece.bytes = Bytes((piece.bytes.value() + chunks_ - 1) / chunks_);
-    const double pieces = chunks_ * ExchangeTime(piece);
+    const double pieces = chunks_ * list.pieces[i];
     return std::max(pieces, product) + std::min(pieces, product) / chunks_ -
            product;
   }

@@ -4,6 +4,7 @@
 //
 //   const PricedUnit unit(BuildLayer(model, layer, shape), setting, prices);
 //   unit.forward.seconds;
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct ExchangeSpans {
   GroupSpan expert_tensor;
   // How tokens travel in exchanges that are routed.
   std::optional<ExpertTraffic> traffic;
+  // By group: how those of one pipeline lie (GroupSpans::column). Nothing where
+  // all lie alike.
+  std::array<std::vector<GroupSpan>, kExchangeGroups> column = {};
   const GroupSpan& of(ExchangeGroup group) const;
   friend bool operator==(const ExchangeSpans&, const ExchangeSpans&) = default;
 };
@@ -41,6 +45,10 @@ struct UnitSetting {
 struct PricedSteps {
   const std::vector<LayerStep>& steps;
   std::vector<double> seconds = {};  // of the op, or of all of the exchange
+  std::vector<double> least = {};    // no less (PriceList::CallPrice)
+  // Of a piece of an exchange that runs in pieces.
+  std::vector<double> pieces = {};
+  std::vector<double> pieces_least = {};
   std::vector<Flops> flops = {};     // of the op
   std::vector<double> exposed = {};  // what is waited for of the exchange
 };

@@ -1,48 +1,27 @@
 #include "analytic/step/rank_kinds.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "analytic/step/stage_passes.h"
 
 namespace orrery {
 namespace {
 
-// Where a backward pass is one pass there is one wait: the host's time by
-// where the chip's goes.
-void LaunchTogether(const StageLayout& layout, UnitEstimate& sum) {
-  if (layout.splits_gradients()) return;
-  PassEstimate& inputs = sum.input_gradient;
-  PassEstimate& weights = sum.weight_gradient;
-  const double host = inputs.launching + weights.launching;
-  const double of_inputs = inputs.kernels + inputs.communication();
-  const double of_weights = weights.kernels + weights.communication();
-  if (host <= 0 || of_inputs + of_weights <= 0) return;
-  inputs.launching = host * of_inputs / (of_inputs + of_weights);
-  weights.launching = host - inputs.launching;
+// Seconds from the kernels before a micro-batch to those after it.
+double ThroughKernels(const StageLayout& layout, const PassSet& passes) {
+  const double forward = passes.forward.after_kernels.kernels;
+  if (!layout.splits_gradients()) {
+    return forward + passes.backward.after_kernels.kernels;
+  }
+  return forward + passes.input_gradient.after_kernels.kernels +
+         passes.weight_gradient.after_kernels.kernels;
 }
-
-StageTimes TimesOf(const UnitEstimate& work) {
-  return {.forward = work.forward.total(),
-          .input_gradient = work.input_gradient.total(),
-          .weight_gradient = work.weight_gradient.total()};
-}
-
-// While weights are gathered and gradients reduced the host goes on: what of
-// its time is over by then. Takes it from the times.
-double StartMeanwhile(const UnitEstimate& work, StageTimes& times) {
-  double sum = 0;
-  const auto take = [&](double& time, const PassEstimate& pass,
-                        double meanwhile) {
-    const double over = std::clamp(meanwhile, 0.0, pass.host());
-    time -= over;
-    sum += over;
-    return over;
-  };
-  take(times.forward, work.forward, times.forward - work.forward.total());
-  const double meanwhile =
-      times.input_gradient - work.input_gradient.total() + times.reduce_within;
-  const double over =
-      take(times.input_gradient, work.input_gradient, meanwhile);
-  take(times.weight_gradient, work.weight_gradient, meanwhile - over);
-  return sum;
+PassSet PassesOf(const StageTimes& times) {
+  return {.forward = times.forward,
+          .input_gradient = times.input_gradient,
+          .weight_gradient = times.weight_gradient,
+          .backward = times.backward};
 }
 
 class KindFinder {
@@ -50,12 +29,12 @@ class KindFinder {
   explicit KindFinder(const RankQuestion& question)
       : q_(question), layout_(question.plan.layout().stages) {}
 
-  double rounds() const { return rounds_; }
   // Whether two ranks have the same units and groups alike.
   bool DoTheSame(int a, int b) const {
     if (q_.spans.any_differ() || SharesTie(a) != SharesTie(b) ||
         q_.slow.SlowdownOf(a) != q_.slow.SlowdownOf(b) ||
-        q_.pipeline.Completion(a) != q_.pipeline.Completion(b)) {
+        q_.pipeline.Completion(a) != q_.pipeline.Completion(b) ||
+        q_.pipeline.Beginning(a) != q_.pipeline.Beginning(b)) {
       return false;
     }
     for (int piece = 0; piece < layout_.pieces(); ++piece) {
@@ -67,20 +46,38 @@ class KindFinder {
     return true;
   }
 
-  RankKind KindOf(int rank, std::vector<StageTimes>& stages) {
+  // Adds the times of its stages to `stages` and `least`.
+  RankKind KindOf(int rank, StageKinds& stages, StageKinds& least) {
     const double of_all = q_.prices.slowness();
     q_.prices.SetSlowness(of_all * q_.slow.SlowdownOf(rank));
-    const UnitEstimate work = WorkOfRank(layout_, UnitsOf(rank), rank);
-    RankKind kind{rank, work, QuestionOf(rank, work), {}};
+    RankKind kind{rank, WorkOfRank(layout_, UnitsOf(rank), rank),
+                  QuestionOf(rank)};
     kind.data = EstimateData(kind.question);
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      StageTimes& stage =
-          stages[static_cast<size_t>(layout_.StageOf(rank, piece))];
-      const UnitEstimate of_piece =
-          layout_.pieces() == 1 ? work : WorkOfPiece(rank, piece);
-      stage = TimesOf(of_piece);
-      AddSharding(kind.question, q_.pipeline.PlaceOf(rank, piece), stage);
-      kind.started += rounds_ * StartMeanwhile(of_piece, stage);
+    kind.least_data = EstimateData(kind.question, /*least=*/true);
+    const std::vector<PieceTraffic> traffic = TrafficOf(kind.question);
+    const std::vector<PieceTraffic> least_traffic =
+        TrafficOf(kind.question, /*least=*/true);
+    double gathered = 0;
+    double least_gathered = 0;
+    for (const int piece : q_.pipeline.Beginning(rank)) {
+      const auto place = static_cast<size_t>(q_.pipeline.PlaceOf(rank, piece));
+      const int stage = layout_.StageOf(rank, piece);
+      AddStage(rank, piece,
+               {.data = kind.question,
+                .traffic = traffic[place],
+                .gathered_before = gathered},
+               stages, &kind);
+      AddStage(rank, piece,
+               {.data = kind.question,
+                .traffic = least_traffic[place],
+                .gathered_before = least_gathered,
+                .least = true},
+               least, nullptr);
+      gathered += GathersOf(traffic[place]);
+      least_gathered += GathersOf(least_traffic[place]);
+      const auto number = static_cast<uint16_t>(stages.kinds.size() - 1);
+      stages.of_stage[static_cast<size_t>(stage)] = number;
+      least.of_stage[static_cast<size_t>(stage)] = number;
     }
     q_.prices.SetSlowness(of_all);
     return kind;
@@ -91,8 +88,7 @@ class KindFinder {
     return q_.slow.UnitsOf(rank, q_.units);
   }
 
-  DataQuestion QuestionOf(int rank, const UnitEstimate& work) const {
-    const double m = q_.plan.micro_batches();
+  DataQuestion QuestionOf(int rank) const {
     return {.model = q_.model,
             .plan = q_.plan,
             .placement = q_.placement,
@@ -100,38 +96,104 @@ class KindFinder {
             .pipeline_rank = rank,
             .prices = q_.prices,
             .pieces = ParametersInBackwardOrder(rank),
-            .rounds = rounds_,
-            .step_backward_s = m * work.backward(),
-            .last_backward_s = work.backward(),
-            .step_forward_s = m * work.forward.total(),
             .overlap = q_.overlap,
             .shares_tie = SharesTie(rank)};
   }
 
-  // One micro-batch in one piece of a rank.
-  UnitEstimate WorkOfPiece(int rank, int piece) const {
-    UnitEstimate sum;
-    for (const int unit : q_.units.of_stage(layout_.StageOf(rank, piece))) {
-      sum += UnitsOf(rank)[unit].time;
-    }
-    LaunchTogether(layout_, sum);
+  static double GathersOf(const PieceTraffic& traffic) {
+    double sum = 0;
+    for (const UnitTraffic& unit : traffic.units) sum += unit.gather_s;
     return sum;
   }
 
-  std::vector<std::vector<UnitParameters>> ParametersInBackwardOrder(
+  // `kind`, if given, is told what its kernels wait for.
+  void AddStage(int rank, int piece, StageQuestion question, StageKinds& stages,
+                RankKind* kind) const {
+    const PlanUnits& units = UnitsOf(rank);
+    const int stage = layout_.StageOf(rank, piece);
+    std::vector<const PassSet*> passes;
+    UnitEstimate work;
+    PassSet plain;
+    for (const int id : q_.units.of_stage(stage)) {
+      const PlanUnits::Unit& unit = units[id];
+      passes.push_back(question.least ? &unit.least : &unit.passes);
+      work += unit.time;
+    }
+    question.units = passes;
+    StageTimes& times = stages.kinds.emplace_back(ComposeStage(question));
+    times.forward_kernels = work.forward.kernels;
+    times.backward_kernels =
+        work.input_gradient.kernels + work.weight_gradient.kernels;
+    AddLaunches(units, q_.units.of_stage(stage), question.least, times);
+    if (kind == nullptr) return;
+    const size_t count = passes.size();
+    for (size_t i = 0; i < count; ++i) {
+      const PassSet& up = *passes[i];
+      const PassSet& down = *passes[count - 1 - i];
+      plain.forward = plain.forward.Then(up.forward);
+      plain.input_gradient = plain.input_gradient.Then(down.input_gradient);
+      plain.weight_gradient = plain.weight_gradient.Then(down.weight_gradient);
+      plain.backward = plain.backward.Then(down.backward);
+    }
+    const double kernels = times.forward_kernels + times.backward_kernels;
+    const double alone = ThroughKernels(layout_, plain);
+    const double together = ThroughKernels(layout_, PassesOf(times));
+    kind->exposed += rounds_ * std::max(0.0, alone - kernels);
+    kind->waits_for_data += rounds_ * std::max(0.0, together - alone) +
+                            times.first_forward.after_kernels.kernels -
+                            times.forward.after_kernels.kernels;
+  }
+
+  // What the host starts in each pass. The result of a pass need not wait for
+  // the last kernel of its last unit.
+  void AddLaunches(const PlanUnits& units, absl::Span<const int> ids,
+                   bool least, StageTimes& times) const {
+    if (!q_.plan.framework().dispatch ||
+        q_.plan.framework().blocking_launches) {
+      return;
+    }
+    const auto add = [&](PassDelays PassSet::*pass, auto launching, int id,
+                         LaunchTimes& launch) {
+      const PlanUnits::Unit& unit = units[id];
+      const PassDelays& delays = (least ? unit.least : unit.passes).*pass;
+      if (delays.empty()) return;
+      launch.before_last = launch.all;
+      launch.all += launching(unit.time);
+      launch.last_result = delays.after_kernels.result;
+    };
+    const auto forward = [](const UnitEstimate& time) {
+      return time.forward.launching;
+    };
+    const auto inputs = [](const UnitEstimate& time) {
+      return time.input_gradient.launching;
+    };
+    const auto weights = [](const UnitEstimate& time) {
+      return time.weight_gradient.launching;
+    };
+    const auto both = [&](const UnitEstimate& time) {
+      return inputs(time) + weights(time);
+    };
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const int up = ids[i];
+      const int down = ids[ids.size() - 1 - i];
+      add(&PassSet::forward, forward, up, times.forward_launch);
+      add(&PassSet::input_gradient, inputs, down, times.input_gradient_launch);
+      add(&PassSet::weight_gradient, weights, down,
+          times.weight_gradient_launch);
+      add(&PassSet::backward, both, down, times.backward_launch);
+    }
+  }
+
+  std::vector<std::vector<RankParameters>> ParametersInBackwardOrder(
       int rank) const {
-    std::vector<std::vector<UnitParameters>> pieces;
+    std::vector<std::vector<RankParameters>> pieces;
     for (const int piece : q_.pipeline.Completion(rank)) {
       const absl::Span<const int> units =
           q_.units.of_stage(layout_.StageOf(rank, piece));
-      std::vector<UnitParameters>& parameters = pieces.emplace_back();
+      std::vector<RankParameters>& parameters = pieces.emplace_back();
       parameters.reserve(units.size());
       for (auto it = units.rbegin(); it != units.rend(); ++it) {
-        const UnitEstimate& time = UnitsOf(rank)[*it].time;
-        const PassEstimate& inputs = time.input_gradient;
-        parameters.push_back({q_.units[*it].parameters,
-                              inputs.kernels + inputs.communication() > 0,
-                              time.weight_gradient.total()});
+        parameters.push_back(q_.units[*it].parameters);
       }
     }
     return pieces;
@@ -162,7 +224,6 @@ UnitEstimate WorkOfRank(const StageLayout& layout, const PlanUnits& units,
       sum += units[unit].time;
     }
   }
-  LaunchTogether(layout, sum);
   if (!layout.bidirectional()) return sum;
   const auto halve = [](PassEstimate& pass) {
     pass.kernels /= 2;
@@ -176,13 +237,13 @@ UnitEstimate WorkOfRank(const StageLayout& layout, const PlanUnits& units,
   return sum;
 }
 
-RankKinds::RankKinds(const RankQuestion& question)
-    : layout_(question.plan.layout().stages),
-      stages_(static_cast<size_t>(layout_.stages())) {
+RankKinds::RankKinds(const RankQuestion& question) {
+  const StageLayout& layout = question.plan.layout().stages;
   KindFinder finder(question);
-  rounds_ = finder.rounds();
-  of_rank_.reserve(static_cast<size_t>(layout_.ranks()));
-  for (int rank = 0; rank < layout_.ranks(); ++rank) {
+  stages_.of_stage.resize(static_cast<size_t>(layout.stages()));
+  least_stages_.of_stage = stages_.of_stage;
+  of_rank_.reserve(static_cast<size_t>(layout.ranks()));
+  for (int rank = 0; rank < layout.ranks(); ++rank) {
     // Most often of the same kind as the rank before.
     auto kind = static_cast<int>(kinds_.size()) - 1;
     while (kind >= 0 &&
@@ -191,28 +252,17 @@ RankKinds::RankKinds(const RankQuestion& question)
     }
     if (kind < 0) {
       kind = static_cast<int>(kinds_.size());
-      kinds_.push_back(finder.KindOf(rank, stages_));
+      kinds_.push_back(finder.KindOf(rank, stages_, least_stages_));
     }
     of_rank_.push_back(kind);
     const int first = kinds_[static_cast<size_t>(kind)].first;
-    for (int piece = 0; piece < layout_.pieces(); ++piece) {
-      stages_[static_cast<size_t>(layout_.StageOf(rank, piece))] =
-          stages_[static_cast<size_t>(layout_.StageOf(first, piece))];
+    for (int piece = 0; piece < layout.pieces(); ++piece) {
+      const auto to = static_cast<size_t>(layout.StageOf(rank, piece));
+      const auto from = static_cast<size_t>(layout.StageOf(first, piece));
+      stages_.of_stage[to] = stages_.of_stage[from];
+      least_stages_.of_stage[to] = least_stages_.of_stage[from];
     }
   }
-}
-
-double RankKinds::AmongPasses(int rank) const {
-  double sum = 0;
-  for (int piece = 0; piece < layout_.pieces(); ++piece) {
-    const StageTimes& times =
-        stages_[static_cast<size_t>(layout_.StageOf(rank, piece))];
-    sum += rounds_ *
-               (times.forward + times.input_gradient + times.weight_gradient +
-                times.reduce_within + times.reduce_after) +
-           times.first_forward + times.last_within + times.last_after;
-  }
-  return sum;
 }
 
 }  // namespace orrery

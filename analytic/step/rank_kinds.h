@@ -8,6 +8,7 @@
 //   kinds.stages();
 #include <absl/types/span.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "analytic/step/data_estimate.h"
@@ -38,9 +39,18 @@ struct RankKind {
   // For one micro-batch.
   UnitEstimate work;
   DataQuestion question;
-  DataTimes data;
-  // What hosts start while weights come.
-  double started = 0;
+  DataTimes data = {};
+  DataTimes least_data = {};
+  // Seconds of the step in which its kernels wait for calls of its layers, and
+  // for its weights and gradients.
+  double exposed = 0;
+  double waits_for_data = 0;
+};
+
+// Times of the stages of a pipeline: those that do the same stand here once.
+struct StageKinds {
+  std::vector<StageTimes> kinds;
+  std::vector<uint16_t> of_stage;
 };
 
 class RankKinds {
@@ -53,17 +63,15 @@ class RankKinds {
   }
   // In the order of their first ranks.
   absl::Span<const RankKind> kinds() const { return kinds_; }
-  // Times of all stages.
-  absl::Span<const StageTimes> stages() const { return stages_; }
-  // All that a rank does among its passes, the passes included.
-  double AmongPasses(int rank) const;
+  const StageKinds& stages() const { return stages_; }
+  // With calls that take the least they may.
+  const StageKinds& least_stages() const { return least_stages_; }
 
  private:
-  const StageLayout& layout_;
-  double rounds_;  // micro-batches that a piece sees
   std::vector<RankKind> kinds_;
   std::vector<int> of_rank_;
-  std::vector<StageTimes> stages_;
+  StageKinds stages_;
+  StageKinds least_stages_;
 };
 
 // What a rank does for one micro-batch: all its pieces, or on a bidirectional

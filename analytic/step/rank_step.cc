@@ -34,11 +34,13 @@ std::optional<double> RunRankByRank(const TapeRun& run, PriceList& prices) {
     const GroupSpan span = prices.Span(chips);
     if (MovesTokens(call.shape)) {
       CHECK(run.traffic.has_value());
-      return prices.ExpertCall(call.bytes, span, *run.traffic,
-                               call.shape == CallShape::kTokensFromExperts);
+      return prices
+          .ExpertCall(call.bytes, span, *run.traffic,
+                      call.shape == CallShape::kTokensFromExperts)
+          .seconds;
     }
     if (call.shape == CallShape::kAroundTheRing) {
-      return call.steps * prices.RingStep(call.bytes, span);
+      return call.steps * prices.RingStep(call.bytes, span).seconds;
     }
     return call.steps * prices.Call(call.kind, call.bytes, span);
   };

@@ -1,5 +1,6 @@
 #include "analytic/step/step_estimate.h"
 
+#include <absl/functional/function_ref.h>
 #include <absl/types/span.h>
 
 #include <algorithm>
@@ -33,13 +34,27 @@ namespace {
 
 UnitSetting SettingOf(const Model& model, const TrainingPlan& plan,
                       DimensionSet waited, AskedSpans& spans) {
-  return {.spans = {.tensor = spans.of(GroupFamily::kTensor),
-                    .context = spans.of(GroupFamily::kContext),
-                    .expert = spans.of(GroupFamily::kExpert),
-                    .expert_tensor = spans.of(GroupFamily::kExpertTensor),
-                    .traffic = TrafficOf(model, plan.layout())},
-          .waited = waited,
-          .chunks = plan.overlap_tensor() ? plan.degrees().tensor : 1};
+  UnitSetting setting{
+      .spans = {.tensor = spans.of(GroupFamily::kTensor),
+                .context = spans.of(GroupFamily::kContext),
+                .expert = spans.of(GroupFamily::kExpert),
+                .expert_tensor = spans.of(GroupFamily::kExpertTensor),
+                .traffic = TrafficOf(model, plan.layout())},
+      .waited = waited,
+      .chunks = plan.overlap_tensor() && !waited.Has(Dimension::kTensor)
+                    ? plan.degrees().tensor
+                    : 1};
+  if (!spans.any_differ()) return setting;
+  const auto add = [&](ExchangeGroup group, GroupFamily family) {
+    const absl::Span<const GroupSpan> column = spans.column(family);
+    setting.spans.column[static_cast<size_t>(group)] = {column.begin(),
+                                                        column.end()};
+  };
+  add(ExchangeGroup::kTensor, GroupFamily::kTensor);
+  add(ExchangeGroup::kContext, GroupFamily::kContext);
+  add(ExchangeGroup::kExpert, GroupFamily::kExpert);
+  add(ExchangeGroup::kExpertTensor, GroupFamily::kExpertTensor);
+  return setting;
 }
 
 // The place of the rank with the fullest experts: the others wait for it.
@@ -76,11 +91,8 @@ class PlanEstimate {
     const SlowStages slow(slow_, placement_, layout_, prices_,
                           [&] { return UnitsAt(FullestPlace(plan_)); });
     const RankKinds kinds = KindsWith(slow);
-    const PipelineTimes times{
-        .stages = kinds.stages(),
-        .hops = hops_.transfers,
-        .gather = hops_.gather,
-        .sends_are_waited_for = !plan_.overlap_pipeline()};
+    const PipelineTimes times =
+        TimesOf(kinds.stages(), hops_.transfers, hops_.gather);
     const PlanMemory memory =
         EstimateMemory(kinds, units_, pipeline_, times, memory_of_layers_);
     out.peak = memory.peak;
@@ -92,37 +104,37 @@ class PlanEstimate {
                             return a.work.total() < b.work.total();
                           });
     const UnitEstimate& work = busiest.work;
-    for (const PassEstimate* pass :
-         {&work.forward, &work.input_gradient, &work.weight_gradient}) {
-      out.compute_s += m * pass->kernels;
-      out.host_s += m * pass->host();
-      out.tensor_s += m * (pass->exposed[0] + pass->exposed[3]);
-      out.context_s += m * pass->exposed[1];
-      out.expert_s += m * pass->exposed[2];
-    }
-    out.host_s -= busiest.started;
-    const DataTimes& last = busiest.data;
-    out.optimizer_s = last.optimizer_s();
-    out.data_s = kinds.AmongPasses(busiest.first) -
-                 (m * work.total() - busiest.started) + last.reduction_s +
-                 last.tie_s + last.norm_s + last.gathering_s;
-    double step = 0;
-    if (ranks == 1) {
-      const RankEnd end{.passes = kinds.AmongPasses(0)};
-      step = StepTime({&end, 1}, kinds);
-      out.pipeline_s = 0;
-    } else {
-      const PipelineEnds& ends = pipeline_.Ends(times);
-      step = StepTime(ends.ends, kinds);
-      out.pipeline_s = step - StepTime(ends.with_free_hops, kinds);
-    }
+    out.compute_s = m * work.kernels();
+    double communication = 0;
+    for (const double exposed : work.exposed()) communication += exposed;
+    // What hides of a layer's calls, hides in a row of layers.
+    const double shown =
+        communication > 0 ? busiest.exposed / communication : 0;
+    const auto exposed = work.exposed();
+    out.tensor_s = shown * (exposed[0] + exposed[3]);
+    out.context_s = shown * exposed[1];
+    out.expert_s = shown * exposed[2];
+    const PipelineEnds& ends = pipeline_.Ends(times);
+    const auto data = [&](int rank) -> const DataTimes& {
+      return kinds.of(rank).data;
+    };
+    double step = StepTime(ends.ends, data);
+    if (ranks > 1) out.pipeline_s = step - StepTime(ends.with_free_hops, data);
     if (each_rank_) {
       step = (slow.empty() ? RankByRank(kinds) : RankByRank(KindsWith({})))
                  .value_or(step);
     }
-    // Reductions that run beside weight gradients are not waited for.
-    const double rest = step - out.step_s();
-    (rest >= 0 ? out.bubble_s : out.data_s) += rest;
+    const RankEnd end = ends.ends[static_cast<size_t>(busiest.first)];
+    out.lower_s = slow.empty() ? LowerBound(kinds) : LowerBound();
+    step = std::max(step, out.lower_s);
+    const DataTimes& last = busiest.data;
+    out.optimizer_s = last.optimizer_s();
+    out.data_s = busiest.waits_for_data +
+                 std::max(0.0, end.reductions - end.passes) + last.reduction_s +
+                 last.tie_s + last.norm_s + last.gathering_s;
+    out.host_s = std::max(0.0, m * work.launching() - out.compute_s -
+                                   busiest.exposed - busiest.waits_for_data);
+    AddRest(step - out.step_s(), out);
     out.reserved += GroupBufferBytes(plan_, placement_);
     for (int rank = 0; rank < ranks; ++rank) {
       out.recomputed +=
@@ -131,6 +143,19 @@ class PlanEstimate {
     }
     return out;
   }
+
+  // Requires: no chip is slow (KindsWith({})).
+  double LowerBound(const RankKinds& kinds) {
+    // Sums of many, each rounded.
+    constexpr double kRounding = 1e-6;
+    const PipelineEnds& ends = pipeline_.Ends(TimesOf(
+        kinds.least_stages(), hops_.least_transfers, hops_.least_gather));
+    const auto data = [&](int rank) -> const DataTimes& {
+      return kinds.of(rank).least_data;
+    };
+    return StepTime(ends.ends, data) * (1 - kRounding);
+  }
+  double LowerBound() { return LowerBound(KindsWith({})); }
 
   double KernelFloor() const {
     double sum = 0;
@@ -152,24 +177,55 @@ class PlanEstimate {
                                        prices_, known_units_);
   }
 
+  PipelineTimes TimesOf(const StageKinds& stages, absl::Span<const double> hops,
+                        double gather) const {
+    const bool waits = waited_.Has(Dimension::kTensor) ||
+                       waited_.Has(Dimension::kContext) ||
+                       waited_.Has(Dimension::kExpert);
+    return {.kinds = stages.kinds,
+            .kind_of_stage = stages.of_stage,
+            .hops = hops,
+            .gather = gather,
+            .sends_are_waited_for = !plan_.overlap_pipeline(),
+            .results_are_waited_for = waits,
+            .reductions_are_waited_for = plan_.reduces_every_micro_batch() &&
+                                         (waited_.Has(Dimension::kData) ||
+                                          !plan_.overlap_gradient_reduction()),
+            .host_waits_for_receive = plan_.framework().host_waits_for_receive,
+            .pairs_hide = !waits};
+  }
+
+  // What is beyond the terms or, if negative, less than they.
+  void AddRest(double rest, StepEstimate& out) const {
+    if (rest >= 0) {
+      (layout_.ranks() > 1 ? out.bubble_s : out.data_s) += rest;
+      return;
+    }
+    for (double* term : {&out.data_s, &out.host_s, &out.pipeline_s,
+                         &out.expert_s, &out.context_s, &out.tensor_s}) {
+      const double less = std::min(*term, -rest);
+      *term -= less;
+      rest += less;
+    }
+    out.compute_s += rest;
+  }
+
   // Passes, reductions, the tied embedding, and the optimizer, before which all
   // ranks wait for one another.
   static double StepTime(absl::Span<const RankEnd> ends,
-                         const RankKinds& kinds) {
-    const auto data = [&](size_t rank) -> const DataTimes& {
-      return kinds.of(static_cast<int>(rank)).data;
-    };
-    const auto reduced = [&](size_t rank) {
-      return std::max(ends[rank].passes, ends[rank].reductions) +
-             data(rank).reduction_s;
+                         absl::FunctionRef<const DataTimes&(int rank)> data) {
+    const int ranks = static_cast<int>(ends.size());
+    const auto reduced = [&](int rank) {
+      const RankEnd& end = ends[static_cast<size_t>(rank)];
+      return std::max(end.passes, end.reductions) + data(rank).reduction_s;
     };
     double tied = 0;
-    for (size_t rank = 0; rank < ends.size(); ++rank) {
+    for (int rank = 0; rank < ranks; ++rank) {
       if (data(rank).tie_s > 0) tied = std::max(tied, reduced(rank));
     }
     double normed = 0;
     double rest = 0;
-    for (size_t rank = 0; rank < ends.size(); ++rank) {
+    for (int rank = 0; rank < ranks; ++rank) {
       const DataTimes& of_rank = data(rank);
       const double ready =
           of_rank.tie_s > 0 ? tied + of_rank.tie_s : reduced(rank);
@@ -339,6 +395,15 @@ KnownPipeline& StepEstimator::PipelineOf(const TrainingPlan& plan) {
       plan.schedule(), plan.degrees().pipeline, plan.virtual_stages(),
       plan.micro_batches(), std::get<PassProfile>(key)));
   return *(pipelines_[std::move(key)] = std::move(pipeline));
+}
+
+double StepEstimator::LowerBound(const TrainingPlan& plan) {
+  prices_->SetSlowness(KernelSlowness(plan));
+  units_.Trim();
+  spans_.Trim();
+  return PlanEstimate(*model_, plan, PipelineOf(plan), {}, *prices_,
+                      SpansOf(plan), units_, {})
+      .LowerBound();
 }
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {

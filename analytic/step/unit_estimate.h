@@ -51,6 +51,22 @@ struct UnitEstimate {
     recomputed += other.recomputed;
     return *this;
   }
+  double kernels() const {
+    return forward.kernels + input_gradient.kernels + weight_gradient.kernels;
+  }
+  double launching() const {
+    return forward.launching + input_gradient.launching +
+           weight_gradient.launching;
+  }
+  // By ExchangeGroup.
+  std::array<double, 4> exposed() const {
+    std::array<double, 4> sum{};
+    for (const PassEstimate* pass :
+         {&forward, &input_gradient, &weight_gradient}) {
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += pass->exposed[i];
+    }
+    return sum;
+  }
   double backward() const {
     return input_gradient.total() + weight_gradient.total();
   }

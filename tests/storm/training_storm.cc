@@ -46,7 +46,7 @@ class TrainingLaws {
     if (run->placed.folded && !scenario_.system.slow_chips().empty()) {
       sheet_.Label("folded around a slow chip");
     }
-    CheckMemory(*run);
+    CheckEstimate(*run);
     CheckLoop();
     CheckSplit(*run);
     RunOptions all = options_;
@@ -175,11 +175,21 @@ class TrainingLaws {
                             100 * off));
   }
 
-  void CheckMemory(const SimulatedRun& run) {
+  void CheckEstimate(const SimulatedRun& run) {
     const auto estimate = EstimateScenario(scenario_);
     if (!estimate.ok()) return;
+    const double step = ToSeconds(run.result.end);
+    const double longest = ToSeconds(run.bounds.critical_path);
+    sheet_.Hold("lower bound", estimate->lower_s <= step,
+                fmt::format("{} by formula, {} simulated, longest path {}",
+                            SecondsText(estimate->lower_s), SecondsText(step),
+                            SecondsText(longest)));
+    CheckMemory(run, *estimate);
+  }
+
+  void CheckMemory(const SimulatedRun& run, const StepEstimate& estimate) {
     const auto formula = static_cast<double>(
-        (estimate->peak - scenario_.kernels.reserved_memory()).value());
+        (estimate.peak - scenario_.kernels.reserved_memory()).value());
     const auto simulated = static_cast<double>(run.memory.peak.total.value());
     const double off = formula / simulated - 1;
     constexpr double kExact = 0.001;

@@ -13,6 +13,7 @@
 //                           pipeline 1 %. Laws of their own: on machines that
 //                           are not as in the catalogue, and where the formula
 //                           of a schedule is an approximation
+//   lower bound             of the closed form: no step is shorter
 //   memory by formula       peak of the closed form, within 5 %
 //   stepped alone           every call by itself, FLUID against STEPPED: 5 %
 //   stepped step            the whole step, with contention: 15 %

@@ -14,12 +14,12 @@ namespace {
 // F, B and W of every stage, and free hops unless told.
 std::vector<RankEnd> Ends(const PipelineOrders& orders, double f, double b,
                           double w, double hop = 0) {
-  const std::vector<StageTimes> stages(
-      static_cast<size_t>(orders.layout.stages()),
-      {.forward = f, .input_gradient = b, .weight_gradient = w});
+  const std::vector<StageTimes> kinds = {StageTimes::Serial(f, b, w)};
+  const std::vector<uint16_t> all(static_cast<size_t>(orders.layout.stages()));
   const std::vector<double> hops(static_cast<size_t>(orders.layout.ranks()),
                                  hop);
-  return PipelineClock(orders).Run({.stages = stages, .hops = hops});
+  return PipelineClock(orders).Run(
+      {.kinds = kinds, .kind_of_stage = all, .hops = hops});
 }
 double Makespan(const std::vector<RankEnd>& ends) {
   double most = 0;
@@ -79,11 +79,13 @@ TEST(PipelineClock, HopsDelayTheFirstAndTheLastMicroBatch) {
 TEST(PipelineClock, ASendThatIsWaitedForDelaysItsSender) {
   const auto orders =
       MakeOrders(PipelineSchedule::kOneForwardOneBackward, 2, 1, 2);
-  const std::vector<StageTimes> stages(
-      2, {.forward = 1, .input_gradient = 1, .weight_gradient = 1});
+  const std::vector<StageTimes> kinds = {StageTimes::Serial(1, 1, 1)};
+  const std::vector<uint16_t> all(2);
   const std::vector<double> hops = {1, 1};
-  const auto ends = PipelineClock(orders).Run(
-      {.stages = stages, .hops = hops, .sends_are_waited_for = true});
+  const auto ends = PipelineClock(orders).Run({.kinds = kinds,
+                                               .kind_of_stage = all,
+                                               .hops = hops,
+                                               .sends_are_waited_for = true});
   EXPECT_DOUBLE_EQ(ends[0].passes, 12);
   EXPECT_DOUBLE_EQ(ends[1].passes, 9);
 }
@@ -93,31 +95,74 @@ TEST(PipelineClock, ASendThatIsWaitedForDelaysItsSender) {
 TEST(PipelineClock, TheSlowestStageSetsThePace) {
   const auto orders =
       MakeOrders(PipelineSchedule::kOneForwardOneBackward, 2, 1, 10);
-  const std::vector<StageTimes> stages = {
-      {.forward = 1, .input_gradient = 1, .weight_gradient = 1},
-      {.forward = 2, .input_gradient = 2, .weight_gradient = 2}};
+  const std::vector<StageTimes> kinds = {StageTimes::Serial(1, 1, 1),
+                                         StageTimes::Serial(2, 2, 2)};
+  const std::vector<uint16_t> both = {0, 1};
   const std::vector<double> hops = {0, 0};
-  const auto ends = PipelineClock(orders).Run({.stages = stages, .hops = hops});
+  const auto ends = PipelineClock(orders).Run(
+      {.kinds = kinds, .kind_of_stage = both, .hops = hops});
   EXPECT_DOUBLE_EQ(ends[0].passes, 10 * 6 + 3);
 }
 
 // One rank, two micro-batches of 1 + 2; a reduction of 5 after each backward
-// pass and one of 1 within, 7 more after the last; 10 before the first pass:
-// 10 + (3 + 1 + 5) + (3 + 1) passes, and 5 + 7 after them.
+// pass, which the next one waits for, and one of 1 within; 7 more after the
+// last; 10 before the first pass: 10 + (3 + 1 + 5) + (3 + 1) passes, and 5 + 7
+// after them.
 TEST(PipelineClock, ReductionsAmongPassesAreWaitedFor) {
   const auto orders =
       MakeOrders(PipelineSchedule::kOneForwardOneBackward, 1, 1, 2);
-  const std::vector<StageTimes> stages = {{.forward = 1,
-                                           .input_gradient = 1,
-                                           .weight_gradient = 1,
-                                           .first_forward = 10,
-                                           .reduce_within = 1,
-                                           .reduce_after = 5,
-                                           .last_after = 7}};
+  StageTimes times = StageTimes::Serial(1, 1, 1 + 1);
+  times.first_forward = 10 + 1;
+  times.reduce_backward = {
+      .after_row = 5, .after_kernels = 3 + 5, .after_input = 3 + 5};
+  times.reduce_last_backward = {
+      .after_row = 12, .after_kernels = 3 + 12, .after_input = 3 + 12};
+  const std::vector<uint16_t> one = {0};
   const std::vector<double> hops = {0};
-  const auto ends = PipelineClock(orders).Run({.stages = stages, .hops = hops});
+  const auto ends =
+      PipelineClock(orders).Run({.kinds = {&times, 1},
+                                 .kind_of_stage = one,
+                                 .hops = hops,
+                                 .reductions_are_waited_for = true});
   EXPECT_DOUBLE_EQ(ends[0].passes, 10 + 9 + 4);
   EXPECT_DOUBLE_EQ(ends[0].reductions, 10 + 9 + 4 + 12);
+}
+
+// Two micro-batches through two ranks. Kernels of a forward pass take 2, and
+// its result comes 3 later; the next pass begins without it. Rank 0 forward: 0
+// to 2 and 2 to 4, results at 5 and 7. Rank 1: forward from 5 to 7, result at
+// 10, backward of 4 from 10 to 14; forward from 14 to 16, result at 19,
+// backward to
+// 23. Rank 0: backward from 14 to 18 and from 23 to 27.
+TEST(PipelineClock, AResultMayComeAfterTheNextPassBegins) {
+  const auto orders =
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 2, 1, 2);
+  StageTimes times = StageTimes::Serial(2, 2, 2);
+  times.forward.after_kernels = {.kernels = 2, .result = 5};
+  times.forward.after_input = {.kernels = 2, .result = 5};
+  times.first_forward = times.forward;
+  const std::vector<uint16_t> all = {0, 0};
+  const std::vector<double> hops = {0, 0};
+  const auto ends = PipelineClock(orders).Run(
+      {.kinds = {&times, 1}, .kind_of_stage = all, .hops = hops});
+  EXPECT_DOUBLE_EQ(ends[1].passes, 23);
+  EXPECT_DOUBLE_EQ(ends[0].passes, 27);
+}
+
+// Its host needs 5 for a pass of 2 and runs ahead while the chip works: two
+// micro-batches of 2 + 4 on the chip, 5 + 1 on the host. The first forward pass
+// ends at 5, its backward at 9; the host has started the second forward at 11.
+TEST(PipelineClock, AHostRunsAheadOfTheChip) {
+  const auto orders =
+      MakeOrders(PipelineSchedule::kOneForwardOneBackward, 1, 1, 2);
+  StageTimes times = StageTimes::Serial(2, 2, 2);
+  times.forward_launch = {.all = 5};
+  times.backward_launch = {.all = 1};
+  const std::vector<uint16_t> one = {0};
+  const std::vector<double> hops = {0};
+  const auto ends = PipelineClock(orders).Run(
+      {.kinds = {&times, 1}, .kind_of_stage = one, .hops = hops});
+  EXPECT_DOUBLE_EQ(ends[0].passes, 11 + 4);
 }
 
 // Whatever was asked before, in whatever order: the answer of a clock.
@@ -131,15 +176,19 @@ TEST(KnownPipeline, AnswersAsIfItRememberedNothing) {
     if (asked.empty() || rng.Below(2) == 0) {
       std::vector<StageTimes>& stages = asked.emplace_back(4);
       for (StageTimes& stage : stages) {
-        stage = {.forward = static_cast<double>(1 + rng.Below(9)),
-                 .input_gradient = static_cast<double>(1 + rng.Below(9)),
-                 .weight_gradient = static_cast<double>(rng.Below(9)),
-                 .reduce_after = static_cast<double>(rng.Below(3))};
+        stage = StageTimes::Serial(static_cast<double>(1 + rng.Below(9)),
+                                   static_cast<double>(1 + rng.Below(9)),
+                                   static_cast<double>(rng.Below(9)));
+        const auto row = static_cast<double>(rng.Below(30));
+        stage.reduce_last_backward = {
+            .after_row = row, .after_kernels = row, .after_input = row};
       }
     }
     const std::vector<StageTimes>& stages = asked[rng.Below(asked.size())];
     const std::vector<double> hops(4, static_cast<double>(rng.Below(3)));
-    const PipelineTimes times{.stages = stages,
+    const std::vector<uint16_t> kinds = {0, 1, 2, 3};
+    const PipelineTimes times{.kinds = stages,
+                              .kind_of_stage = kinds,
                               .hops = hops,
                               .gather = static_cast<double>(rng.Below(2)),
                               .sends_are_waited_for = rng.Below(2) == 0};
