@@ -157,16 +157,6 @@ class PlanEstimate {
   }
   double LowerBound() { return LowerBound(KindsWith({})); }
 
-  double KernelFloor() const {
-    double sum = 0;
-    for (int rank = 0; rank < layout_.ranks(); ++rank) {
-      const UnitEstimate work = WorkOfRank(layout_, units_, rank);
-      sum += work.forward.kernels + work.input_gradient.kernels +
-             work.weight_gradient.kernels;
-    }
-    return sum * plan_.micro_batches() / layout_.ranks();
-  }
-
  private:
   RankKinds KindsWith(const SlowStages& slow) {
     return RankKinds({model_, plan_, placement_, pipeline_, units_, spans_,
@@ -315,26 +305,21 @@ GroupSpans& StepEstimator::SpansOf(const TrainingPlan& plan) {
   return spans_.Of(plan.layout(), system_->chips_per_node(), *prices_);
 }
 
-Bytes StepEstimator::StateBytes(const TrainingPlan& plan) {
-  GroupSpans& spans = SpansOf(plan);
-  AskedSpans asked(spans);
-  const UnitSetting setting =
-      SettingOf(*model_, plan, WaitedExchanges(plan, {}), asked);
-  const PlanUnits units(*model_, plan, FullestPlace(plan), setting, *prices_,
-                        units_);
-  const StageLayout& layout = plan.layout().stages;
-  Bytes most;
-  for (int rank = 0; rank < layout.ranks(); ++rank) {
-    RankParameters held;
-    for (int piece = 0; piece < layout.pieces(); ++piece) {
-      for (const int unit : units.of_stage(layout.StageOf(rank, piece))) {
-        held += units[unit].parameters;
-      }
-    }
-    most =
-        std::max(most, StaticBytes(plan, spans.placement(), held, {}).total());
-  }
-  return most + reserved_;
+// With the slowness that prices have now.
+PlanUnits StepEstimator::UnitsOf(const TrainingPlan& plan) {
+  AskedSpans asked(SpansOf(plan));
+  return PlanUnits(*model_, plan, FullestPlace(plan),
+                   SettingOf(*model_, plan, WaitedExchanges(plan, {}), asked),
+                   *prices_, units_);
+}
+
+StepFloor StepEstimator::Floor(const TrainingPlan& plan) {
+  prices_->SetSlowness(KernelSlowness(plan));
+  units_.Trim();
+  spans_.Trim();
+  StepFloor floor = FloorOf(plan, UnitsOf(plan), SpansOf(plan).placement());
+  floor.state += reserved_;
+  return floor;
 }
 
 PassProfile StepEstimator::ProfileOf(const TrainingPlan& plan) {
@@ -344,14 +329,9 @@ PassProfile StepEstimator::ProfileOf(const TrainingPlan& plan) {
   // must not.
   const double slowness = prices_->slowness();
   prices_->SetSlowness(1);
-  GroupSpans& spans = SpansOf(plan);
-  AskedSpans asked(spans);
-  const UnitSetting setting =
-      SettingOf(*model_, plan, WaitedExchanges(plan, {}), asked);
-  const PlanUnits units(*model_, plan, FullestPlace(plan), setting, *prices_,
-                        units_);
+  const PlanUnits units = UnitsOf(plan);
   const HopTimes hops =
-      PipelineHops(*model_, plan, units.shape(), spans, *prices_);
+      PipelineHops(*model_, plan, units.shape(), SpansOf(plan), *prices_);
   prices_->SetSlowness(slowness);
   double hop = hops.gather;
   for (const double transfer : hops.transfers) {
@@ -408,12 +388,10 @@ double StepEstimator::LowerBound(const TrainingPlan& plan) {
 
 double StepEstimator::KernelFloor(const TrainingPlan& plan) {
   CHECK(plan.recompute() == Recompute::kNone) << "for plans without";
+  prices_->SetSlowness(KernelSlowness(plan));
   units_.Trim();
   spans_.Trim();
-  GroupSpans& spans = SpansOf(plan);
-  return PlanEstimate(*model_, plan, PipelineOf(plan), {}, *prices_, spans,
-                      units_, {})
-      .KernelFloor();
+  return MeanKernels(plan, UnitsOf(plan));
 }
 
 }  // namespace orrery

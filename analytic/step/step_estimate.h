@@ -24,6 +24,7 @@
 #include "analytic/step/known_pipeline.h"
 #include "analytic/step/known_units.h"
 #include "analytic/step/price_list.h"
+#include "analytic/step/step_floor.h"
 #include "base/units.h"
 #include "topology/machine/kernels.h"
 #include "topology/machine/system.h"
@@ -88,12 +89,12 @@ class StepEstimator {
   StepEstimate Estimate(const TrainingPlan& plan,
                         const EstimateOptions& options = {});
   // Seconds of the plan's kernels, spread evenly over its pipeline ranks: no
-  // plan that runs the same kernels on as many chips has a shorter estimate,
-  // whatever its schedule, sharding and recomputation. Requires: the plan
-  // computes nothing again.
+  // plan that runs the same kernels on as many chips takes less, whatever its
+  // schedule, sharding and recomputation. Requires: the plan computes nothing
+  // again.
   double KernelFloor(const TrainingPlan& plan);
-  // The most that a rank holds of weights, gradients and optimizer state.
-  Bytes StateBytes(const TrainingPlan& plan);
+  // Less than the lower bound and the memory of an estimate, and sooner known.
+  StepFloor Floor(const TrainingPlan& plan);
   // No simulation of the plan is shorter: passes, transfers and reductions take
   // what they do with chip and links to themselves, and wait for no more than
   // they must. A sum of the calls' closed forms, which are held to 0.1 %.
@@ -112,6 +113,7 @@ class StepEstimator {
 
   using OrderKey = std::tuple<PipelineSchedule, int, int, int, PassProfile>;
   KnownPipeline& PipelineOf(const TrainingPlan& plan);
+  PlanUnits UnitsOf(const TrainingPlan& plan);
   GroupSpans& SpansOf(const TrainingPlan& plan);
 
   const Model* model_;

@@ -58,6 +58,7 @@ bool Faster(const FoundPlan& a, const FoundPlan& b) {
 }  // namespace
 
 PlanCounts& PlanCounts::operator+=(const PlanCounts& other) {
+  considered += other.considered;
   estimated += other.estimated;
   illegal += other.illegal;
   too_large += other.too_large;
@@ -120,32 +121,36 @@ absl::Status PlanSearch::Survey(const Group& group, double limit_s,
   if (group.floor_s >= limit_s) {
     int64_t& count = group.floor_s < kNever ? counts->pruned : counts->illegal;
     space_.ForEach(group.kernels, [&](const PlanChoice&) { ++count; });
+    counts->considered = count;
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(PlanReader reader, PlanReader::Create(scenario_, given_));
   space_.ForEach(group.kernels, [&](const PlanChoice& choice) {
     const std::optional<TrainingPlan> plan = reader.PlanOf(choice);
+    ++counts->considered;
     if (!plan) {
       ++counts->illegal;
       return;
     }
     StepEstimator& estimator = reader.estimator();
-    if (estimator.StateBytes(*plan) > capacity_) {
+    const StepFloor floor = estimator.Floor(*plan);
+    if (floor.state > capacity_) {
       ++counts->too_large;
       return;
     }
-    const double bound_s = estimator.LowerBound(*plan);
-    if (bound_s >= limit_s) {
+    if (floor.step_s >= limit_s) {
       ++counts->pruned;
       return;
     }
     const StepEstimate estimate = estimator.Estimate(*plan);
+    ++counts->estimated;
     if (estimate.reserved > capacity_) {
       ++counts->too_large;
-      return;
+    } else if (estimate.lower_s >= limit_s) {
+      ++counts->pruned;
+    } else {
+      found->push_back({choice, estimate.step_s(), estimate.lower_s});
     }
-    ++counts->estimated;
-    found->push_back({choice, estimate.step_s(), bound_s});
   });
   return absl::OkStatus();
 }

@@ -44,11 +44,11 @@ struct FoundPlan {
 
 // What became of the plans of the space.
 struct PlanCounts {
-  int64_t estimated = 0;
+  int64_t considered = 0;
   int64_t illegal = 0;    // a rule of plans is broken
   int64_t too_large = 0;  // does not fit into memory with the headroom
   int64_t pruned = 0;     // cannot be faster than the limit
-  int64_t total() const { return estimated + illegal + too_large + pruned; }
+  int64_t estimated = 0;  // some of the last two, and all others
   PlanCounts& operator+=(const PlanCounts& other);
 };
 

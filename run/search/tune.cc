@@ -131,7 +131,7 @@ class Tuner {
       Tell("simulating plans", race_.progress());
     }
     const PlanCounts& counts = search.counts();
-    tuning_.set_plans_considered(counts.total());
+    tuning_.set_plans_considered(counts.considered);
     tuning_.set_plans_estimated(counts.estimated);
     tuning_.set_plans_pruned(counts.pruned);
     tuning_.set_plans_illegal(counts.illegal);
