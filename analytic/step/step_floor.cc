@@ -1,8 +1,11 @@
 #include "analytic/step/step_floor.h"
 
+#include <absl/types/span.h>
+
 #include <algorithm>
 #include <vector>
 
+#include "analytic/step/pass_delays.h"
 #include "workload/plan/memory.h"
 #include "workload/plan/stage.h"
 #include "workload/plan/stage_layout.h"
@@ -10,40 +13,43 @@
 namespace orrery {
 namespace {
 
-// Seconds of kernels of one micro-batch.
-struct StageKernels {
+// Seconds of a stage for one micro-batch, with calls that take the least they
+// may.
+struct StageLeast {
+  // Of the rank's kernels, from the last before the passes to their own last.
+  double busy = 0;
+  double weights = 0;  // of it, gradients that nobody waits for
+  // From the input of a pass to its result.
   double forward = 0;
-  double input_gradient = 0;
-  double weight_gradient = 0;
-  // Passes of the stages before.
-  double forward_before = 0;
-  double backward_before = 0;
+  double backward = 0;
 };
 
-std::vector<StageKernels> KernelsOf(const TrainingPlan& plan,
-                                    const PlanUnits& units, int stages) {
-  // Nobody waits for gradients of weights where they are passes of their own,
-  // nor for what a stage can compute again before its gradient arrives.
-  const bool splits = plan.layout().stages.splits_gradients();
-  const bool recomputes = plan.recompute() != Recompute::kNone;
-  std::vector<StageKernels> kernels;
-  StageKernels sum;
-  for (int stage = 0; stage < stages; ++stage) {
-    StageKernels each{.forward_before = sum.forward_before,
-                      .backward_before = sum.backward_before};
+StageLeast LeastOf(const TrainingPlan& plan, const PlanUnits& units,
+                   int stage) {
+  const StageLayout& layout = plan.layout().stages;
+  StageLeast least;
+  if (layout.bidirectional()) {
+    // Passes of both directions hide each other's calls.
     for (const int id : units.of_stage(stage)) {
-      const UnitEstimate& time = units[id].time;
-      each.forward += time.forward.kernels;
-      each.input_gradient += time.input_gradient.kernels;
-      each.weight_gradient += time.weight_gradient.kernels;
+      least.busy += units[id].time.kernels();
     }
-    sum.forward_before += each.forward;
-    sum.backward_before +=
-        std::max(0.0, each.input_gradient - (recomputes ? each.forward : 0)) +
-        (splits ? 0 : each.weight_gradient);
-    kernels.push_back(each);
+    return least;
   }
-  return kernels;
+  const absl::Span<const int> ids = units.of_stage(stage);
+  const bool splits = layout.splits_gradients();
+  PassDelays forward, backward, weights;
+  for (const int id : ids) forward = forward.Then(units[id].least.forward);
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    const PassSet& passes = units[*id].least;
+    backward = backward.Then(splits ? passes.input_gradient : passes.backward);
+    if (splits) weights = weights.Then(passes.weight_gradient);
+  }
+  least.weights = weights.after_kernels.kernels;
+  least.busy = forward.after_kernels.kernels + backward.after_kernels.kernels +
+               least.weights;
+  least.forward = std::max(0.0, forward.after_input.result);
+  least.backward = std::max(0.0, backward.after_input.result);
+  return least;
 }
 
 }  // namespace
@@ -51,32 +57,38 @@ std::vector<StageKernels> KernelsOf(const TrainingPlan& plan,
 StepFloor FloorOf(const TrainingPlan& plan, const PlanUnits& units,
                   const Placement& placement) {
   const StageLayout& layout = plan.layout().stages;
-  const bool splits = layout.splits_gradients();
-  const std::vector<StageKernels> stages =
-      KernelsOf(plan, units, layout.stages());
+  std::vector<StageLeast> stages;
+  // Passes of all stages before.
+  std::vector<StageLeast> before = {StageLeast()};
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const int like = units.FirstLike(stage);
+    const StageLeast each = like < stage ? stages[static_cast<size_t>(like)]
+                                         : LeastOf(plan, units, stage);
+    stages.push_back(each);
+    StageLeast sum = before.back();
+    sum.forward += each.forward;
+    sum.backward += each.backward;
+    before.push_back(sum);
+  }
   // Half of the micro-batches pass the ranks the other way around.
   const double m = plan.micro_batches() * (layout.bidirectional() ? 0.5 : 1.0);
   StepFloor floor;
   for (int rank = 0; rank < layout.ranks(); ++rank) {
-    StageKernels own;
+    double busy = 0;
+    double weights = 0;
     int first = layout.stages();
     RankParameters held;
     for (int piece = 0; piece < layout.pieces(); ++piece) {
       const int stage = layout.StageOf(rank, piece);
-      const StageKernels& each = stages[static_cast<size_t>(stage)];
-      own.forward += each.forward;
-      own.input_gradient += each.input_gradient;
-      own.weight_gradient += each.weight_gradient;
+      busy += stages[static_cast<size_t>(stage)].busy;
+      weights += stages[static_cast<size_t>(stage)].weights;
       first = std::min(first, stage);
       for (const int id : units.of_stage(stage)) held += units[id].parameters;
     }
-    const StageKernels& before = stages[static_cast<size_t>(first)];
-    const double needed = m * (own.forward + own.input_gradient);
-    const double weights = m * own.weight_gradient;
-    const double end = splits
-                           ? needed + std::max(weights, before.backward_before)
-                           : needed + weights + before.backward_before;
-    floor.step_s = std::max(floor.step_s, before.forward_before + end);
+    const StageLeast& passes = before[static_cast<size_t>(first)];
+    floor.step_s =
+        std::max(floor.step_s, passes.forward + m * (busy - weights) +
+                                   std::max(m * weights, passes.backward));
     floor.state =
         std::max(floor.state, StaticBytes(plan, placement, held, {}).total());
   }

@@ -125,14 +125,14 @@ absl::Status PlanSearch::Survey(const Group& group, double limit_s,
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(PlanReader reader, PlanReader::Create(scenario_, given_));
-  space_.ForEach(group.kernels, [&](const PlanChoice& choice) {
-    const std::optional<TrainingPlan> plan = reader.PlanOf(choice);
+  StepEstimator& estimator = reader.estimator();
+  const auto look_at = [&](const PlanChoice& choice) {
     ++counts->considered;
+    const std::optional<TrainingPlan> plan = reader.PlanOf(choice);
     if (!plan) {
       ++counts->illegal;
       return;
     }
-    StepEstimator& estimator = reader.estimator();
     const StepFloor floor = estimator.Floor(*plan);
     if (floor.state > capacity_) {
       ++counts->too_large;
@@ -151,6 +151,31 @@ absl::Status PlanSearch::Survey(const Group& group, double limit_s,
     } else {
       found->push_back({choice, estimate.step_s(), estimate.lower_s});
     }
+  };
+  space_.ForEachShape(group.kernels, [&](const PlanChoice& shape) {
+    // The floor of all plans of the shape; nothing where a rule is broken,
+    // which may be that of the plan that was asked only.
+    std::optional<StepFloor> least;
+    bool known = true;
+    space_.ForEachLeastOf(shape, [&](const PlanChoice& choice) {
+      const std::optional<TrainingPlan> plan = reader.PlanOf(choice);
+      known = known && plan;
+      if (!known) return;
+      const StepFloor floor = estimator.Floor(*plan);
+      if (!least) least = floor;
+      least->step_s = std::min(least->step_s, floor.step_s);
+      least->state = std::min(least->state, floor.state);
+    });
+    const bool too_large = known && least && least->state > capacity_;
+    if (too_large || (known && least && least->step_s >= limit_s)) {
+      int64_t& count = too_large ? counts->too_large : counts->pruned;
+      space_.ForEachOf(shape, [&](const PlanChoice&) {
+        ++counts->considered;
+        ++count;
+      });
+      return;
+    }
+    space_.ForEachOf(shape, look_at);
   });
   return absl::OkStatus();
 }

@@ -187,6 +187,13 @@ void PlanSpace::AddKernels(int tensor, int context) {
 void PlanSpace::ForEach(
     const KernelChoice& kernels,
     absl::FunctionRef<void(const PlanChoice&)> visit) const {
+  ForEachShape(kernels,
+               [&](const PlanChoice& shape) { ForEachOf(shape, visit); });
+}
+
+void PlanSpace::ForEachShape(
+    const KernelChoice& kernels,
+    absl::FunctionRef<void(const PlanChoice&)> visit) const {
   PlanChoice choice = said_;
   choice.kernels = kernels;
   const int64_t left = chips_ / (int64_t{kernels.tensor} * kernels.context);
@@ -206,7 +213,7 @@ void PlanSpace::ForEach(
 
 void PlanSpace::ForEachSchedule(
     PlanChoice choice, absl::FunctionRef<void(const PlanChoice&)> visit) const {
-  if (Keeps(PlanAxis::kSchedule)) return ForEachSharding(choice, visit);
+  if (Keeps(PlanAxis::kSchedule)) return visit(choice);
   const auto with = [&](pb::Training::Schedule schedule, int pieces) {
     if (choice.pipeline > 1 &&
         !Has(offers_.schedule(), static_cast<int>(schedule),
@@ -215,7 +222,7 @@ void PlanSpace::ForEachSchedule(
     }
     choice.schedule = schedule;
     choice.virtual_stages = pieces;
-    ForEachSharding(choice, visit);
+    visit(choice);
   };
   with(pb::Training::ONE_F_ONE_B, 1);
   if (choice.pipeline == 1) return;
@@ -234,37 +241,61 @@ void PlanSpace::ForEachSchedule(
   }
 }
 
-void PlanSpace::ForEachSharding(
-    PlanChoice choice, absl::FunctionRef<void(const PlanChoice&)> visit) const {
-  std::vector<RecomputeChoice> recompute;
+std::vector<RecomputeChoice> PlanSpace::Recomputations() const {
+  if (Keeps(PlanAxis::kRecompute)) return {said_.recompute};
+  std::vector<RecomputeChoice> all;
   for (const RecomputeChoice each :
        {RecomputeChoice::kNone, RecomputeChoice::kSelective,
         RecomputeChoice::kCheapModules, RecomputeChoice::kPerOp,
         RecomputeChoice::kFull}) {
-    if (each == said_.recompute || Offers(offers_, each)) {
-      recompute.push_back(each);
+    if (each == said_.recompute || Offers(offers_, each)) all.push_back(each);
+  }
+  return all;
+}
+
+std::vector<pb::Training::Sharding> PlanSpace::Shardings(
+    const PlanChoice& shape) const {
+  if (Keeps(PlanAxis::kSharding)) return {said_.sharding};
+  // One copy of everything: nothing to share out.
+  if (shape.data == 1 && shape.kernels.context == 1) {
+    return {pb::Training::ZERO_0};
+  }
+  std::vector<pb::Training::Sharding> all;
+  const int used = said_.sharding;
+  for (const auto stage : {pb::Training::ZERO_0, pb::Training::ZERO_1,
+                           pb::Training::ZERO_2, pb::Training::ZERO_3}) {
+    const int value = stage;
+    if (Has(offers_.sharding(), value, used) &&
+        (shape.pipeline == 1 ||
+         Has(offers_.sharding_in_pipelines(), value, used))) {
+      all.push_back(stage);
     }
   }
-  if (Keeps(PlanAxis::kRecompute)) recompute = {said_.recompute};
-  int first = pb::Training::ZERO_0;
-  int last = pb::Training::ZERO_3;
-  // One copy of everything: nothing to share out.
-  if (choice.data == 1 && choice.kernels.context == 1) last = first;
-  if (Keeps(PlanAxis::kSharding)) first = last = said_.sharding;
-  for (int stage = first; stage <= last; ++stage) {
-    const int used = said_.sharding;
-    if (last > first &&
-        (!Has(offers_.sharding(), stage, used) ||
-         (choice.pipeline > 1 &&
-          !Has(offers_.sharding_in_pipelines(), stage, used)))) {
-      continue;
-    }
-    choice.sharding = static_cast<pb::Training::Sharding>(stage);
-    for (const RecomputeChoice each : recompute) {
-      choice.recompute = each;
+  return all;
+}
+
+void PlanSpace::ForEachOf(
+    const PlanChoice& shape,
+    absl::FunctionRef<void(const PlanChoice&)> visit) const {
+  PlanChoice choice = shape;
+  for (const pb::Training::Sharding sharding : Shardings(shape)) {
+    choice.sharding = sharding;
+    for (const RecomputeChoice recompute : Recomputations()) {
+      choice.recompute = recompute;
       ForEachMethod(choice, visit);
     }
   }
+}
+
+void PlanSpace::ForEachLeastOf(
+    const PlanChoice& shape,
+    absl::FunctionRef<void(const PlanChoice&)> visit) const {
+  const std::vector<pb::Training::Sharding> shardings = Shardings(shape);
+  if (shardings.empty()) return;
+  PlanChoice choice = shape;
+  choice.sharding = shardings.back();
+  choice.recompute = RecomputeChoice::kNone;
+  ForEachMethod(choice, visit);
 }
 
 void PlanSpace::ForEachMethod(

@@ -64,6 +64,18 @@ class PlanSpace {
 
   // In ascending order.
   const std::vector<KernelChoice>& kernels() const { return kernels_; }
+  // A shape is a choice of pipeline, schedule and kernels; what else it holds
+  // has no meaning.
+  void ForEachShape(const KernelChoice& kernels,
+                    absl::FunctionRef<void(const PlanChoice&)> visit) const;
+  // The plans of a shape: sharding, recomputation, methods and order.
+  void ForEachOf(const PlanChoice& shape,
+                 absl::FunctionRef<void(const PlanChoice&)> visit) const;
+  // Of these, those that recompute least and share out most: no other plan of
+  // the shape takes less time for its kernels, or less memory for its state.
+  // One for each way in which tokens and contexts travel.
+  void ForEachLeastOf(const PlanChoice& shape,
+                      absl::FunctionRef<void(const PlanChoice&)> visit) const;
   void ForEach(const KernelChoice& kernels,
                absl::FunctionRef<void(const PlanChoice&)> visit) const;
   // What was said, as a choice.
@@ -78,10 +90,10 @@ class PlanSpace {
   void AddKernels(int tensor, int context);
   void ForEachSchedule(PlanChoice choice,
                        absl::FunctionRef<void(const PlanChoice&)> visit) const;
-  void ForEachSharding(PlanChoice choice,
-                       absl::FunctionRef<void(const PlanChoice&)> visit) const;
   void ForEachMethod(PlanChoice choice,
                      absl::FunctionRef<void(const PlanChoice&)> visit) const;
+  std::vector<pb::Training::Sharding> Shardings(const PlanChoice& shape) const;
+  std::vector<RecomputeChoice> Recomputations() const;
 
   const Model& model_;
   int64_t chips_;
