@@ -94,15 +94,57 @@ std::vector<size_t> PlanRace::Pick(Which which) const {
   return picked;
 }
 
-PlanRace::Outcome PlanRace::Simulate(const FoundPlan& plan) const {
+std::unique_ptr<CallPlanner> PlanRace::TakePlanner() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty() || scenario_.model.moe()) {
+    return std::make_unique<CallPlanner>(
+        network_, PlannerOptions{.fidelity = options_.run.fidelity,
+                                 .arbitration = options_.run.arbitration,
+                                 .one_of_alike = true});
+  }
+  std::unique_ptr<CallPlanner> planner = std::move(idle_.back());
+  idle_.pop_back();
+  return planner;
+}
+
+void PlanRace::ReturnPlanner(std::unique_ptr<CallPlanner> planner) {
+  if (scenario_.model.moe()) return;
+  planner->ForgetIfMany();
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(planner));
+}
+
+std::optional<FoldingVerdict> PlanRace::VerdictOf(PlanChoice choice) {
+  choice.recompute = RecomputeChoice::kNone;
+  const std::lock_guard lock(mutex_);
+  const auto known = verdicts_.find(choice);
+  if (known == verdicts_.end()) return std::nullopt;
+  return known->second;
+}
+
+void PlanRace::Remember(PlanChoice choice, const FoldingVerdict& verdict) {
+  // Calls that must stay apart are those of one program.
+  if (!verdict.apart.empty()) return;
+  choice.recompute = RecomputeChoice::kNone;
+  const std::lock_guard lock(mutex_);
+  verdicts_.try_emplace(choice, verdict);
+}
+
+PlanRace::Outcome PlanRace::Simulate(const FoundPlan& plan) {
   Outcome outcome{.finisher = std::nullopt, .events = kEventsOfPlan};
   const auto scenario =
       WithPlan(given_, WithChoice(given_.training(), plan.choice));
   if (!scenario.ok()) return outcome;
+  std::unique_ptr<CallPlanner> planner = TakePlanner();
+  RunOptions options = options_.run;
+  options.planner = planner.get();
+  options.folding = VerdictOf(plan.choice);
   const auto run = RunTraining(
       {scenario->model, scenario->system, scenario->kernels, network_},
-      *scenario->training(), options_.run);
+      *scenario->training(), options);
+  ReturnPlanner(std::move(planner));
   if (!run.ok()) return outcome;
+  if (run->folding) Remember(plan.choice, *run->folding);
   outcome.events += run->result.events;
   outcome.too_large =
       MemoryNeeded(*scenario, run->memory) > PlannedCapacity(scenario->system);

@@ -16,6 +16,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -25,6 +28,7 @@
 #include "run/search/plan_choice.h"
 #include "run/search/plan_search.h"
 #include "run/simulated_run.h"
+#include "sim/network/call_planner.h"
 #include "sim/network/network.h"
 
 namespace orrery {
@@ -94,7 +98,16 @@ class PlanRace {
   static Family FamilyOf(const PlanChoice& choice);
   double PromiseOf(const Runner& runner) const;
   std::vector<size_t> Pick(Which which) const;
-  Outcome Simulate(const FoundPlan& plan) const;
+  Outcome Simulate(const FoundPlan& plan);
+  // What is known of folding plans that differ in what they compute again only:
+  // their groups make the same calls, some of them more often.
+  std::optional<FoldingVerdict> VerdictOf(PlanChoice choice);
+  void Remember(PlanChoice choice, const FoldingVerdict& verdict);
+  // Planners keep the routes of calls from plan to plan; one for each thread. A
+  // planner knows the traffic between experts of one plan only, so plans of a
+  // mixture of experts get one of their own.
+  std::unique_ptr<CallPlanner> TakePlanner();
+  void ReturnPlanner(std::unique_ptr<CallPlanner> planner);
   bool HasEffort() const;
 
   const pb::Scenario& given_;
@@ -110,6 +123,9 @@ class PlanRace {
   int64_t simulated_ = 0;
   int64_t too_large_ = 0;
   int64_t events_ = 0;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CallPlanner>> idle_;
+  std::map<PlanChoice, FoldingVerdict> verdicts_;
 };
 
 }  // namespace orrery

@@ -174,6 +174,8 @@ void PlanSpace::AddKernels(int tensor, int context) {
     for (const int expert_tensor : inner) {
       choice.expert_tensor = expert_tensor;
       for (const bool split : sequence) {
+        // Tensor ranks have the same tokens, so they split each expert as well.
+        if (model_.moe() && !split && expert_tensor != tensor) continue;
         choice.sequence_parallel = split;
         for (const int micro_batch : micro_batches) {
           choice.micro_batch = micro_batch;
@@ -203,6 +205,9 @@ void PlanSpace::ForEachShape(
         said_.pipeline == 1) {
       continue;
     }
+    const int64_t expert_ranks =
+        int64_t{kernels.expert} * kernels.expert_tensor;
+    if (chips_ / pipeline % expert_ranks != 0) continue;
     choice.pipeline = pipeline;
     choice.data = static_cast<int>(left / pipeline);
     const int64_t round = int64_t{kernels.micro_batch} * choice.data;
