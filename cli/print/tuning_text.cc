@@ -113,6 +113,14 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
   if (tuning.order_changed()) {
     text += "simulation ranks them otherwise than the closed form does\n";
   }
+  if (tuning.objective() == "cost") {
+    text += fmt::format(
+        "1M tok = 1e6 chip-hour / (3600 tokens per second and chip x "
+        "productive share){}\n"
+        "factors: {}\n",
+        serves ? ", output tokens over the whole request" : "",
+        FactorsLine(tuning.plans(0).report()));
+  }
   const double step = best.report().step_time_s();
   const auto against = [&](const pb::Report& other) {
     const double of =

@@ -10,12 +10,15 @@
 #include "catalog/resolve.h"
 #include "catalog/textproto.h"
 #include "proto/enum_names.h"
+#include "run/report.h"
 #include "run/run_scenario.h"
 #include "run/training_run.h"
 #include "sim/analysis/critical_path.h"
 #include "tests/storm/draw_machine.h"
 #include "tests/storm/draw_training.h"
 #include "tests/storm/loop_laws.h"
+#include "tests/storm/money_laws.h"
+#include "tests/storm/report_laws.h"
 #include "tests/storm/split_laws.h"
 #include "tests/storm/transfer_laws.h"
 #include "tests/storm/work_laws.h"
@@ -47,6 +50,8 @@ class TrainingLaws {
       sheet_.Label("folded around a slow chip");
     }
     CheckMemory(*run);
+    CheckReport(*run);
+    HoldArithmetic(scenario_, *run, sheet_);
     CheckLoop();
     CheckSplit(*run);
     RunOptions all = options_;
@@ -121,6 +126,16 @@ class TrainingLaws {
     const auto free = WhySplitForNothing(run, degrees, /*sum_gradients=*/true);
     sheet_.Hold("a split moves bytes", !free, free.value_or(""));
     if (degrees.context > 1) CheckContextMethods(scenario_, sheet_);
+  }
+
+  void CheckReport(const SimulatedRun& run) {
+    const auto estimate = EstimateScenario(scenario_);
+    if (!estimate.ok()) return;
+    const pb::Report report =
+        MakeReport(scenario_, run, *estimate, options_, RunCost{});
+    HoldTrainingReport(scenario_, run, report, sheet_);
+    if (report.has_cost()) sheet_.Label("priced");
+    HoldMoney(report, sheet_);
   }
 
   // The same plan with as many micro-batches as make a loop of them.
