@@ -32,9 +32,11 @@ class MoneyLaws {
     Equal("productive share", cost_.productive_share(),
           Factor(serves ? "serving/utilisation" : "run/goodput"));
     if (cost_.terms() == "owned") CheckBill();
-    CheckHour("chip-hour", cost_.chip_hour(), cost_.chip_hour_shares(),
-              cost_.power_limit_watts_per_chip(), cost_.drawn_watts_per_chip(),
-              Bought("decode: "));
+    CheckHour(
+        "chip-hour", cost_.chip_hour(), cost_.chip_hour_shares(),
+        cost_.power_limit_watts_per_chip(), cost_.drawn_watts_per_chip(),
+        Bought(!serves || cost_.has_million_output_tokens() ? "decode: "
+                                                            : "prefill: "));
     Equal("chip-hour, nominal", cost_.dollars_per_chip_hour(),
           cost_.chip_hour().nominal());
     if (cost_.has_prefill_chip_hour()) {

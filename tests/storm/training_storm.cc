@@ -19,6 +19,7 @@
 #include "tests/storm/loop_laws.h"
 #include "tests/storm/money_laws.h"
 #include "tests/storm/report_laws.h"
+#include "tests/storm/request_report_laws.h"
 #include "tests/storm/split_laws.h"
 #include "tests/storm/transfer_laws.h"
 #include "tests/storm/work_laws.h"
@@ -52,6 +53,7 @@ class TrainingLaws {
     CheckMemory(*run);
     CheckReport(*run);
     HoldArithmetic(scenario_, *run, sheet_);
+    HoldLayerWeights(scenario_.model, scenario_.training()->layout(), sheet_);
     CheckLoop();
     CheckSplit(*run);
     RunOptions all = options_;
