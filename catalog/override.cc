@@ -3,7 +3,6 @@
 #include <absl/strings/ascii.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_join.h>
-#include <absl/strings/str_split.h>
 
 #include <optional>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "catalog/moved_fields.h"
 #include "catalog/nearest.h"
 #include "catalog/textproto.h"
+#include "proto/plain_value.pb.h"
 
 namespace orrery {
 namespace {
@@ -32,8 +32,19 @@ absl::Status Bad(absl::string_view path, absl::string_view what) {
 }
 
 absl::StatusOr<std::vector<Step>> SplitPath(const std::string& path) {
+  // Dots separate steps, except inside brackets.
+  std::vector<std::string> parts(1);
+  bool inside = false;
+  for (const char c : path) {
+    inside = c == '[' || (inside && c != ']');
+    if (c == '.' && !inside) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
   std::vector<Step> steps;
-  for (absl::string_view part : absl::StrSplit(path, '.')) {
+  for (absl::string_view part : parts) {
     Step step;
     const size_t bracket = part.find('[');
     if (bracket != absl::string_view::npos) {
@@ -52,12 +63,17 @@ absl::StatusOr<std::vector<Step>> SplitPath(const std::string& path) {
 }
 
 // The entry of a list that `index` names: a position, or the value of an
-// entry's enum or name.
-absl::StatusOr<int> FindEntry(const gp::Message& message,
+// entry's enum, name or id. A list whose entries have ids gets an entry for a
+// new one.
+absl::StatusOr<int> FindEntry(gp::Message& message,
                               const gp::FieldDescriptor& field,
                               const std::string& index,
                               const std::string& path) {
   const gp::Reflection& reflection = *message.GetReflection();
+  const gp::FieldDescriptor* id =
+      field.message_type() != nullptr
+          ? field.message_type()->FindFieldByName("id")
+          : nullptr;
   const int size = reflection.FieldSize(message, &field);
   int position = 0;
   if (absl::SimpleAtoi(index, &position)) {
@@ -81,7 +97,7 @@ absl::StatusOr<int> FindEntry(const gp::Message& message,
             FindEnumValue(*key->enum_type(), index);
         text = entry.GetReflection()->GetEnum(entry, key)->name();
         if (meant != nullptr && meant->name() == text) return i;
-      } else if (key->name() == "name") {
+      } else if (key == id || key->name() == "name") {
         text = entry.GetReflection()->GetString(entry, key);
       } else {
         continue;
@@ -89,6 +105,11 @@ absl::StatusOr<int> FindEntry(const gp::Message& message,
       if (text == index) return i;
       keys.push_back(text);
     }
+  }
+  if (id != nullptr && !index.empty()) {
+    gp::Message* added = reflection.AddMessage(&message, &field);
+    added->GetReflection()->SetString(added, id, index);
+    return size;
   }
   return Bad(path, fmt::format("no entry '{}'; there are {}", index,
                                keys.empty() ? fmt::format("{} entries", size)
@@ -179,6 +200,12 @@ absl::Status SetValue(const gp::FieldDescriptor& field, const std::string& text,
     }
     case Type::CPPTYPE_MESSAGE: {
       absl::string_view body = absl::StripAsciiWhitespace(text);
+      const std::string& plain =
+          field.message_type()->options().GetExtension(pb::plain_value);
+      if (!add && !plain.empty() && body.substr(0, 1) != "{") {
+        return SetValue(*field.message_type()->FindFieldByName(plain), text,
+                        path, reflection.MutableMessage(message, &field));
+      }
       if (body.size() < 2 || body.front() != '{' || body.back() != '}') {
         return Bad(path,
                    fmt::format(
@@ -259,11 +286,19 @@ absl::Status ApplyOverride(const Override& override_value,
       ASSIGN_OR_RETURN(
           const int entry,
           FindEntry(*message, *field, *steps[i].index, override_value.path));
-      if (field->message_type() == nullptr || last) {
+      if (field->message_type() == nullptr) {
         return Bad(walked, "set the whole list, or a field of an entry");
       }
       message = reflection.MutableRepeatedMessage(message, field, entry);
-      continue;
+      if (!last) continue;
+      const std::string& plain =
+          field->message_type()->options().GetExtension(pb::plain_value);
+      if (plain.empty()) {
+        return Bad(walked, "set the whole list, or a field of an entry");
+      }
+      field = field->message_type()->FindFieldByName(plain);
+      return SetValue(*field, override_value.value, override_value.path,
+                      message);
     }
     if (!last) {
       if (field->message_type() == nullptr) {

@@ -7,6 +7,7 @@
 //   training.layers_per_stage=10,11,11,10        a whole list
 //   system.chip.peak[0].rate=900 TFLOP/s         one entry, by position
 //   system.chip.peak[BF16].rate=900 TFLOP/s      or by its enum or name
+//   cost.price[run/goodput]=0.95                 or by its id, added if new
 //   system.scale_up.fabric.torus={shape: [4,4]}  a message, as textproto
 //   training.layers_per_stage=                   nothing: clears the field
 //

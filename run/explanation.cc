@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/format.h"
 #include "base/units_text.h"
+#include "run/removals.h"
 #include "run/scenario_cost.h"
 #include "run/utilisation.h"
 #include "sim/analysis/congestion.h"
@@ -105,28 +107,62 @@ BreakdownSink AddRankTime(const SimulatedRun& run, const SpanIndex& spans,
   return sink;
 }
 
+std::string LinkName(const SimulatedRun& run, ResourceId link) {
+  const ResourcePlace& place = run.transfers.resource_places[link];
+  return place.chip ? fmt::format("chip {}: {}", *place.chip, place.name)
+                    : place.name;
+}
+
+// Where all calls of the path lost time, and of each stream the worst call.
 void AddCongestion(const SimulatedRun& run, const std::vector<PathStep>& path,
                    pb::Explanation& explanation) {
   constexpr size_t kMostOthers = 4;
+  constexpr size_t kMostLinks = 8;
   const Program& program = run.placed.program;
+  std::set<StreamId> told;
+  std::map<std::string, Duration> links;
+  Duration all{};
   for (const CongestedCall& call :
        CongestedCalls(program, run.transfers, run.log, path, run.alone)) {
+    links[LinkName(run, call.link)] += call.lost();
+    all += call.lost();
+    if (!told.insert(call.span.stream).second) continue;
     auto& added = *explanation.add_congestion();
     added.set_stream(program.streams()[call.span.stream].name);
     added.set_call(program.name(call.span.name));
     added.set_rank(program.ranks()[call.span.rank].number);
     added.set_time_s(ToSeconds(call.span.running()));
     added.set_alone_s(ToSeconds(call.alone));
-    const ResourcePlace& place = run.transfers.resource_places[call.link];
-    added.set_link(place.chip
-                       ? fmt::format("chip {}: {}", *place.chip, place.name)
-                       : place.name);
+    added.set_link(LinkName(run, call.link));
     added.set_load(call.load);
     for (size_t i = 0; i < std::min(kMostOthers, call.others.size()); ++i) {
       auto& other = *added.add_others();
       other.set_call(program.Describe(call.others[i].group));
       other.set_load(call.others[i].load);
     }
+  }
+  std::vector<std::pair<std::string, Duration>> sorted(links.begin(),
+                                                       links.end());
+  std::stable_sort(
+      sorted.begin(), sorted.end(),
+      [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (sorted.size() > kMostLinks) sorted.resize(kMostLinks);
+  for (const auto& [name, lost] : sorted) {
+    auto& link = *explanation.add_congested_links();
+    link.set_link(name);
+    link.set_lost_s(ToSeconds(lost));
+    link.set_share(ToSeconds(lost) / ToSeconds(all));
+  }
+}
+
+// The links of congestion are known here only.
+void AddRemoval(const pb::Explanation::Removal& removal,
+                pb::Explanation& explanation) {
+  auto& added = *explanation.add_removals();
+  added = removal;
+  if (removal.cause() == kCongestion &&
+      explanation.congested_links_size() > 0) {
+    added.set_where(explanation.congested_links(0).link());
   }
 }
 
@@ -204,6 +240,66 @@ const pb::Explanation::Utilisation* MostUsed(const pb::Explanation& explanation,
   return most;
 }
 
+// "congestion (NDR tier 1 switch 5 to tier 2 switch 3)"
+std::string CauseText(const pb::Explanation::Removal& removal) {
+  return removal.has_where()
+             ? fmt::format("{} ({})", removal.cause(), removal.where())
+             : removal.cause();
+}
+
+bool IsDefect(const pb::Explanation::Removal& removal) {
+  return removal.cause() == kSlowChip || removal.cause() == kLinkFault ||
+         removal.cause() == kCongestion;
+}
+
+// Less than this of the step, and nothing is to blame.
+constexpr double kWorthwhile = 0.02;
+
+// The largest cause that can be taken away, what that gives, and the next ones.
+// Empty where nothing was measured, or nothing is worth it.
+std::string RemovalSentence(const pb::Explanation& explanation) {
+  constexpr int kMostNext = 3;
+  if (explanation.removals().empty() ||
+      explanation.removals(0).saved() < kWorthwhile) {
+    return "";
+  }
+  const auto& largest = explanation.removals(0);
+  std::string sentence = fmt::format(
+      "The largest removable cause is {}: without it the step would take {} "
+      "instead of {} ({:.0f} % less)",
+      CauseText(largest), SecondsText(largest.step_time_s()),
+      SecondsText(explanation.step_time_s()), 100 * largest.saved());
+  std::string next;
+  for (int i = 1; i < explanation.removals_size(); ++i) {
+    const auto& removal = explanation.removals(i);
+    if (removal.saved() < kWorthwhile) break;
+    // What is broken or shared is named however many there are before it.
+    if (i > kMostNext && !IsDefect(removal)) continue;
+    next += fmt::format("{}{} ({:.0f} %)", next.empty() ? "" : ", ",
+                        CauseText(removal), 100 * removal.saved());
+  }
+  if (!next.empty()) sentence += "; next come " + next;
+  return sentence + ". ";
+}
+
+// What of the path could be taken away, where no step was simulated without it.
+std::string RemovableWords(const pb::Explanation& explanation) {
+  double congestion = 0;
+  std::string words;
+  for (const auto& cause : explanation.critical_path()) {
+    if (FamilyOf(cause.name()) == "congestion") congestion += cause.share();
+    if (cause.name() == "slow chip" && cause.share() >= kWorthwhile) {
+      words += fmt::format("; a slow chip adds {:.0f} %", 100 * cause.share());
+    }
+  }
+  if (congestion >= kWorthwhile && explanation.congested_links_size() > 0) {
+    words +=
+        fmt::format("; congestion adds {:.0f} %, most on {}", 100 * congestion,
+                    explanation.congested_links(0).link());
+  }
+  return words;
+}
+
 // What binds, how much it would help, and what path and machine say about it.
 std::string BottleneckSentence(const pb::Explanation& explanation) {
   const std::string made_of = PathWords(explanation.critical_path());
@@ -211,32 +307,32 @@ std::string BottleneckSentence(const pb::Explanation& explanation) {
     const auto* most = MostUsed(explanation, "scale-");
     // So full, a link decides.
     constexpr double kFull = 0.8;
-    if (most == nullptr || most->most() < kFull) return made_of + ".";
-    return fmt::format("{}; links of {} are up to {:.0f} % full.", made_of,
+    const std::string words = made_of + RemovableWords(explanation);
+    if (most == nullptr || most->most() < kFull) return words + ".";
+    return fmt::format("{}; links of {} are up to {:.0f} % full.", words,
                        most->resource(), 100 * most->most());
   }
   const auto& best = explanation.sensitivity(0);
-  // Less than this for a resource twice as good, and no resource is to blame.
-  constexpr double kWorthwhile = 0.02;
   if (best.saved_twice() < kWorthwhile) {
     return fmt::format(
-        "No single resource is the bottleneck: even twice the {} would save "
-        "only {:.1f} %; {}.",
+        "No part of the machine is the bottleneck: even twice the {} would "
+        "save only {:.1f} %; {}.",
         best.resource(), 100 * best.saved_twice(), made_of);
   }
   // Where ranks wait for each other most of all, the plan binds before any part
   // of the machine does, though a faster part shortens the waits as well.
   const bool waits = Families(explanation.critical_path())[0].first == "bubble";
   std::string sentence =
-      waits ? fmt::format(
-                  "The bottleneck is the plan: {}. Of the machine's parts {} "
-                  "would help most",
-                  made_of, best.resource())
-            : fmt::format("The bottleneck is {}", best.resource());
+      waits
+          ? fmt::format(
+                "The bottleneck is the plan: {}. Of the machine's parts {} "
+                "would help most",
+                made_of, best.resource())
+          : fmt::format("The bottleneck of the machine is {}", best.resource());
   sentence += fmt::format(
-      ": twice as good, the step would take {} instead of {} ({:.0f} % less)",
-      SecondsText(best.step_time_twice_s()),
-      SecondsText(explanation.step_time_s()), 100 * best.saved_twice());
+      ": twice as good, the step would take {} ({:.0f} % "
+      "less)",
+      SecondsText(best.step_time_twice_s()), 100 * best.saved_twice());
   if (const auto* use = MostUsed(explanation, UsedAs(best.resource()))) {
     sentence += fmt::format("; {}: {:.0f} % in use", use->resource(),
                             100 * use->most());
@@ -279,11 +375,16 @@ void AddDollars(const ResolvedScenario& scenario, const SimulatedRun& run,
   if (cost.has_dollars_per_run()) {
     all = cost.dollars_per_run();
     explanation.set_dollars_per_run(all);
+    explanation.set_run_steps(cost.run_steps());
+    explanation.set_productive_share(cost.productive_share());
   }
   for (auto* shares :
        {explanation.mutable_critical_path(), explanation.mutable_top_tasks(),
         explanation.mutable_rank_time(), explanation.mutable_rank_0_time()}) {
     for (auto& share : *shares) share.set_dollars(all * share.share());
+  }
+  for (auto& removal : *explanation.mutable_removals()) {
+    removal.set_dollars(all * removal.saved());
   }
 }
 
@@ -292,7 +393,8 @@ void AddDollars(const ResolvedScenario& scenario, const SimulatedRun& run,
 pb::Explanation Explain(const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         absl::Span<const StepSensitivity> sensitivities,
-                        absl::Span<const pb::Explanation::PlanAdvice> advice) {
+                        absl::Span<const pb::Explanation::PlanAdvice> advice,
+                        absl::Span<const pb::Explanation::Removal> removals) {
   const Program& program = run.placed.program;
   const SpanIndex spans(program, run.spans);
   const std::vector<PathStep> path = CriticalPath(spans);
@@ -337,8 +439,10 @@ pb::Explanation Explain(const ResolvedScenario& scenario,
   AddCongestion(run, path, explanation);
   AddSensitivities(sensitivities, explanation);
   for (const auto& plan : advice) *explanation.add_plan_advice() = plan;
+  for (const auto& removal : removals) AddRemoval(removal, explanation);
   AddDollars(scenario, run, explanation);
-  explanation.set_bottleneck(BottleneckSentence(explanation) +
+  explanation.set_bottleneck(RemovalSentence(explanation) +
+                             BottleneckSentence(explanation) +
                              AdviceSentence(explanation));
   return explanation;
 }

@@ -13,6 +13,7 @@ namespace orrery {
 pb::Explanation Explain(
     const ResolvedScenario& scenario, const SimulatedRun& run,
     absl::Span<const StepSensitivity> sensitivities,
-    absl::Span<const pb::Explanation::PlanAdvice> advice = {});
+    absl::Span<const pb::Explanation::PlanAdvice> advice = {},
+    absl::Span<const pb::Explanation::Removal> removals = {});
 
 }  // namespace orrery

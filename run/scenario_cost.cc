@@ -2,6 +2,8 @@
 
 #include <absl/strings/str_replace.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,14 +23,16 @@ constexpr double kMillion = 1e6;
 // What the money is for: one step, a run, tokens.
 struct Output {
   double step_s = 0;
-  double chips = 0;
+  int64_t chips = 0;
   double tokens_per_step = 0;
   double run_steps = 0;  // 0: not known
+  bool serves = false;
 };
 
 Output OutputOf(const ResolvedScenario& scenario, const pb::Report& report) {
   Output output{.step_s = report.step_time_s(),
-                .chips = static_cast<double>(scenario.system.chips())};
+                .chips = scenario.system.chips(),
+                .serves = scenario.inference() != nullptr};
   if (const TrainingPlan* plan = scenario.training()) {
     output.tokens_per_step =
         static_cast<double>(plan->global_batch()) * plan->sequence();
@@ -37,8 +41,7 @@ Output OutputOf(const ResolvedScenario& scenario, const pb::Report& report) {
     }
   } else if (scenario.inference()->disaggregated()) {
     // The step is one of the decode pool.
-    output.chips =
-        static_cast<double>(scenario.inference()->decode().degrees.ranks());
+    output.chips = scenario.inference()->decode().degrees.ranks();
   }
   return output;
 }
@@ -70,15 +73,16 @@ void FillMoney(const Draw& of, pb::Report::CostResult& cost) {
   // tokens.
   const std::vector<Interval> all = Intervals([&](const PriceDraw& draw) {
     const ChipHourCost hour = machine.ChipHour(draw, of.Power(draw));
-    const double step =
-        hour.total().value() * output.chips / 3600 * output.step_s;
-    const double goodput = machine.Goodput(draw);
+    const double step = hour.total().value() *
+                        static_cast<double>(output.chips) / 3600 *
+                        output.step_s;
+    const double productive = machine.ProductiveShare(output.serves, draw);
     std::vector<double> values = HourValues(hour);
     values.push_back(machine.Capital(draw).value());
     values.push_back(step);
-    values.push_back(step * output.run_steps / goodput);
+    values.push_back(step * output.run_steps / productive);
     values.push_back(output.tokens_per_step > 0
-                         ? step / output.tokens_per_step * kMillion / goodput
+                         ? step / output.tokens_per_step * kMillion / productive
                          : 0);
     return values;
   });
@@ -86,6 +90,12 @@ void FillMoney(const Draw& of, pb::Report::CostResult& cost) {
       absl::MakeConstSpan(all).subspan(kHourValues);
   FillTerms(machine, of.scenario.proto.cost(), cost);
   FillChipHour(all, cost);
+  const double share =
+      machine.ProductiveShare(output.serves, PriceDraw::Nominal());
+  cost.set_productive_share(share);
+  cost.set_chips(output.chips);
+  FillHourPower(machine, of.Power(PriceDraw::Nominal()), cost);
+  FillFactors(machine, output.serves, of.work != nullptr, cost);
   if (!machine.rented()) {
     SetInterval(rest[0], cost.mutable_capital());
     FillItems(machine, "", cost);
@@ -95,8 +105,8 @@ void FillMoney(const Draw& of, pb::Report::CostResult& cost) {
   if (output.run_steps > 0) {
     cost.set_dollars_per_run(rest[2].nominal);
     SetInterval(rest[2], cost.mutable_run());
-    cost.set_run_days(output.step_s * output.run_steps /
-                      machine.Goodput(PriceDraw::Nominal()) / 86400);
+    cost.set_run_steps(output.run_steps);
+    cost.set_run_days(output.step_s * output.run_steps / share / 86400);
   }
   if (output.tokens_per_step > 0) {
     cost.set_dollars_per_million_tokens(rest[3].nominal);
@@ -107,14 +117,16 @@ void FillMoney(const Draw& of, pb::Report::CostResult& cost) {
 void FillEnergy(const Draw& of, pb::Report::EnergyResult& to) {
   const MachineCost& machine = of.machine;
   const Output& output = of.output;
+  const double share =
+      machine.ProductiveShare(output.serves, PriceDraw::Nominal());
   FillStepEnergy(machine, of.Energy(PriceDraw::Nominal()),
-                 {.chips = output.chips,
+                 {.chips = static_cast<double>(output.chips),
                   .seconds = output.step_s,
-                  .tokens = output.tokens_per_step},
+                  .tokens = output.tokens_per_step,
+                  .productive_share = share},
                  to);
   if (output.run_steps > 0) {
-    const PriceDraw nominal = PriceDraw::Nominal();
-    const double steps = output.run_steps / machine.Goodput(nominal);
+    const double steps = output.run_steps / share;
     to.set_facility_kwh_per_run(to.facility_joules_per_step() * steps /
                                 kJoulesPerKwh);
     to.set_tonnes_co2e_per_run(to.grams_co2e_per_step() * steps / 1e6);
@@ -187,6 +199,28 @@ absl::StatusOr<MachineCost> PriceMachine(const ResolvedScenario& scenario,
   return MachineCost::Create(system, graph, prices, rent);
 }
 
+absl::StatusOr<pb::Scenario> WithRates(pb::Scenario scenario) {
+  pb::CostOptions& options = *scenario.mutable_cost();
+  if (!options.has_prices()) options.set_prices(kDefaultPrices);
+  ASSIGN_OR_RETURN(const pb::PriceList list,
+                   Catalog().Prices(options.prices()));
+  const std::vector<std::string> rates = RateIds();
+  const std::string_view other =
+      scenario.has_training() ? kUtilisation : kGoodput;
+  for (const pb::Price& price : list.price()) {
+    if (std::find(rates.begin(), rates.end(), price.id()) == rates.end() ||
+        price.id() == other ||
+        std::any_of(options.price().begin(), options.price().end(),
+                    [&](const auto& p) { return p.id() == price.id(); })) {
+      continue;
+    }
+    pb::Price& added = *options.add_price();
+    added.set_id(price.id());
+    *added.mutable_price() = price.price();
+  }
+  return scenario;
+}
+
 void FillCost(const ResolvedScenario& scenario, const StepWork* work,
               pb::Report& report) {
   const absl::StatusOr<MachineCost> machine = PriceMachine(scenario);
@@ -208,6 +242,7 @@ void FillCost(const ResolvedScenario& scenario, const StepWork* work,
                     "system.chip.power",
                     scenario.system.chip().name()));
   }
+  WarnOfUnusedPrices(*machine, report);
   FillMoney(of, *report.mutable_cost());
 }
 

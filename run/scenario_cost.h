@@ -20,6 +20,11 @@ absl::StatusOr<MachineCost> PriceMachine(const ResolvedScenario& scenario);
 absl::StatusOr<MachineCost> PriceMachine(const ResolvedScenario& scenario,
                                          const System& system);
 
+// The scenario with its price list by name, and with the numbers of that list
+// that turn a bill into dollars per hour, run and token: nothing that decides
+// its cost but the price of a part is left unsaid. It costs the same.
+absl::StatusOr<pb::Scenario> WithRates(pb::Scenario scenario);
+
 // Fills `cost` and `energy` of a report whose step time and tokens are there:
 // of the step (inference_cost.h has the tokens of requests). Without `work` (a
 // closed form) the machine is taken to draw a fixed share of its limit and

@@ -21,25 +21,32 @@ absl::StatusOr<Duration> StepTimeWith(const ResolvedScenario& scenario,
   ASSIGN_OR_RETURN(better.proto, Improved(scenario.proto, improvement, factor));
   ASSIGN_OR_RETURN(better.system, System::FromProto(better.proto.system()));
   ASSIGN_OR_RETURN(better.kernels, Kernels::FromProto(better.proto.kernels()));
-  if (const TrainingPlan* plan = better.training()) {
+  return StepTimeOf(better, ImprovesNetwork(improvement) ? nullptr : &network,
+                    options);
+}
+
+}  // namespace
+
+absl::StatusOr<Duration> StepTimeOf(const ResolvedScenario& scenario,
+                                    const Network* network,
+                                    const RunOptions& options) {
+  if (const TrainingPlan* plan = scenario.training()) {
     std::optional<Network> own;
-    if (ImprovesNetwork(improvement)) {
-      ASSIGN_OR_RETURN(own, Network::Make(better.system));
+    if (network == nullptr) {
+      ASSIGN_OR_RETURN(own, Network::Make(scenario.system));
     }
     ASSIGN_OR_RETURN(const PeriodicStep step,
-                     RunPeriodically({better.model, better.system,
-                                      better.kernels, own ? *own : network},
+                     RunPeriodically({scenario.model, scenario.system,
+                                      scenario.kernels, own ? *own : *network},
                                      *plan, options));
     return step.time;
   }
   ASSIGN_OR_RETURN(const SimulatedRun run,
-                   ImprovesNetwork(improvement)
-                       ? RunScenario(better, options)
-                       : RunScenario(better, network, options));
+                   network == nullptr
+                       ? RunScenario(scenario, options)
+                       : RunScenario(scenario, *network, options));
   return run.result.end - Time{};
 }
-
-}  // namespace
 
 absl::StatusOr<std::vector<StepSensitivity>> Sensitivities(
     const ResolvedScenario& scenario, RunOptions options) {

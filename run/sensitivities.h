@@ -27,4 +27,11 @@ struct StepSensitivity {
 absl::StatusOr<std::vector<StepSensitivity>> Sensitivities(
     const ResolvedScenario& scenario, RunOptions options);
 
+// How long the step of `scenario` takes with these options; a training step of
+// many micro-batches by shorter ones where it repeats itself. `network`, if
+// given, is that of its system.
+absl::StatusOr<Duration> StepTimeOf(const ResolvedScenario& scenario,
+                                    const Network* network,
+                                    const RunOptions& options);
+
 }  // namespace orrery

@@ -207,6 +207,29 @@ absl::Status OutsideBounds(const SimulatedRun& run) {
       run.bounds.upper.count()));
 }
 
+// Calls of these dimensions end as they start.
+void MakeFree(const Program& program, DimensionSet dimensions,
+              Transfers& transfers) {
+  if (dimensions == DimensionSet()) return;
+  const TransferStep nothing;
+  const PlanId free = transfers.plans.AddChain({&nothing, 1});
+  transfers.efficiencies.Add({});
+  transfers.sent_by_chips.Add(0);
+  for (const RankId rank : program.ranks().ids()) {
+    const Role& role = program.role_of(rank);
+    for (int32_t p = 0; p < role.place_count(); ++p) {
+      const Task& task = role.at(static_cast<PlaceId>(p));
+      if (!IsCommunication(task.kind)) continue;
+      const StreamId stream =
+          role.slots()[static_cast<SlotId>(task.slot)].stream;
+      const auto& dimension = program.streams()[stream].dimension;
+      if (dimension && dimensions.Has(*dimension)) {
+        transfers.plan_of_call[program.call_of(rank, task)] = free;
+      }
+    }
+  }
+}
+
 // Both sinks at once.
 struct RecordingBreakdownSink {
   BreakdownSink& breakdown;
@@ -254,6 +277,7 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
     return CheckRunSize(size, options.memory);
   };
   ASSIGN_OR_RETURN(Transfers transfers, PlanTransfers(placed, planner, allow));
+  MakeFree(placed.program, options.free, transfers);
 
   CallTimes alone;
   if (options.record) {

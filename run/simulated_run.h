@@ -92,6 +92,8 @@ struct RunOptions {
   // for, and whether communication takes its share of the chip.
   DimensionSet waited = {};
   bool chip_sharing = true;
+  // For what-if runs: communication of these dimensions takes no time.
+  DimensionSet free = {};
   // How much longer kernels take than on a chip by itself, for a step that is
   // part of a longer one; unset: by the plan's variation.
   std::optional<double> slowness = std::nullopt;

@@ -45,7 +45,7 @@ int Shortest(const TrainingPlan& plan) {
 // The slowest chip of a step evens out over its passes: all of them.
 RunOptions OfPart(const TrainingPlan& plan, const RunOptions& options) {
   RunOptions part = options;
-  part.slowness = KernelSlowness(plan);
+  if (!part.slowness) part.slowness = KernelSlowness(plan);
   return part;
 }
 

@@ -317,8 +317,13 @@ double InferenceEstimator::PrefillSeconds(const InferencePlan& plan,
 
 RequestEstimate InferenceEstimator::Request(const InferencePlan& plan,
                                             const EstimateOptions& options) {
-  RequestEstimate request;
-  request.prefill_s = PrefillSeconds(plan, options);
+  return Request(plan, PrefillSeconds(plan, options), options);
+}
+
+RequestEstimate InferenceEstimator::Request(const InferencePlan& plan,
+                                            double prefill_s,
+                                            const EstimateOptions& options) {
+  RequestEstimate request{.prefill_s = prefill_s};
   const int64_t steps = DecodeSteps(plan);
   if (steps == 0) return request;
   const auto at = [&](int64_t step) {

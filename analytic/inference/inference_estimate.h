@@ -49,6 +49,9 @@ class InferenceEstimator {
                     const EstimateOptions& options = {});
   RequestEstimate Request(const InferencePlan& plan,
                           const EstimateOptions& options = {});
+  // The same with a prefill elsewhere, that takes so long.
+  RequestEstimate Request(const InferencePlan& plan, double prefill_s,
+                          const EstimateOptions& options = {});
   // Of all prompts, with what the host does before. Through a pipeline steps
   // follow one another.
   double PrefillSeconds(const InferencePlan& plan,

@@ -14,6 +14,7 @@
 #include "cli/print/progress.h"
 #include "run/explanation.h"
 #include "run/picture.h"
+#include "run/removals.h"
 #include "run/run_scenario.h"
 #include "run/search/plan_advice.h"
 #include "run/sensitivities.h"
@@ -35,16 +36,18 @@ absl::StatusOr<ExitCode> ExplainScenario(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   std::vector<pb::Explanation::PlanAdvice> advice;
+  std::vector<pb::Explanation::Removal> removals;
   if (!arguments.Has("no-sensitivities")) {
     ASSIGN_OR_RETURN(const pb::Scenario said,
                      MergeScenario(Catalog(), arguments.positional()[0],
                                    arguments.All("set")));
     ASSIGN_OR_RETURN(
         advice, AdvisePlans(said, scenario, run.result.end - Time{}, options));
+    ASSIGN_OR_RETURN(removals, MeasureRemovals(scenario, run, options));
   }
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const pb::Explanation explanation =
-      Explain(scenario, run, sensitivities, advice);
+      Explain(scenario, run, sensitivities, advice, removals);
   progress.Wipe();
   const auto page = [&] {
     pb::Page made;
@@ -66,7 +69,8 @@ std::vector<Flag> ExplainFlags() {
   flags.push_back(PhaseFlag());
   flags.push_back({.name = "no-sensitivities",
                    .value = "",
-                   .help = "do not simulate better machines and plans"});
+                   .help = "do not simulate what could be taken away, better "
+                           "machines and plans"});
   return flags;
 }
 
@@ -80,9 +84,10 @@ Command ExplainCommand() {
       .max_operands = 1,
       .summary = "Say why a step takes as long as it does.",
       .details =
-          "The bottleneck in a sentence; the critical path by cause and by "
-          "task; which\ncommunication is hidden and which is not; what a "
-          "better machine or\nanother plan would change, each simulated.\n\n"
+          "The largest cause that could be taken away and the bottleneck in "
+          "a sentence each;\nthe critical path by cause and by task; which "
+          "communication is hidden and which\nis not; what a better machine "
+          "or another plan would change, each simulated.\n\n"
           "  orrery explain quickstart\n"
           "  orrery explain quickstart --trace run.pftrace",
       .flags = ExplainFlags(),

@@ -8,19 +8,21 @@
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/parameter_text.h"
+#include "run/scenario_cost.h"
 
 namespace orrery {
 namespace {
 
 absl::StatusOr<ExitCode> Show(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  ASSIGN_OR_RETURN(const pb::Scenario shown, WithRates(scenario.proto));
   if (const auto json = arguments.Get("json")) {
-    RETURN_IF_ERROR(WriteFile(*json, ToJson(scenario.proto)));
+    RETURN_IF_ERROR(WriteFile(*json, ToJson(shown)));
     return ExitCode::kDone;
   }
   return Print(fmt::format(
       "# proto-file: proto/scenario.proto\n# proto-message: Scenario\n{}{}",
-      ParameterComment(scenario.model), PrintTextproto(scenario.proto)));
+      ParameterComment(scenario.model), PrintTextproto(shown)));
 }
 
 }  // namespace

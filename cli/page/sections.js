@@ -52,19 +52,30 @@ function memorySection(memory) {
 }
 
 const interval = (i) => i ? `${dollars(i.nominal ?? 0)} (${dollars(i.low ?? 0)} to ${dollars(i.high ?? 0)})` : '-';
+// "goodput 0.9", "utilisation 0.6": what tokens and runs are divided by.
+const productive = (cost) => {
+  const factor = (cost?.factors ?? []).find((f) => f.id === 'run/goodput' || f.id === 'serving/utilisation');
+  return factor ? `${factor.id.split('/')[1]} ${Number(cost.productive_share.toPrecision(6))}` : '';
+};
 function costSection(cost) {
   if (!cost) return null;
+  const made = (name) => `${name} (${productive(cost)})`;
   return section('Cost',
       table(null, ['', 'nominal (middle 90 %)'], [
-        ['chip-hour', cost.chip_hour], ['step', cost.step], ['run', cost.run],
-        ['million tokens', cost.million_tokens], ['million prompt tokens', cost.million_input_tokens],
-        ['million output tokens', cost.million_output_tokens], ['capital', cost.capital],
+        ['chip-hour', cost.chip_hour], ['chip-hour, prefilling', cost.prefill_chip_hour],
+        ['step', cost.step], [made('run'), cost.run],
+        [made('million tokens'), cost.million_tokens], [made('million input tokens'), cost.million_input_tokens],
+        [made('million output tokens'), cost.million_output_tokens], ['capital', cost.capital],
       ].filter(([, v]) => v).map(([name, v]) => [name, interval(v)])),
       (cost.items ?? []).length ? el('details', {}, el('summary', {}, 'what is bought'),
           table(null, ['', 'count', 'price', 'total', 'price of'], cost.items.map((i) =>
               [i.what, count(i.count ?? 0), dollars(i.price?.nominal ?? 0), dollars(i.total?.nominal ?? 0), i.date ?? ''])),
           table('A chip-hour', ['', 'USD'], (cost.chip_hour_shares ?? []).map((s) =>
               [s.what, dollars(s.dollars?.nominal ?? 0)]))) : null,
+      (cost.factors ?? []).length ? el('details', {}, el('summary', {}, `factors between these (${productive(cost)})`),
+          table(null, ['', '', 'nominal', 'low to high', 'from', '--set'], cost.factors.map((f) =>
+              [f.id, f.what ?? '', `${f.value?.nominal ?? 0} ${f.unit ?? ''}`, `${f.value?.low ?? 0} to ${f.value?.high ?? 0}`,
+                `${f.from ?? ''} ${f.date ?? ''}`, f.setting ?? '']))) : null,
       el('p', {class: 'soft'}, `Prices: ${cost.prices ?? ''}, ${cost.terms ?? ''}` +
           (cost.oldest_price ? `, from ${cost.oldest_price} to ${cost.newest_price}` : '')));
 }
@@ -83,13 +94,13 @@ function reportSections(report, picture) {
       ['end to end', when(r.end_to_end_s, seconds)],
       ['output tokens/s', when(r.output_tokens_per_s, count)],
       ['output tokens/s/chip', when(report.tokens_per_s_per_chip, count)],
-      ['million output tokens', when(report.cost?.million_output_tokens?.nominal, dollars)],
+      [`million output tokens, ${productive(report.cost)}`, when(report.cost?.million_output_tokens?.nominal, dollars)],
     ] : [
       ['step time', seconds(step)], ['tokens/s', when(report.tokens_per_s, count)],
       ['tokens/s/chip', when(report.tokens_per_s_per_chip, count)], ['MFU', when(report.mfu, percent)],
       ['closed form', when(e?.step_time_s, seconds)],
-      ['million tokens', when(report.cost?.dollars_per_million_tokens, dollars)],
-      ['energy per token', when(report.energy?.joules_per_token, (j) => `${Number(j.toPrecision(3))} J`)],
+      [`million tokens, ${productive(report.cost)}`, when(report.cost?.dollars_per_million_tokens, dollars)],
+      [`energy per token, PUE ${report.energy?.pue}, ${productive(report.cost)}`, when(report.energy?.joules_per_token, (j) => `${Number(j.toPrecision(3))} J`)],
     ]),
     breakdownSection(r ? 'Where the time of a decode step goes' : 'Where the time goes', step, parts(report.breakdown)),
     picture && (picture.lanes?.length > 1 || picture.lanes?.[0]?.slices?.length > 2) ? pipelinePicture(picture) : null,
@@ -110,8 +121,11 @@ function reportSections(report, picture) {
 function explanationSections(x) {
   const shares = (list) => (list ?? []).map((s) => [s.name, s.time_s ?? 0]);
   return [
-    tiles([['step time', seconds(x.step_time_s)], ['a step costs', when(x.dollars_per_step, dollars)], ['the run costs', when(x.dollars_per_run, dollars)]]),
+    tiles([['step time', seconds(x.step_time_s)], ['a step costs', when(x.dollars_per_step, dollars)], [`the run costs (goodput ${x.productive_share})`, when(x.dollars_per_run, dollars)]]),
     el('p', {}, x.bottleneck),
+    (x.removals ?? []).length ? section('What could be taken away: the step without it, each simulated',
+        table(null, ['', '', 'step', 'less'], x.removals.map((r) =>
+            [r.cause, r.where ?? '', seconds(r.step_time_s), percent(r.saved)]))) : null,
     breakdownSection('Critical path by cause', x.step_time_s, shares(x.critical_path)),
     breakdownSection(`How rank ${x.busiest_rank ?? 0} spends the step`, x.step_time_s, shares(x.rank_time)),
     section('Longest tasks on the critical path', table(null, ['task', 'time', 'share', 'count'],
@@ -180,7 +194,7 @@ function tuningSections(t) {
     tiles([['best', when(best, (b) => seconds(time(b.report)))], ['as said', seconds(time(t.said.report))],
       ['plans', count(t.plans_considered ?? 0)], ['estimated', count(t.plans_estimated ?? 0)], ['cannot win', count(t.plans_pruned ?? 0)],
       ['do not fit', count(t.plans_too_large ?? 0)]]),
-    section('The best plans, simulated', table(null, ['rank', 'simulated', 'estimated', 'memory', 'fits', 'per million tokens', 'plan'],
+    section('The best plans, simulated', table(null, ['rank', 'simulated', 'estimated', 'memory', 'fits', `per million tokens, ${productive(best?.report.cost)}`, 'plan'],
         [...plans.map((p, i) => row(i + 1, p)), row('said', t.said)], [6]),
         t.order_changed ? el('p', {}, 'Simulation ranks them otherwise than the closed form does.') : null),
     best ? section('The best against the plan as said', terms(t.against_said, ['best', 'said'])) : null,

@@ -24,6 +24,18 @@ constexpr size_t kMostWidth = 26;
 // Less rounds to 0.0 %.
 constexpr double kWorthSaying = 0.0005;
 
+bool IsMoney(const std::string& field) {
+  if (!absl::StartsWith(field, "cost.") ||
+      absl::StartsWith(field, "cost.factors[")) {
+    return false;
+  }
+  for (const char* other :
+       {"_days", "_steps", "_share", "chips", "_per_chip"}) {
+    if (absl::EndsWith(field, other)) return false;
+  }
+  return true;
+}
+
 // By what the schema's names end in or say.
 std::string NumberText(const std::string& field, double value) {
   if (absl::EndsWith(field, "_s") && !absl::EndsWith(field, "_per_s")) {
@@ -32,9 +44,7 @@ std::string NumberText(const std::string& field, double value) {
   if (absl::EndsWith(field, "_bytes")) {
     return BytesText(static_cast<int64_t>(value));
   }
-  if (absl::StartsWith(field, "cost.") && field != "cost.run_days") {
-    return DollarsText(value);
-  }
+  if (IsMoney(field)) return DollarsText(value);
   if (absl::EndsWith(field, "fits")) return value != 0 ? "yes" : "NO";
   if (field == "mfu" || field == "hfu" || field == "mfu_causal") {
     return fmt::format("{:.1f} %", 100 * value);

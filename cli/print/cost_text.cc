@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/units_text.h"
 
 namespace orrery {
 namespace {
@@ -12,6 +13,26 @@ std::string PriceRow(const std::string& what, const I& interval) {
   return fmt::format("  {:<40} {:>12}   {:>12} .. {}\n", what,
                      DollarsText(interval.nominal()),
                      DollarsText(interval.low()), DollarsText(interval.high()));
+}
+
+// The numbers of the price list that stand between the others, and how each is
+// replaced.
+std::string FactorsText(const pb::Report::CostResult& c) {
+  if (c.factors().empty()) return "";
+  std::string text = fmt::format(
+      "\nfactors between these; --set '{}' replaces one\n"
+      "  {:<24} {:>10} {:<13} {:<16} {:<8} from\n",
+      c.factors(c.factors_size() - 1).setting(), "", "nominal", "",
+      "low .. high", "date");
+  for (const auto& factor : c.factors()) {
+    const auto& value = factor.value();
+    text +=
+        fmt::format("  {:<24} {:>10.6g} {:<13} {:<16} {:<8} {}\n", factor.id(),
+                    value.nominal(), factor.unit(),
+                    fmt::format("{:.6g} .. {:.6g}", value.low(), value.high()),
+                    factor.date(), factor.from());
+  }
+  return text;
 }
 
 // What a million tokens of a phase take, with the facility.
@@ -24,9 +45,20 @@ std::string TokenRow(const std::string& what, const I& joules, const I& grams) {
       grams.nominal(), grams.low(), grams.high());
 }
 
-std::string TokenText(const pb::Report::EnergyResult& e) {
+// What stands between the energy of a step and that of its tokens.
+std::string TokenFactorsText(const pb::Report& report) {
+  std::string text = ProductiveShareText(report.cost());
+  if (report.energy().has_pue()) {
+    text = fmt::format("PUE {:.6g}, {}", report.energy().pue(), text);
+  }
+  return text;
+}
+
+std::string TokenText(const pb::Report::EnergyResult& e,
+                      const std::string& per_token) {
   if (!e.has_million_input_joules()) return "";
-  std::string text = "energy with the facility, and carbon\n";
+  std::string text =
+      fmt::format("energy with the facility, and carbon ({})\n", per_token);
   text += TokenRow("a million input tokens", e.million_input_joules(),
                    e.million_input_grams_co2e());
   if (e.has_million_output_joules()) {
@@ -36,9 +68,11 @@ std::string TokenText(const pb::Report::EnergyResult& e) {
   return text;
 }
 
-std::string EnergyText(const pb::Report::EnergyResult& e) {
+std::string EnergyText(const pb::Report& report) {
+  const pb::Report::EnergyResult& e = report.energy();
   const double step = e.joules_per_step();
-  std::string text = TokenText(e);
+  const std::string per_token = TokenFactorsText(report);
+  std::string text = TokenText(e, per_token);
   if (step <= 0) return text;
   const bool tokens = e.has_million_output_joules();
   text += tokens
@@ -64,27 +98,59 @@ std::string EnergyText(const pb::Report::EnergyResult& e) {
   text += fmt::format("  {:<40} {:>9.0f} W\n", "its share of the machine",
                       e.machine_watts_per_chip());
   if (e.has_joules_per_token()) {
-    text +=
-        fmt::format("  {:<40} {:>9.3g} J\n", "a token", e.joules_per_token());
+    text += fmt::format("  {:<40} {:>9.4g} J  ({})\n", "a token",
+                        e.joules_per_token(), per_token);
   }
   text += fmt::format("  {:<40} {:>9.3g} g CO2e\n", "carbon of a step",
                       e.grams_co2e_per_step());
   if (!tokens && e.joules_per_token() > 0) {
-    const double steps = 1e6 * e.joules_per_token() / step;
-    text += fmt::format("  {:<40} {:>9.3g} MJ, {:.3g} g CO2e\n",
-                        "a million tokens, with the facility",
-                        steps * e.facility_joules_per_step() / 1e6,
-                        steps * e.grams_co2e_per_step());
+    text +=
+        fmt::format("  {:<40} {:>9.4g} MJ, {:.4g} g CO2e\n", "a million tokens",
+                    e.joules_per_token(),
+                    1e6 * e.joules_per_token() / e.facility_joules_per_step() *
+                        e.grams_co2e_per_step());
   }
   if (e.has_facility_kwh_per_run()) {
-    text +=
-        fmt::format("  {:<40} {:>9.3g} GWh, {:.3g} t CO2e\n", "the run",
-                    e.facility_kwh_per_run() / 1e6, e.tonnes_co2e_per_run());
+    text += fmt::format("  {:<40} {:>9.4g} GWh, {:.4g} t CO2e  ({})\n",
+                        "the run", e.facility_kwh_per_run() / 1e6,
+                        e.tonnes_co2e_per_run(), per_token);
   }
   return text;
 }
 
+std::string WattsText(const char* what, double watts) {
+  return fmt::format("{} {:.6g} W", what, watts);
+}
+
 }  // namespace
+
+std::string ProductiveShareText(const pb::Report::CostResult& cost) {
+  for (const auto& factor : cost.factors()) {
+    if (factor.id() == "run/goodput" || factor.id() == "serving/utilisation") {
+      return fmt::format("{} {:.6g}",
+                         factor.id().substr(factor.id().find('/') + 1),
+                         cost.productive_share());
+    }
+  }
+  return fmt::format("productive share {:.6g}", cost.productive_share());
+}
+
+std::string FactorsLine(const pb::Report& report) {
+  const pb::Report::CostResult& cost = report.cost();
+  std::string text = TokenFactorsText(report);
+  std::string replaced;
+  for (const auto& factor : cost.factors()) {
+    if (factor.from() == cost.prices()) continue;
+    replaced += (replaced.empty() ? "" : ", ") + factor.id();
+  }
+  const int last = cost.factors_size() - 1;
+  return fmt::format(
+      "{} (price list {}{}; to change one: --set '{}'; 'orrery cost' lists "
+      "all)",
+      text, cost.prices(),
+      replaced.empty() ? "" : "; by the scenario: " + replaced,
+      last < 0 ? "" : cost.factors(last).setting());
+}
 
 std::string DollarsText(double dollars) {
   const double size = std::abs(dollars);
@@ -105,35 +171,71 @@ std::string CostText(const pb::Report& report) {
     text += fmt::format("{:<32} {:>9} {:>12} {:>12}  {}\n", "bought", "count",
                         "each", "together", "price of");
     for (const auto& item : c.items()) {
-      text += fmt::format("  {:<30} {:>9.0f} {:>12} {:>12}  {}\n", item.what(),
-                          item.count(), DollarsText(item.price().nominal()),
-                          DollarsText(item.total().nominal()), item.date());
+      text +=
+          fmt::format("  {:<30} {:>9.0f} {:>12} {:>12}  {}{}\n", item.what(),
+                      item.count(), DollarsText(item.price().nominal()),
+                      DollarsText(item.total().nominal()), item.date(),
+                      item.from() == c.prices() ? "" : item.from());
     }
     text += "\n";
   }
   text += fmt::format("{:<42} {:>12}   {:>12}\n", "", "nominal", "middle 90 %");
   if (c.has_capital()) text += PriceRow("capital", c.capital());
-  text += PriceRow("a chip-hour", c.chip_hour());
-  for (const auto& share : c.chip_hour_shares()) {
-    text += PriceRow("  of it " + share.what(), share.dollars());
-  }
+  const auto hour = [&](const char* what, const auto& interval,
+                        const auto& shares, double limit, double drawn) {
+    text += PriceRow(what, interval);
+    for (const auto& share : shares) {
+      std::string name = "  of it " + share.what();
+      if (share.what() == "facility") name += WattsText(", of a limit", limit);
+      if (share.what() == "energy") name += WattsText(", drawing", drawn);
+      text += PriceRow(name, share.dollars());
+    }
+  };
+  hour(c.has_prefill_chip_hour() ? "a chip-hour, decoding" : "a chip-hour",
+       c.chip_hour(), c.chip_hour_shares(), c.power_limit_watts_per_chip(),
+       c.drawn_watts_per_chip());
   if (c.has_prefill_chip_hour()) {
-    text += PriceRow("a chip-hour of the prefill pool", c.prefill_chip_hour());
+    hour("a chip-hour, prefilling", c.prefill_chip_hour(),
+         c.prefill_chip_hour_shares(), c.prefill_power_limit_watts_per_chip(),
+         c.prefill_drawn_watts_per_chip());
   }
-  if (c.has_step()) text += PriceRow("a step", c.step());
+  if (c.has_step()) {
+    text += PriceRow(fmt::format("a step: {} on {} chips",
+                                 SecondsText(report.step_time_s()), c.chips()),
+                     c.step());
+  }
   if (c.has_run()) {
-    text +=
-        PriceRow(fmt::format("the run of {:.3g} days", c.run_days()), c.run());
+    text += PriceRow(fmt::format("the run: {:.6g} steps, {:.3g} days",
+                                 c.run_steps(), c.run_days()),
+                     c.run());
   }
-  if (c.has_million_tokens())
-    text += PriceRow("a million tokens", c.million_tokens());
+  // Tokens of so many a second, made by so many chips.
+  const auto tokens = [&](const char* what, const auto& interval, double rate,
+                          int64_t chips) {
+    text += PriceRow(fmt::format("{}: {}/s on {} chips", what,
+                                 rate >= 1e4 ? fmt::format("{:.0f}", rate)
+                                             : fmt::format("{:.6g}", rate),
+                                 chips),
+                     interval);
+  };
+  if (c.has_million_tokens()) {
+    tokens("1M tokens", c.million_tokens(), report.tokens_per_s(), c.chips());
+  }
+  const auto& served = report.inference();
   if (c.has_million_input_tokens()) {
-    text += PriceRow("a million input tokens", c.million_input_tokens());
+    tokens("1M input tokens", c.million_input_tokens(),
+           served.prefill_tokens_per_s(), c.prefill_chips());
   }
   if (c.has_million_output_tokens()) {
-    text += PriceRow("a million output tokens", c.million_output_tokens());
+    tokens("1M output tokens", c.million_output_tokens(),
+           served.decode_tokens_per_s(), c.chips());
   }
-  if (report.has_energy()) text += "\n" + EnergyText(report.energy());
+  text += FactorsText(c);
+  if (report.has_energy()) text += "\n" + EnergyText(report);
+  if (!report.warnings().empty()) text += "\n";
+  for (const std::string& warning : report.warnings()) {
+    text += fmt::format("note: {}\n", warning);
+  }
   return text;
 }
 
@@ -174,13 +276,14 @@ std::string CostLine(const pb::Report& report) {
                                  DollarsText(c.dollars_per_chip_hour()),
                                  DollarsText(c.dollars_per_step()));
   if (c.has_run()) {
-    text += fmt::format(", {} ({} .. {}) the run of {:.3g} days",
+    text += fmt::format(", {} ({} .. {}) the run of {:.3g} days ({})",
                         DollarsText(c.dollars_per_run()),
                         DollarsText(c.run().low()), DollarsText(c.run().high()),
-                        c.run_days());
+                        c.run_days(), ProductiveShareText(c));
   } else if (c.has_dollars_per_million_tokens()) {
-    text += fmt::format(", {} a million tokens",
-                        DollarsText(c.dollars_per_million_tokens()));
+    text += fmt::format(", {} a million tokens ({})",
+                        DollarsText(c.dollars_per_million_tokens()),
+                        ProductiveShareText(c));
   }
   return text;
 }
@@ -192,7 +295,8 @@ std::string EnergyLine(const pb::Report& report) {
       "{:.0f} W a chip, {:.3g} MJ a step{}", e.chip_watts(),
       e.joules_per_step() / 1e6,
       e.has_joules_per_token()
-          ? fmt::format(", {:.3g} J a token", e.joules_per_token())
+          ? fmt::format(", {:.4g} J a token ({})", e.joules_per_token(),
+                        TokenFactorsText(report))
           : "");
 }
 

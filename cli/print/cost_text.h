@@ -16,5 +16,10 @@ std::string DollarsText(double dollars);
 // One line for other reports: "3.21 USD/chip-hour ..."; empty without a cost.
 std::string CostLine(const pb::Report& report);
 std::string EnergyLine(const pb::Report& report);
+// "goodput 0.9", "utilisation 0.6": what dollars and joules of tokens and runs
+// are divided by. Requires: a cost.
+std::string ProductiveShareText(const pb::Report::CostResult& cost);
+// That and the PUE, where they come from, and how to change one.
+std::string FactorsLine(const pb::Report& report);
 
 }  // namespace orrery

@@ -30,7 +30,7 @@ std::string SharesText(const std::string& title, const Shares& shares,
   return text;
 }
 
-// What the step costs, and what of it is not arithmetic.
+// What the step costs, and what the largest removable cause costs of it.
 std::string MoneyText(const pb::Explanation& explanation) {
   if (!explanation.has_dollars_per_step()) return "";
   const bool run = explanation.has_dollars_per_run();
@@ -38,19 +38,15 @@ std::string MoneyText(const pb::Explanation& explanation) {
       run ? explanation.dollars_per_run() : explanation.dollars_per_step();
   std::string text =
       fmt::format("\nThe {} costs {}", run ? "run" : "step", DollarsText(all));
-  const pb::Explanation::Share* largest = nullptr;
-  for (const auto& share : explanation.rank_time()) {
-    if (share.name().find("exposed") == std::string::npos &&
-        share.name().find("bubble") == std::string::npos) {
-      continue;
-    }
-    if (largest == nullptr || share.time_s() > largest->time_s()) {
-      largest = &share;
-    }
+  if (run) {
+    text += fmt::format(" ({:.6g} steps at {}, goodput {:.6g})",
+                        explanation.run_steps(),
+                        DollarsText(explanation.dollars_per_step()),
+                        explanation.productive_share());
   }
-  if (largest != nullptr && largest->time_s() > 0) {
-    text += fmt::format("; {} costs {} of it", largest->name(),
-                        DollarsText(all * largest->share()));
+  if (explanation.removals_size() > 0) {
+    text += fmt::format("; {} costs {} of it", explanation.removals(0).cause(),
+                        DollarsText(explanation.removals(0).dollars()));
   }
   return text + ".\n";
 }
@@ -112,6 +108,31 @@ std::string UtilisationText(const pb::Explanation& explanation) {
   return text;
 }
 
+std::string RemovalsText(const pb::Explanation& explanation, bool priced) {
+  if (explanation.removals().empty()) return "";
+  std::string text =
+      "\nwhat could be taken away: the step without it, each simulated\n";
+  for (const auto& r : explanation.removals()) {
+    text += fmt::format(
+        "  {:<38} {:>10} {:>6.1f} %{}{}\n", r.cause(),
+        SecondsText(r.step_time_s()), -100 * r.saved(),
+        priced ? fmt::format(" {:>12}", DollarsText(r.dollars())) : "",
+        r.has_where() ? "  " + r.where() : "");
+  }
+  return text;
+}
+
+std::string LinksText(const pb::Explanation& explanation) {
+  if (explanation.congested_links().empty()) return "";
+  std::string text =
+      "\nlinks on which calls of the critical path lost time to others\n";
+  for (const auto& link : explanation.congested_links()) {
+    text += fmt::format("  {:<54} {:>10} {:>6.1f} %\n", link.link(),
+                        SecondsText(link.lost_s()), 100 * link.share());
+  }
+  return text;
+}
+
 std::string SensitivityText(const pb::Explanation& explanation) {
   if (explanation.sensitivity().empty()) return "";
   std::string text = fmt::format(
@@ -135,6 +156,7 @@ std::string ExplanationText(const pb::Explanation& explanation) {
                                  SecondsText(explanation.step_time_s()),
                                  explanation.bottleneck()) +
                      MoneyText(explanation) +
+                     RemovalsText(explanation, priced) +
                      SharesText("critical path by cause",
                                 explanation.critical_path(), priced) +
                      SharesText("tasks that matter most on it",
@@ -147,8 +169,8 @@ std::string ExplanationText(const pb::Explanation& explanation) {
                                  explanation.busiest_rank()),
                      explanation.rank_time(), priced);
   return text + CommunicationText(explanation) + CongestionText(explanation) +
-         UtilisationText(explanation) + SensitivityText(explanation) +
-         AdviceText(explanation);
+         LinksText(explanation) + UtilisationText(explanation) +
+         SensitivityText(explanation) + AdviceText(explanation);
 }
 
 }  // namespace orrery

@@ -136,7 +136,7 @@ std::string InferenceText(const pb::Report& report) {
   text += Line("prompt tokens per second", RateText(r.prefill_tokens_per_s()));
   if (report.has_cost()) {
     const pb::Report::CostResult& cost = report.cost();
-    text += fmt::format("cost: {}/chip-hour, {} a million prompt tokens",
+    text += fmt::format("cost: {}/chip-hour, {} a million input tokens",
                         DollarsText(cost.dollars_per_chip_hour()),
                         DollarsText(cost.million_input_tokens().nominal()));
     // A request of one token does not decode.
@@ -144,7 +144,8 @@ std::string InferenceText(const pb::Report& report) {
       text += fmt::format(", {} a million output tokens",
                           DollarsText(cost.million_output_tokens().nominal()));
     }
-    text += "\n";
+    text += fmt::format(" ({})\nfactors: {}\n", ProductiveShareText(cost),
+                        FactorsLine(report));
   }
   if (r.has_pools()) text += PoolsText(r.pools());
   if (report.has_breakdown()) text += StepText(report);

@@ -117,6 +117,9 @@ std::string ReportText(const pb::Report& report) {
   if (report.has_energy()) {
     text += fmt::format("energy: {}\n", EnergyLine(report));
   }
+  if (report.has_cost()) {
+    text += fmt::format("factors: {}\n", FactorsLine(report));
+  }
   if (report.has_breakdown()) text += "\n" + BreakdownText(report);
   if (report.has_memory()) text += "\n" + MemoryText(report.memory());
   text += "\n";

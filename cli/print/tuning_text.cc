@@ -149,6 +149,14 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
   const pb::Tuning::Plan& best = tuning.plans(0);
   if (tuning.has_said()) text += PlanLine(0, tuning, tuning.said());
   text += ProofText(tuning);
+  if (tuning.objective() == "cost") {
+    text += fmt::format(
+        "1M tok = 1e6 chip-hour / (3600 tokens per second and chip x "
+        "productive share){}\n"
+        "factors: {}\n",
+        serves ? ", output tokens over the whole request" : "",
+        FactorsLine(tuning.plans(0).report()));
+  }
   const double step = best.report().step_time_s();
   const auto against = [&](const pb::Report& other) {
     const double of =

@@ -1,6 +1,7 @@
 #include "cost/ownership/machine_cost.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 #include "base/format.h"
@@ -31,12 +32,18 @@ constexpr Rate kRates[] = {
     {"power/base", "", 0, 1},
     {"power/host", "", 0, 1},
     {"power/link", "pJ/bit", 0, kAny},
-    {"run/goodput", "", kSome, 1},
-    {"serving/utilisation", "", kSome, 1},
+    {kGoodput, "", kSome, 1},
+    {kUtilisation, "", kSome, 1},
 };
 constexpr double kHoursPerMonth = kHoursPerYear / 12;
 
 }  // namespace
+
+std::vector<std::string> RateIds() {
+  std::vector<std::string> ids;
+  for (const Rate& rate : kRates) ids.emplace_back(rate.id);
+  return ids;
+}
 
 absl::StatusOr<MachineCost> MachineCost::Create(
     const System& system, const Graph& graph, const PriceTable& prices,
@@ -52,8 +59,10 @@ absl::StatusOr<MachineCost> MachineCost::Create(
     }
     machine.newest_ = std::max(machine.newest_, range.date);
   };
+  std::set<std::string, std::less<>> asked;
   const auto buy = [&](std::string what, const std::string& id, double count,
                        const char* unit = "USD") {
+    asked.insert(id);
     if (count == 0) return;
     const auto entry = prices.Find(id, unit);
     if (!entry.ok()) {
@@ -61,8 +70,8 @@ absl::StatusOr<MachineCost> MachineCost::Create(
       return;
     }
     dated((*entry)->range);
-    machine.items_.push_back(
-        {std::move(what), id, count, (*entry)->range, (*entry)->power});
+    machine.items_.push_back({std::move(what), id, count, (*entry)->range,
+                              (*entry)->power, (*entry)->replaced});
   };
   for (const Rate& rate : kRates) {
     const auto entry = prices.Find(rate.id, rate.unit);
@@ -77,7 +86,7 @@ absl::StatusOr<MachineCost> MachineCost::Create(
                       rate.id, rate.least, rate.most, range.low, range.high));
       continue;
     }
-    machine.rates_[rate.id] = range;
+    machine.rates_[rate.id] = **entry;
   }
   const std::string& chip = system.chip().name();
   buy(chip, "chip/" + chip, system.chips());
@@ -131,6 +140,11 @@ absl::StatusOr<MachineCost> MachineCost::Create(
     }
   }
   RETURN_IF_ERROR(missing.ToStatus());
+  for (const auto& [id, entry] : prices.entries()) {
+    if (entry.added && !asked.contains(id) && !machine.rates_.contains(id)) {
+      machine.unused_.push_back(id);
+    }
+  }
   for (const BillItem& item : machine.items_) {
     machine.network_power_ += item.power * item.count;
   }
@@ -149,7 +163,7 @@ absl::StatusOr<MachineCost> MachineCost::Create(
 double MachineCost::At(const char* id, const PriceDraw& draw) const {
   const auto found = rates_.find(id);
   CHECK(found != rates_.end()) << id;
-  return draw.At(id, found->second);
+  return draw.At(id, found->second.range);
 }
 
 Dollars MachineCost::Capital(const PriceDraw& draw) const {
@@ -192,11 +206,8 @@ double MachineCost::Pue(const PriceDraw& draw) const {
 double MachineCost::GramsPerKwh(const PriceDraw& draw) const {
   return At("energy/carbon", draw);
 }
-double MachineCost::Goodput(const PriceDraw& draw) const {
-  return At("run/goodput", draw);
-}
-double MachineCost::Utilisation(const PriceDraw& draw) const {
-  return At("serving/utilisation", draw);
+double MachineCost::ProductiveShare(bool serves, const PriceDraw& draw) const {
+  return At(serves ? kUtilisation : kGoodput, draw);
 }
 
 }  // namespace orrery

@@ -16,6 +16,7 @@
 //   machine.ChipHour(PriceDraw::Nominal(), watts_drawn).total()
 #include <absl/status/statusor.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,8 @@ struct BillItem {
   std::string price_id;
   double count = 0;
   PriceRange price;
-  Watts power{};  // of one
+  Watts power{};          // of one
+  bool replaced = false;  // by the scenario
 };
 
 struct ChipHourCost {
@@ -46,6 +48,11 @@ struct ChipHourCost {
   DollarsPerHour total() const { return capital + facility + energy + rent; }
 };
 
+// Ids of the numbers of a price list that MachineCost::rates() holds.
+std::vector<std::string> RateIds();
+inline constexpr char kGoodput[] = "run/goodput";
+inline constexpr char kUtilisation[] = "serving/utilisation";
+
 class MachineCost {
  public:
   // The error names every price that is missing.
@@ -55,6 +62,15 @@ class MachineCost {
                                             std::optional<DollarsPerHour> rent);
 
   const std::vector<BillItem>& items() const { return items_; }
+  // The numbers of the price list that lead from the bill to an hour, a run and
+  // a token, by id: "run/goodput". What each is for is in docs/cost.md.
+  const std::map<std::string, PriceEntry, std::less<>>& rates() const {
+    return rates_;
+  }
+  int64_t chips() const { return chips_; }
+  // Ids that the scenario adds to the list and that price nothing here: slips
+  // of the keyboard, or of another machine.
+  const std::vector<std::string>& unused() const { return unused_; }
   bool rented() const { return rent_.has_value(); }
   // Of switches, cables' ends and NICs.
   Watts network_power() const { return network_power_; }
@@ -70,9 +86,9 @@ class MachineCost {
   EnergyRates Rates(const PriceDraw& draw) const;
   double Pue(const PriceDraw& draw) const;
   double GramsPerKwh(const PriceDraw& draw) const;
-  // Share of a run's time, and of a server's, that is useful.
-  double Goodput(const PriceDraw& draw) const;
-  double Utilisation(const PriceDraw& draw) const;
+  // The share of the paid time that makes tokens: the goodput of a training
+  // run, the utilisation of a server.
+  double ProductiveShare(bool serves, const PriceDraw& draw) const;
 
  private:
   MachineCost() = default;
@@ -80,7 +96,8 @@ class MachineCost {
 
   int64_t chips_ = 0;
   std::vector<BillItem> items_;
-  std::map<std::string, PriceRange, std::less<>> rates_;
+  std::map<std::string, PriceEntry, std::less<>> rates_;
+  std::vector<std::string> unused_;
   std::optional<DollarsPerHour> rent_;
   Watts network_power_{};
   Watts power_limit_{};

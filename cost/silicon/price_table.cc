@@ -25,6 +25,13 @@ absl::StatusOr<PriceEntry> Read(const pb::Price& price) {
   return entry;
 }
 
+// An entry that only repeats the list, as the output of `orrery show` does.
+bool Same(const PriceEntry& a, const PriceEntry& b) {
+  return a.range.low == b.range.low && a.range.nominal == b.range.nominal &&
+         a.range.high == b.range.high && a.range.unit == b.range.unit &&
+         a.power == b.power;
+}
+
 }  // namespace
 
 absl::StatusOr<PriceTable> PriceTable::FromProto(
@@ -44,6 +51,19 @@ absl::StatusOr<PriceTable> PriceTable::FromProto(
     if (!entry.ok()) {
       violations.Add(std::string(entry.status().message()));
       return;
+    }
+    if (replaces) {
+      entry->replaced = entry->added = true;
+      const auto listed = table.entries_.find(price.id());
+      if (listed != table.entries_.end()) {
+        entry->added = false;
+        // Another price does not change what the thing is.
+        if (!price.has_power()) entry->power = listed->second.power;
+        if (!price.has_description()) {
+          entry->description = listed->second.description;
+        }
+        if (Same(*entry, listed->second)) return;
+      }
     }
     table.entries_[price.id()] = *std::move(entry);
   };

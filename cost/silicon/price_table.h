@@ -17,6 +17,10 @@ struct PriceEntry {
   PriceRange range;
   // Of one, where it matters.
   Watts power{};
+  // The scenario gives another number than the list has.
+  bool replaced = false;
+  // The list has nothing under this id.
+  bool added = false;
 };
 
 class PriceTable {

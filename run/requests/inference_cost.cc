@@ -2,6 +2,7 @@
 
 #include <absl/strings/str_replace.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,7 +69,7 @@ std::vector<double> Bill(const PhaseCost& phase, const PriceDraw& draw) {
   const ChipHourCost hour = phase.machine->ChipHour(draw, drawn);
   const double seconds =
       phase.tokens_per_s > 0 ? kMillion / phase.tokens_per_s : 0;
-  const double used = phase.machine->Utilisation(draw);
+  const double used = phase.machine->ProductiveShare(/*serves=*/true, draw);
   const double joules = phase.has_energy()
                             ? drawn.value() * phase.share() * seconds *
                                   phase.machine->Pue(draw) / used
@@ -140,11 +141,19 @@ void FillInferenceCost(const ResolvedScenario& scenario,
           ? Intervals([&](const PriceDraw& draw) { return Bill(decode, draw); })
           : prompts;
 
+  WarnOfUnusedPrices(*machine, report);
   pb::Report::CostResult& cost = *report.mutable_cost();
   FillTerms(*machine, scenario.proto.cost(), cost);
   FillBought(*machine, own ? &*own : nullptr, cost);
+  const PriceDraw nominal = PriceDraw::Nominal();
   FillChipHour(outputs, cost);
-  if (own) SetInterval(prompts[0], cost.mutable_prefill_chip_hour());
+  const PhaseCost& charged = decodes ? decode : prefill;
+  cost.set_chips(std::llround(charged.chips));
+  FillHourPower(*charged.machine, Drawn(charged, nominal), cost);
+  FillPrefillChipHour(prompts, *prefill.machine, Drawn(prefill, nominal), cost);
+  cost.set_prefill_chips(std::llround(prefill.chips));
+  cost.set_productive_share(machine->ProductiveShare(/*serves=*/true, nominal));
+  FillFactors(*machine, /*serves=*/true, prefill.has_energy(), cost);
   const auto of = [](const std::vector<Interval>& bill, size_t value) {
     return bill[kHourValues + value];
   };
@@ -173,7 +182,8 @@ void FillInferenceCost(const ResolvedScenario& scenario,
   FillStepEnergy(*decode.machine, EnergyOfPool(decode, PriceDraw::Nominal()),
                  {.chips = decode.chips,
                   .seconds = seconds,
-                  .tokens = seconds * decode.tokens_per_s},
+                  .tokens = seconds * decode.tokens_per_s,
+                  .productive_share = cost.productive_share()},
                  energy);
 }
 

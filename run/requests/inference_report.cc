@@ -25,12 +25,10 @@ absl::StatusOr<RequestEstimate> EstimateRequest(
                                       ground.kernels);
   };
   ASSIGN_OR_RETURN(InferenceEstimator decode, on(PassPurpose::kDecode));
-  RequestEstimate request = decode.Request(plan);
-  if (plan.disaggregated()) {
-    ASSIGN_OR_RETURN(InferenceEstimator prefill, on(PassPurpose::kPrefill));
-    request.prefill_s = prefill.PrefillSeconds(plan);
-  }
-  return request;
+  if (!plan.disaggregated()) return decode.Request(plan);
+  // The decode pool has neither the chips nor the links of the other.
+  ASSIGN_OR_RETURN(InferenceEstimator prefill, on(PassPurpose::kPrefill));
+  return decode.Request(plan, prefill.PrefillSeconds(plan));
 }
 
 void FillEstimates(const InferencePlan& plan, const RequestEstimate& request,

@@ -90,6 +90,11 @@ class RowMaker {
                          &entry)) {
         Put(side, absl::StrCat(name, "[", share->what(), "]"),
             share->dollars().nominal());
+      } else if (const auto* factor =
+                     dynamic_cast<const pb::Report::CostResult::Factor*>(
+                         &entry)) {
+        Put(side, absl::StrCat(name, "[", factor->id(), "]"),
+            factor->value().nominal());
       }
     }
   }

@@ -33,8 +33,11 @@ double ObjectiveOf(const pb::Report& report, Objective objective) {
     case Objective::kTokens:
       return report.tokens_per_s();
     case Objective::kCost:
+      // In training this is report.cost().dollars_per_million_tokens(); an
+      // output token of a request pays for its share of the prompt as well.
       return report.cost().dollars_per_chip_hour() / 3600 /
-             report.tokens_per_s_per_chip() * 1e6;
+             report.tokens_per_s_per_chip() / report.cost().productive_share() *
+             1e6;
   }
   return 0;
 }

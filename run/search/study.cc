@@ -230,6 +230,38 @@ class StudyReader {
              *std::move(parsed)});
       }
     }
+    AddFactors();
+  }
+
+  // What of the paid time makes tokens differs between scenarios and price
+  // lists; columns of what is divided by it come with a column of it.
+  void AddFactors() {
+    const auto asks_for = [&](absl::Span<const char* const> names) {
+      return std::any_of(
+          study_.columns_.begin(), study_.columns_.end(), [&](const auto& c) {
+            return std::any_of(
+                c.expression.names().begin(), c.expression.names().end(),
+                [&](const std::string& name) {
+                  return std::any_of(names.begin(), names.end(),
+                                     [&](const char* each) {
+                                       return absl::StartsWith(name, each);
+                                     });
+                });
+          });
+    };
+    const auto add = [&](const char* name) {
+      if (asks_for({name})) return;
+      study_.columns_.push_back({name, *Expression::Parse(name)});
+    };
+    const bool tokens = asks_for(
+        {"cost.dollars_per_million", "cost.dollars_per_run", "cost.million_",
+         "cost.run", "energy.joules_per_token", "energy.million_",
+         "energy.facility_kwh_per_run", "energy.tonnes_"});
+    if (tokens) add("cost.productive_share");
+    if (asks_for({"energy.joules_per_token", "energy.million_",
+                  "energy.facility_", "energy.grams_", "energy.tonnes_"})) {
+      add("energy.pue");
+    }
   }
 
   std::optional<Expression> Parse(const std::string& field,

@@ -17,10 +17,19 @@ struct Question {
   std::map<ResourceId, std::map<GroupId, double>> carried;
 };
 
+// Told of every rate that was granted, it adds to the questions whose calls ran
+// meanwhile. Requires: questions in the order in which their calls ended.
 class Listener {
  public:
   Listener(const Transfers& transfers, std::vector<Question>& questions)
-      : transfers_(transfers), questions_(questions) {}
+      : transfers_(transfers), questions_(questions) {
+    for (size_t i = questions.size(); i-- > 0;) {
+      const Time started = questions[i].call.span.started;
+      earliest_.push_back(
+          earliest_.empty() ? started : std::min(started, earliest_.back()));
+    }
+    std::reverse(earliest_.begin(), earliest_.end());
+  }
 
   void SetRate(const TransferLog::Rate& rate) {
     End({rate.group, rate.place}, rate.at);
@@ -31,7 +40,12 @@ class Listener {
     const auto found = active_.find(key);
     if (found == active_.end()) return;
     const Active& was = found->second;
-    for (Question& question : questions_) {
+    const auto first = std::upper_bound(
+        questions_.begin(), questions_.end(), was.since,
+        [](Time t, const Question& q) { return t < q.call.span.ended; });
+    for (auto i = static_cast<size_t>(first - questions_.begin());
+         i < questions_.size() && earliest_[i] < at; ++i) {
+      Question& question = questions_[i];
       const Time from = std::max(was.since, question.call.span.started);
       const Time to = std::min(at, question.call.span.ended);
       if (from >= to) continue;
@@ -54,6 +68,8 @@ class Listener {
   };
   const Transfers& transfers_;
   std::vector<Question>& questions_;
+  // Of each question and those after it, when the first of their calls began.
+  std::vector<Time> earliest_;
   absl::flat_hash_map<std::pair<GroupId, int32_t>, Active> active_;
 };
 
@@ -61,25 +77,28 @@ std::vector<Question> Questions(const Program& program,
                                 const Transfers& transfers,
                                 const std::vector<PathStep>& path,
                                 const CallTimes& alone) {
-  std::map<StreamId, std::pair<Duration, const PathStep*>> worst;
+  std::vector<std::pair<Duration, const TaskSpan*>> calls;
   for (const PathStep& step : path) {
     const Task& task = program.role_of(step.span.rank).task(step.span.task);
     if (!IsCommunication(task.kind)) continue;
     const Duration lost = CongestionOf(program, step.span, alone);
-    auto& [most, which] = worst[step.span.stream];
-    if (lost <= most) continue;
-    most = lost;
-    which = &step;
+    if (lost > Duration(0)) calls.emplace_back(lost, &step.span);
   }
+  std::stable_sort(
+      calls.begin(), calls.end(),
+      [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (calls.size() > kMostCongestedCalls) calls.resize(kMostCongestedCalls);
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const auto& a, const auto& b) {
+                     return a.second->ended < b.second->ended;
+                   });
   std::vector<Question> questions;
-  for (const auto& [stream, loss] : worst) {
-    if (loss.second == nullptr) continue;
-    const TaskSpan& span = loss.second->span;
-    const Task& task = program.role_of(span.rank).task(span.task);
-    const CallId call = program.call_of(span.rank, task);
+  for (const auto& [lost, span] : calls) {
+    const Task& task = program.role_of(span->rank).task(span->task);
+    const CallId call = program.call_of(span->rank, task);
     Question question = {
-        .call = {.span = span, .alone = alone[call]},
-        .group = program.group_of(span.rank, static_cast<SlotId>(task.slot)),
+        .call = {.span = *span, .alone = alone[call]},
+        .group = program.group_of(span->rank, static_cast<SlotId>(task.slot)),
         .carried = {}};
     for (const ResourceUse& use :
          transfers.plans.TotalLoad(transfers.plan_of_call[call])) {
@@ -137,9 +156,8 @@ std::vector<CongestedCall> CongestedCalls(const Program& program,
     calls.push_back(std::move(question.call));
   }
   std::stable_sort(
-      calls.begin(), calls.end(), [](const auto& a, const auto& b) {
-        return a.span.running() - a.alone > b.span.running() - b.alone;
-      });
+      calls.begin(), calls.end(),
+      [](const auto& a, const auto& b) { return a.lost() > b.lost(); });
   return calls;
 }
 

@@ -27,11 +27,14 @@ struct CongestedCall {
     double load = 0;
   };
   std::vector<Other> others = {};
+  Duration lost() const { return span.running() - alone; }
 };
 
-// Of each stream on the path, the call that lost most; the largest loss first.
+// The calls on the path that others held up, the largest loss first; of very
+// many those that lost most (kMostCongestedCalls).
 // Requires: `log` is of the run of these transfers that the path is of.
-// Cost: one pass over the log.
+// Cost: one pass over the log, and a search among the calls for each entry.
+inline constexpr size_t kMostCongestedCalls = 512;
 std::vector<CongestedCall> CongestedCalls(const Program& program,
                                           const Transfers& transfers,
                                           const TransferLog& log,

@@ -41,12 +41,28 @@ Duration CongestionOf(const Program& program, const TaskSpan& span,
                   span.running() - alone[program.call_of(span.rank, task)]);
 }
 
+namespace {
+
+// Ranks send to one another where they have different work to do.
+bool HasPipeline(const Program& program) {
+  const auto sends = [](const RoleSlot& slot) {
+    return slot.side != RoleSlot::Side::kMember;
+  };
+  return std::any_of(
+      program.roles().begin(), program.roles().end(), [&](const Role& role) {
+        return std::any_of(role.slots().begin(), role.slots().end(), sends);
+      });
+}
+
+}  // namespace
+
 BreakdownSink::BreakdownSink(const Program& program, RankId rank,
                              const CallTimes* alone, bool keeps_waits)
     : program_(program),
       rank_(rank),
       alone_(alone),
       keeps_waits_(keeps_waits),
+      pipelined_(HasPipeline(program)),
       recent_(program.streams().size()) {
   for (const Stream& stream : program.streams()) {
     breakdown_.exposed.Add({.dimension = stream.dimension});
@@ -94,6 +110,10 @@ void BreakdownSink::Keep(RankWait::Kind kind, const WaitPart& part,
 void BreakdownSink::AddBubble(const WaitPart& part,
                               std::optional<TaskId> waiter) {
   if (part.from >= part.to) return;
+  if (!pipelined_) {
+    breakdown_.late_peer += part.time();
+    return Keep(RankWait::Kind::kLatePeer, part, waiter);
+  }
   breakdown_.bubble += part.time();
   if (keeps_waits_) bubbles_.push_back({part.from, part.to});
   Keep(RankWait::Kind::kBubble, part, waiter);

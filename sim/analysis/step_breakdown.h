@@ -109,6 +109,7 @@ class BreakdownSink {
  private:
   void AddOwn(const TaskSpan& span);
   void AddWait(const WaitPart& part, std::optional<TaskId> waiter);
+  // Without a pipeline there is none: who has no work left waits for peers.
   void AddBubble(const WaitPart& part, std::optional<TaskId> waiter);
   void Keep(RankWait::Kind kind, const WaitPart& part,
             std::optional<TaskId> waiter);
@@ -119,6 +120,7 @@ class BreakdownSink {
   RankId rank_;
   const CallTimes* alone_;
   bool keeps_waits_;
+  bool pipelined_;
   StepBreakdown breakdown_;
   IdVector<StreamId, std::array<Duration, kCommunicationKinds>> by_kind_;
   // By stream, consecutive tasks: what a kernel may have waited for.

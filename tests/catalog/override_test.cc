@@ -64,6 +64,24 @@ TEST(Override, SetsEveryKindOfField) {
   EXPECT_EQ(After("description=a=b").description(), "a=b");
 }
 
+// A price list has hundreds of ids; a scenario names the few that it replaces.
+TEST(Override, SetsAPriceByItsId) {
+  pb::Scenario scenario = Base();
+  EXPECT_OK(Set("cost.price[run/goodput]=0.95", &scenario));
+  EXPECT_OK(Set("cost.price[chip/v1.5]=22000 USD", &scenario));
+  EXPECT_OK(Set("cost.price[chip/v1.5].price.high=30000 USD", &scenario));
+  EXPECT_OK(Set("cost.price[run/goodput]=0.9", &scenario));
+  ASSERT_EQ(scenario.cost().price_size(), 2);
+  EXPECT_EQ(scenario.cost().price(0).id(), "run/goodput");
+  EXPECT_EQ(scenario.cost().price(0).price().nominal(), "0.9");
+  EXPECT_EQ(scenario.cost().price(1).id(), "chip/v1.5");
+  EXPECT_EQ(scenario.cost().price(1).price().nominal(), "22000 USD");
+  EXPECT_EQ(scenario.cost().price(1).price().high(), "30000 USD");
+  // Only messages that say so take a plain value.
+  EXPECT_THAT(RefusedSetting("system.chip.peak[FP8]=1 TFLOP/s"),
+              HasSubstr("a field of an entry"));
+}
+
 TEST(Override, SetsListsWholeOrByEntry) {
   EXPECT_THAT(
       After("training.layers_per_stage=3,4,5").training().layers_per_stage(),

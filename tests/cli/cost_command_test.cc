@@ -32,7 +32,7 @@ TEST(Cost, PrintsTheBillTheHourAndTheRun) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("NDR switches"), HasSubstr("a chip-hour"),
-                    HasSubstr("the run of"), HasSubstr("a million tokens"),
+                    HasSubstr("the run: "), HasSubstr("1M tokens"),
                     HasSubstr("energy of a step")));
 }
 
@@ -50,6 +50,46 @@ TEST(Cost, CountsThePlanesOfASwitch) {
   EXPECT_THAT(bought(1), ContainsRegex("NDR switches +1 "));
   EXPECT_THAT(bought(2), ContainsRegex("NDR switches +2 "));
   EXPECT_THAT(bought(4), ContainsRegex("NDR switches +4 "));
+}
+
+// Dollars and joules of tokens are divided by the goodput of a run or the
+// utilisation of a server: every output that prints them prints that as well.
+TEST(Cost, FactorsStandBesideWhatTheyDivide) {
+  const auto of = [](const std::string& line) {
+    const auto result = Typed(line);
+    EXPECT_EQ(result.exit_code, 0) << line << result.err;
+    return result.out;
+  };
+  for (const char* command : {"simulate", "estimate"}) {
+    EXPECT_THAT(of(std::string(command) + " quickstart"),
+                AllOf(ContainsRegex("a million tokens \\(goodput 0.9\\)"),
+                      HasSubstr("price list market_2025"),
+                      HasSubstr("--set 'cost.price[run/goodput]=0.9'")));
+  }
+  EXPECT_THAT(of("simulate quickstart"),
+              ContainsRegex("J a token \\(PUE 1.2, goodput 0.9\\)"));
+  EXPECT_THAT(of("simulate llama3_70b_pools"),
+              ContainsRegex("output tokens \\(utilisation 0.6\\)"));
+  EXPECT_THAT(of("cost quickstart"),
+              ContainsRegex("run/goodput +0.9 +0.85 .. 0.97 +2024 +market_2025"));
+  EXPECT_THAT(
+      of("cost quickstart --set 'cost.price[run/goodput]=0.5'"),
+      AllOf(ContainsRegex("run/goodput +0.5 +0.5 .. 0.5 +scenario"),
+            HasSubstr("(PUE 1.2, goodput 0.5)")));
+  EXPECT_THAT(of("show quickstart"), HasSubstr("id: \"run/goodput\""));
+  EXPECT_THAT(of("show llama3_70b_pools"),
+              HasSubstr("id: \"serving/utilisation\""));
+  EXPECT_THAT(of("compare quickstart quickstart --set training.micro_batch=2"),
+              AllOf(ContainsRegex("productive share +0.9 +0.9"),
+                    ContainsRegex("factors\\[run/goodput\\] +0.9 +0.9")));
+  EXPECT_THAT(of("simulate quickstart --csv -"),
+              HasSubstr("cost.productive_share,0.9"));
+  EXPECT_THAT(of("simulate quickstart --json -"),
+              HasSubstr("\"setting\": \"cost.price[run/goodput]=0.9\""));
+  EXPECT_THAT(of("explain llama3_405b_16k --no-sensitivities"),
+              HasSubstr("goodput 0.9"));
+  EXPECT_THAT(of("tune llama3_70b_fp8_serving --objective cost --simulate 1"),
+              HasSubstr("utilisation 0.6"));
 }
 
 TEST(Cost, OfARentedMachineIsItsRent) {

@@ -95,8 +95,10 @@ TEST(Explain, SaysTheBottleneckInASentence) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(
       run.out,
-      AllOf(HasSubstr("The bottleneck is compute: twice as good, the "
-                      "step would take"),
+      AllOf(HasSubstr("The largest removable cause is exposed tensor "
+                      "communication: without it the step would take"),
+            HasSubstr("The bottleneck of the machine is compute: twice as "
+                      "good, the step would take"),
             HasSubstr("critical path by cause"), HasSubstr("what would help")));
 }
 
@@ -168,7 +170,7 @@ TEST(Explain, TheSentenceNamesTheResourceThatBinds) {
   const std::string& sentence = *json.Find("bottleneck")->string();
   EXPECT_THAT(
       sentence,
-      AllOf(HasSubstr("The bottleneck is scale-out bandwidth"),
+      AllOf(HasSubstr("The bottleneck of the machine is scale-out bandwidth"),
             HasSubstr("; scale-out: "), HasSubstr("communication makes up")));
 }
 
@@ -201,6 +203,137 @@ TEST(Explain, AdviceWasSimulated) {
               AllOf(HasSubstr("The bottleneck is the plan: bubble makes up"),
                     HasSubstr("On the same machine training."),
                     HasSubstr("more than any part would save")));
+}
+
+double StepOf(const std::string& scenario,
+              const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words = {"simulate", scenario, "--json", "-"};
+  words.insert(words.end(), more.begin(), more.end());
+  const ProgramResult run = RunOrrery(words);
+  // 1: it does not fit into memory, but has a time.
+  EXPECT_LE(run.exit_code, 1) << run.err;
+  return Number(ParseJson(run.out).value(), "step_time_s");
+}
+
+// The sentence opens with the largest cause that can be taken away and names
+// the chip, the link or the pipeline; what it promises is what the step takes
+// for whoever takes it away.
+struct RemovableCase {
+  const char* name;
+  const char* scenario;
+  std::vector<std::string> sets;
+  const char* opening;
+  // What to simulate instead.
+  std::vector<std::string> without;
+};
+class ExplainRemovable : public testing::TestWithParam<RemovableCase> {};
+
+TEST_P(ExplainRemovable, CauseOpensTheSentence) {
+  const RemovableCase& c = GetParam();
+  std::vector<std::string> more;
+  for (const std::string& set : c.sets) {
+    more.insert(more.end(), {"--set", set});
+  }
+  const JsonValue json = Explained(c.scenario, more);
+  EXPECT_THAT(*json.Find("bottleneck")->string(),
+              testing::StartsWith(
+                  std::string("The largest removable cause is ") + c.opening));
+  const auto& removals = *json.Find("removals")->array();
+  ASSERT_FALSE(removals.empty());
+  const double step = Number(json, "step_time_s");
+  double last = 0;
+  for (const JsonValue& removal : removals) {
+    const double left = Number(removal, "step_time_s");
+    EXPECT_GE(left, last);
+    EXPECT_LT(left, step);
+    EXPECT_NEAR(Number(removal, "saved"), 1 - left / step, 1e-9);
+    last = left;
+  }
+  // Ranks that are alike are simulated as one, which is a step of its own.
+  constexpr double kContinued = 1e-5;
+  EXPECT_NEAR(
+      Number(removals[0], "step_time_s") / StepOf(c.scenario, c.without), 1,
+      kContinued);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Causes, ExplainRemovable,
+    testing::Values(
+        RemovableCase{"congestion",
+                      "crossing_groups",
+                      {},
+                      "congestion (NDR tier 1 switch ",
+                      {"--fidelity", "CLOSED_FORM"}},
+        RemovableCase{"slow_chip",
+                      "quickstart",
+                      {"system.slow_chip={chip: 5 slowdown: 2}"},
+                      "slow chip (chip 5, kernels 2 times as long)",
+                      {}},
+        RemovableCase{"two_slow_chips",
+                      "quickstart",
+                      {"system.slow_chip={chip: 5 slowdown: 2},"
+                       "{chip: 9 slowdown: 1.1}"},
+                      "slow chip (all 2)",
+                      {}},
+        RemovableCase{"link_fault",
+                      "quickstart",
+                      {"system.fault={from: 3 remaining: 0.25}"},
+                      "link fault (links of 3, 25 % left)",
+                      {}},
+        RemovableCase{"recomputation",
+                      "megatron_22b_full",
+                      {},
+                      "recomputation (RECOMPUTE_FULL; does not fit without it)",
+                      {"--set", "training.recompute=RECOMPUTE_NONE"}},
+        RemovableCase{"uneven_experts",
+                      "mixtral_8x7b_128",
+                      {"training.expert_imbalance=3"},
+                      "uneven routing",
+                      {}},
+        RemovableCase{"host",
+                      "llama2_70b_inference",
+                      {},
+                      "host",
+                      {"--set", "inference.engine.host_launch=0 s", "--set",
+                       "inference.engine.graph_start=0 s", "--set",
+                       "inference.engine.collective_launch=0 s", "--set",
+                       "inference.engine.step_overhead=0 s", "--set",
+                       "inference.engine.sequence_overhead=0 s", "--set",
+                       "inference.engine.wait_for_collectives=false"}}),
+    [](const auto& test) { return test.param.name; });
+
+// Eight micro-batches through 16 stages: a pipeline that is never filled or
+// drained takes for 8 more what it takes longer for 16.
+TEST(Explain, TheBubbleIsWhatFillingAndDrainingTakes) {
+  const JsonValue json = Explained("deep_pipeline", {});
+  EXPECT_THAT(*json.Find("bottleneck")->string(),
+              testing::StartsWith("The largest removable cause is bubble (16 "
+                                  "stages, 8 micro-batches): "));
+  const double one = StepOf("deep_pipeline");
+  const double two =
+      StepOf("deep_pipeline", {"--set", "training.global_batch=16"});
+  const JsonValue& bubble = (*json.Find("removals")->array())[0];
+  // The optimizer is some 1 % of the step, and all wait for another chip.
+  EXPECT_NEAR(Number(bubble, "step_time_s") / (two - one), 1, 0.03);
+}
+
+// Two links of a NIC's way are as full as each other; that which others were
+// on, too, is named with what was lost there.
+TEST(Explain, CongestedLinksAreAllThatWasLost) {
+  const JsonValue json = Explained("crossing_groups");
+  const auto& links = *json.Find("congested_links")->array();
+  ASSERT_FALSE(links.empty());
+  double last = 1;
+  double sum = 0;
+  for (const JsonValue& link : links) {
+    EXPECT_LE(Number(link, "share"), last);
+    last = Number(link, "share");
+    sum += last;
+  }
+  EXPECT_LE(sum, 1 + 1e-9);
+  EXPECT_GT(sum, 0.3);
+  EXPECT_THAT(*json.Find("bottleneck")->string(),
+              HasSubstr("congestion adds 1"));
 }
 
 TEST(Explain, SaysTheSameAgain) {

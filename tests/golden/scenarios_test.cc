@@ -1,15 +1,19 @@
-// What every training scenario of the catalogue gives, to the picosecond, the
-// byte and the event. A commit that moves a number here says in CHANGELOG.md,
-// under Results, which, by how much, and why it is now more right.
+// What every scenario of the catalogue gives, to the picosecond, the byte and
+// the event; of requests also what a token costs. A commit that moves a number
+// here says in CHANGELOG.md, under Results, which, by how much, and why it is
+// now more right.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
 #include "run/report.h"
+#include "run/requests/inference_report.h"
 #include "run/run_scenario.h"
 #include "tests/status_matchers.h"
 
@@ -57,15 +61,74 @@ TEST(GoldenScenarios, GiveWhatTheyGave) {
   }
 }
 
-TEST(GoldenScenarios, AreAllThereAre) {
-  std::set<std::string> named, training;
-  for (const Golden& golden : kGolden) named.insert(golden.scenario);
-  for (const std::string& name : Catalog().Names("scenarios")) {
+struct GoldenRequests {
+  const char* scenario;
+  // Prefill, first token, per output token, end to end.
+  int64_t prefill_ps;
+  int64_t first_token_ps;
+  int64_t per_token_ps;
+  int64_t end_to_end_ps;
+  int64_t peak_bytes;
+  int64_t largest_batch;
+  // Of a million tokens, in micro-dollars and joules.
+  int64_t input_price;
+  int64_t output_price;
+  int64_t output_joules;
+};
+constexpr GoldenRequests kGoldenRequests[] = {
+    {"deepseek_v3_pools", 1809940991259, 1810366868883, 47499802172,
+     50402664490713, 49970529280, 19296, 76001, 507890, 1541610},
+    {"gpt_oss_120b_serving", 823623056592, 823623056592, 10680437524,
+     6281326631428, 20060968732, 2048, 31113, 821512, 2188914},
+    {"llama2_70b_inference", 46179442821, 46179442821, 21946845158,
+     4413601629206, 18884457280, 2449, 751042, 71113252, 195053882},
+    {"llama3_405b_mi300x", 1204134531565, 1204134531565, 36373954135,
+     5823626706710, 56441884672, 1024, 529479, 2028209, 8049865},
+    {"llama3_70b_fp8_serving", 3969648689760, 3969648689760, 12549361497,
+     7169735871440, 14161642752, 1411, 150614, 966718, 2637324},
+    {"llama3_70b_pools", 75777938297, 75820940081, 12549361497, 3275908121761,
+     13753225216, 1411, 198924, 1048482, 2867135},
+    {"llama3_70b_tpu_v6e", 2285685013144, 2285685013144, 19444298081,
+     7243981023799, 21378025984, 227, 84708, 737902, 0},
+    {"qwen3_235b_serving", 3825377326032, 3825377326032, 30409367742,
+     19364564242096, 67160863360, 1118, 157625, 2568294, 6527973},
+};
+
+TEST(GoldenScenarios, ServeAsTheyServed) {
+  for (const GoldenRequests& golden : kGoldenRequests) {
+    SCOPED_TRACE(golden.scenario);
     ASSERT_OK_AND_ASSIGN(const pb::Scenario proto,
-                         ResolveScenario(Catalog(), name, {}));
-    if (proto.has_training()) training.insert(name);
+                         ResolveScenario(Catalog(), golden.scenario, {}));
+    ASSERT_OK_AND_ASSIGN(const ResolvedScenario scenario, MakeScenario(proto));
+    ASSERT_OK_AND_ASSIGN(const pb::Report report,
+                         ReportInference(scenario, {}));
+    const auto& r = report.inference();
+    const auto scaled = [](double value, double scale) {
+      return static_cast<int64_t>(std::llround(value * scale));
+    };
+    EXPECT_EQ(scaled(r.prefill_s(), 1e12), golden.prefill_ps);
+    EXPECT_EQ(scaled(r.time_to_first_token_s(), 1e12), golden.first_token_ps);
+    EXPECT_EQ(scaled(r.time_per_output_token_s(), 1e12), golden.per_token_ps);
+    EXPECT_EQ(scaled(r.end_to_end_s(), 1e12), golden.end_to_end_ps);
+    EXPECT_EQ(report.memory().peak_bytes(), golden.peak_bytes);
+    EXPECT_EQ(r.largest_batch(), golden.largest_batch);
+    EXPECT_EQ(scaled(report.cost().million_input_tokens().nominal(), 1e6),
+              golden.input_price);
+    EXPECT_EQ(scaled(report.cost().million_output_tokens().nominal(), 1e6),
+              golden.output_price);
+    EXPECT_EQ(scaled(report.energy().million_output_joules().nominal(), 1),
+              golden.output_joules);
   }
-  EXPECT_EQ(named, training);
+}
+
+TEST(GoldenScenarios, AreAllThereAre) {
+  std::set<std::string> named;
+  for (const Golden& golden : kGolden) named.insert(golden.scenario);
+  for (const GoldenRequests& golden : kGoldenRequests) {
+    named.insert(golden.scenario);
+  }
+  const std::vector<std::string> all = Catalog().Names("scenarios");
+  EXPECT_EQ(named, std::set<std::string>(all.begin(), all.end()));
 }
 
 }  // namespace

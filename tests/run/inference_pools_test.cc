@@ -47,6 +47,54 @@ TEST(Pools, TheCacheOfAPromptMovesOverTheNicsOfAllRanks) {
   EXPECT_GT(t.exposed, Duration(0));
 }
 
+// Three prompts for two replicas: one of them gets two, as with four.
+TEST(Pools, PromptsThatDoNotDivideOverTheReplicas) {
+  const auto time = [](int prompts) {
+    const ResolvedScenario s =
+        Pools({"pools.decode_parallel.tensor=4", "pools.decode_parallel.data=2",
+               fmt::format("pools.prefill_batch={}", prompts)});
+    const auto t = TransferCache(s, Duration(0));
+    EXPECT_THAT(t, IsOk());
+    return ToSeconds(t->time);
+  };
+  EXPECT_EQ(time(3), time(4));
+  // Twice the bytes on the same NICs, but for latencies.
+  EXPECT_NEAR(time(4) / time(2), 2, 0.1);
+  EXPECT_NEAR(time(5) / time(2), 3, 0.2);
+}
+
+// The first token waits for what of the cache's way the prefill does not hide.
+TEST(Pools, TheFirstTokenComesWithTheCache) {
+  const ResolvedScenario s = Pools();
+  ASSERT_OK_AND_ASSIGN(const pb::Report report, ReportInference(s, {}));
+  const auto& r = report.inference();
+  EXPECT_GT(r.pools().exposed_transfer_s(), 0);
+  EXPECT_DOUBLE_EQ(r.time_to_first_token_s(),
+                   r.prefill_s() + r.pools().exposed_transfer_s());
+  // An estimate of the same adds the same.
+  ASSERT_OK_AND_ASSIGN(const pb::Report estimate, EstimateInference(s));
+  EXPECT_NEAR(estimate.inference().time_to_first_token_s() -
+                  estimate.inference().prefill_s(),
+              r.pools().exposed_transfer_s(),
+              0.05 * r.pools().exposed_transfer_s());
+}
+
+// A decode pool of four chips has none of the eight that prefill, nor a network
+// beyond its own: the closed form of the prefill is that of the other pool.
+TEST(Pools, APodMayHaveMoreChipsForPrefillThanForDecode) {
+  const auto scenario = ScenarioWith(
+      "llama3_70b_tpu_v6e",
+      {"system.nodes=3", "system.chips_per_node=4",
+       "inference.parallel=", "inference.batch=32",
+       "inference.disaggregated={prefill_parallel { tensor: 8 } "
+       "decode_parallel { tensor: 4 } prefill_chips: 8 decode_chips: 4}"});
+  ASSERT_THAT(scenario, IsOk());
+  ASSERT_OK_AND_ASSIGN(const pb::Report report, ReportInference(*scenario, {}));
+  EXPECT_NEAR(
+      report.inference().estimated_prefill_s() / report.inference().prefill_s(),
+      1, 0.02);
+}
+
 // With a prefill of no time nothing hides; 79 of 80 layers of it hide at most.
 TEST(Pools, WhatThePrefillDoesNotHideIsExposed) {
   const ResolvedScenario s = Pools();

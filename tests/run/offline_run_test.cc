@@ -47,10 +47,35 @@ TEST(OfflineRuns, FillAndDrain) {
   ASSERT_OK_AND_ASSIGN(const BatchStep alone, DecodeStep(s, 1));
   EXPECT_GT(SecondsOf(s, 33), SecondsOf(s, 32) + 60 * alone.seconds);
   EXPECT_LT(SecondsOf(s, 33), SecondsOf(s, 64));
+}
+
+// Requests that are all there come to the steady state, whether prompts share
+// steps with what decodes or take steps of their own.
+TEST(OfflineRuns, ComeToTheSteadyState) {
+  for (const char* mixed : {"true", "false"}) {
+    SCOPED_TRACE(mixed);
+    const ResolvedScenario s =
+        ShortRequests({std::string("inference.engine.mixed_steps=") + mixed});
+    ASSERT_OK_AND_ASSIGN(const SteadyState steady, RunSteadyState(s));
+    ASSERT_OK_AND_ASSIGN(const OfflineRun run, RunOffline(s, 3200));
+    EXPECT_EQ(run.batch, 32);
+    EXPECT_NEAR(run.output_tokens_per_s / steady.output_tokens_per_s, 1, 0.03);
+  }
+}
+
+// Without mixed steps a batch of 32 takes its prompts, as many to a step as fit
+// into it, and 63 steps for the tokens after the first.
+TEST(OfflineRuns, WithoutMixedStepsPromptsAndDecodingTakeTurns) {
+  const ResolvedScenario s =
+      ShortRequests({"inference.engine.mixed_steps=false"});
   ASSERT_OK_AND_ASSIGN(const SteadyState steady, RunSteadyState(s));
-  ASSERT_OK_AND_ASSIGN(const OfflineRun run, RunOffline(s, 3200));
-  EXPECT_EQ(run.batch, 32);
-  EXPECT_NEAR(run.output_tokens_per_s / steady.output_tokens_per_s, 1, 0.05);
+  ASSERT_EQ(steady.batch, 32);
+  ASSERT_OK_AND_ASSIGN(const BatchStep decode, DecodeStep(s, 32));
+  ASSERT_OK_AND_ASSIGN(const BatchStep prompts,
+                       PromptStep(s, steady.prompts, 0));
+  const double steps = 32.0 / static_cast<double>(steady.prompts);
+  const double cycle = steps * prompts.seconds + 63 * decode.seconds;
+  EXPECT_NEAR(steady.output_tokens_per_s * cycle, 32 * 64, 1e-6);
 }
 
 // A prompt of 256 tokens does not fit beside 32 sequences into a step of 280:

@@ -12,11 +12,14 @@
 #include "proto/enum_names.h"
 #include "run/inference_run.h"
 #include "run/phase_ground.h"
+#include "run/requests/inference_report.h"
 #include "run/run_scenario.h"
 #include "sim/analysis/critical_path.h"
 #include "tests/storm/draw_inference.h"
 #include "tests/storm/draw_machine.h"
+#include "tests/storm/money_laws.h"
 #include "tests/storm/request_laws.h"
+#include "tests/storm/request_report_laws.h"
 #include "tests/storm/split_laws.h"
 #include "tests/storm/transfer_laws.h"
 
@@ -190,6 +193,13 @@ void CheckInference(const ResolvedScenario& scenario, StormSheet& sheet) {
   }
   if (plan.prefill().degrees.context > 1) CheckContextMethods(scenario, sheet);
   CheckRequest(scenario, sheet);
+  HoldRequestMemory(scenario, sheet);
+  const auto report = ReportInference(scenario, {});
+  sheet.Hold("a legal case runs", report.ok(), report.status().ToString());
+  if (!report.ok()) return;
+  HoldRequestReport(scenario, *report, sheet);
+  if (report->has_cost()) sheet.Label("priced");
+  HoldMoney(*report, sheet);
 }
 
 Storm InferenceStorm() {

@@ -10,12 +10,17 @@
 #include "catalog/resolve.h"
 #include "catalog/textproto.h"
 #include "proto/enum_names.h"
+#include "run/report.h"
 #include "run/run_scenario.h"
 #include "run/training_run.h"
 #include "sim/analysis/critical_path.h"
+#include "tests/storm/bill_laws.h"
 #include "tests/storm/draw_machine.h"
 #include "tests/storm/draw_training.h"
 #include "tests/storm/loop_laws.h"
+#include "tests/storm/money_laws.h"
+#include "tests/storm/report_laws.h"
+#include "tests/storm/request_report_laws.h"
 #include "tests/storm/split_laws.h"
 #include "tests/storm/transfer_laws.h"
 #include "tests/storm/work_laws.h"
@@ -47,6 +52,8 @@ class TrainingLaws {
       sheet_.Label("folded around a slow chip");
     }
     CheckEstimate(*run);
+    HoldArithmetic(scenario_, *run, sheet_);
+    HoldLayerWeights(scenario_.model, scenario_.training()->layout(), sheet_);
     CheckLoop();
     CheckSplit(*run);
     RunOptions all = options_;
@@ -123,6 +130,15 @@ class TrainingLaws {
     if (degrees.context > 1) CheckContextMethods(scenario_, sheet_);
   }
 
+  void CheckReport(const SimulatedRun& run, const StepEstimate& estimate) {
+    const pb::Report report =
+        MakeReport(scenario_, run, estimate, options_, RunCost{});
+    HoldTrainingReport(scenario_, run, report, sheet_);
+    if (report.has_cost()) sheet_.Label("priced");
+    HoldBill(scenario_, sheet_);
+    HoldMoney(report, sheet_);
+  }
+
   // The same plan with as many micro-batches as make a loop of them.
   void CheckLoop() {
     constexpr int64_t kMostMicroBatches = 100;
@@ -185,6 +201,7 @@ class TrainingLaws {
                             SecondsText(estimate->lower_s), SecondsText(step),
                             SecondsText(longest)));
     CheckMemory(run, *estimate);
+    CheckReport(run, *estimate);
   }
 
   void CheckMemory(const SimulatedRun& run, const StepEstimate& estimate) {

@@ -17,6 +17,9 @@
 //   memory by formula       peak of the closed form, within 5 %
 //   stepped alone           every call by itself, FLUID against STEPPED: 5 %
 //   stepped step            the whole step, with contention: 15 %
+//   a report adds up        report_laws.h, and what it costs: money_laws.h
+//   executed = model + recomputed
+//   the bill has every part once: bill_laws.h
 //   comes to an end         no crash, no refusal of a legal case
 #include "run/scenario.h"
 #include "tests/storm/storm.h"

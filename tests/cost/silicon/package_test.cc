@@ -105,6 +105,57 @@ TEST(Package, NeverGetsDearerPerUnitWithVolumeNorCheaperWithArea) {
   }
 }
 
+// Designs and masks are paid once: half as much per unit for twice as many.
+TEST(Package, DesignIsSpreadOverTheUnits) {
+  const SiliconLibrary library = Library();
+  const auto cost = [&](double units) {
+    const auto model = PackageModel::Create(Simple(400, units), library);
+    EXPECT_THAT(model, IsOk());
+    return model->Evaluate(PriceDraw::Nominal()).cost;
+  };
+  const CostBreakdown some = cost(1e5);
+  const CostBreakdown more = cost(4e5);
+  EXPECT_GT(some.nre, Dollars(0));
+  EXPECT_NEAR(some.nre / more.nre, 4, 1e-9);
+  EXPECT_EQ(some.recurring(), more.recurring());
+}
+
+// Carbon is emitted for every die that is made: carbon - packaging goes as one
+// over the share of dies that pass their test and over the assembly's yield.
+TEST(Package, CarbonIsThatOfTheDiesThatAreMade) {
+  struct Made {
+    double carbon;
+    double passing;
+  };
+  const auto of = [](double coverage) {
+    pb::Package package = Simple(600, 1e6);
+    package.mutable_assembly()
+        ->mutable_part(0)
+        ->mutable_die()
+        ->set_test_coverage(coverage);
+    const auto model = PackageModel::Create(package, Library());
+    EXPECT_THAT(model, IsOk());
+    const PackageCost cost = model->Evaluate(PriceDraw::Nominal());
+    const double bad = 1 - cost.dies.at(0).yield;
+    EXPECT_GT(bad, 0.1);
+    return Made{cost.carbon.value(),
+                (1 - bad * coverage) * cost.assembly_yield};
+  };
+  const Made none = of(0.01);
+  const Made half = of(0.5);
+  const Made all = of(1);
+  // Two of the three tell the carbon of a die and of the packaging.
+  const double die =
+      (all.carbon - none.carbon) / (1 / all.passing - 1 / none.passing);
+  const double packaging = all.carbon - die / all.passing;
+  EXPECT_GT(die, 0);
+  EXPECT_GE(packaging, 0);
+  EXPECT_NEAR(half.carbon, packaging + die / half.passing, 1e-9 * half.carbon);
+  // Two dies of 6 cm2: a cm2 of logic takes one to three kg.
+  EXPECT_GT(die / 12, 500);
+  EXPECT_LT(die / 12, 5000);
+}
+
 TEST(Package, SaysEverythingThatIsWrongWithIt) {
   pb::Package package;
   ASSERT_THAT(ParseTextproto(R"(name: "p" units: 0

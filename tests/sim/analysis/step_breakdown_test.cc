@@ -81,7 +81,7 @@ TEST(StepBreakdown, FollowsAWaitThroughEverythingItWaitedFor) {
 // Two ranks with the same work, one of them 1.5 times slower.
 //   rank 0: before 4 | wait 2 | sum 3 | after 2
 //   rank 1: before 6          | sum 3 | after 3
-// At the end rank 0 waits one more microsecond for the step to end.
+// At the end rank 0 waits one more microsecond for the other to end.
 TEST(StepBreakdown, ARankWithTheSameWorkThatIsLateIsALatePeer) {
   ProgramBuilder builder = TestBuilder();
   RoleBuilder& role = builder.AddRole("worker");
@@ -96,10 +96,10 @@ TEST(StepBreakdown, ARankWithTheSameWorkThatIsLateIsALatePeer) {
   builder.Bind(builder.AddRank(1, role, 1, 1.5), slot, both);
   const Program program = BuildOrDie(std::move(builder));
   const RankTime fast = TimeOf(program, RankId(0), 3us);
-  EXPECT_EQ(fast.parts.late_peer, 2us);
+  EXPECT_EQ(fast.parts.late_peer, 3us);
   EXPECT_EQ(fast.parts.kernels.arithmetic, 6us);
   EXPECT_THAT(Exposed(fast.parts), ElementsAre(0us, 3us, 0us));
-  EXPECT_EQ(fast.parts.bubble, 1us);
+  EXPECT_EQ(fast.parts.bubble, 0us);
   const RankTime slow = TimeOf(program, RankId(1), 3us);
   EXPECT_EQ(slow.parts.late_peer, 0us);
   EXPECT_EQ(slow.parts.kernels.slow_chip, 3us);

@@ -1,0 +1,119 @@
+// The chips of the catalogue against their vendors' datasheets, typed here once
+// more: a slip in a preset, or in how it is read, would otherwise be seen by no
+// test where no measurement of that chip is at hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "catalog/catalog.h"
+#include "cost/kernel/kernel_timer.h"
+#include "run/chip_with_kernels.h"
+#include "tests/status_matchers.h"
+
+namespace orrery {
+namespace {
+
+// GB, TB/s, dense TFLOP/s in BF16; FP8, or INT8 where there is no FP8 (0:
+// neither).
+struct Sheet {
+  const char* chip;
+  double memory;
+  double bandwidth;
+  double bf16;
+  double eight_bits;
+};
+constexpr Sheet kSheets[] = {
+    // NVIDIA A100 datasheet (40 and 80 GB SXM).
+    {"a100_sxm_40", 40, 1.555, 312, 624},
+    {"a100_sxm_80", 80, 2.039, 312, 624},
+    // NVIDIA H100 datasheet (SXM), H200 datasheet, GH200 datasheet (96 GB of
+    // HBM3).
+    {"h100_sxm", 80, 3.35, 989, 1979},
+    {"h200_sxm", 141, 4.8, 989, 1979},
+    {"gh200_96", 96, 4.0, 989, 1979},
+    // An H100 with HBM2e, as torchtitan's benchmark notes describe it.
+    {"h100_hbm2e_500w", 96, 2.4, 989, 1979},
+    // Export variants: the H800 is an H100 with fewer links, the H20 has 148
+    // TFLOP/s and 4 TB/s.
+    {"h800_sxm", 80, 3.35, 989, 1979},
+    {"h20_sxm", 96, 4.0, 148, 296},
+    // NVIDIA L40S datasheet.
+    {"l40s", 48, 0.864, 362, 733},
+    // HGX B200: 1.4 TB and 62 TB/s on eight chips, 72 PFLOP/s of FP8 with
+    // sparsity, which is twice the dense rate.
+    {"b200_sxm", 180, 7.7, 2250, 4500},
+    // GB200 NVL72: 13.4 TB and 576 TB/s on 72 chips, 720 PFLOP/s of FP8 with
+    // sparsity; GB300 NVL72: 20 TB of it usable, 576 TB/s.
+    {"gb200", 186, 8.0, 2500, 5000},
+    {"gb300", 288, 8.0, 2500, 5000},
+    // AMD Instinct MI300X and MI355X data sheets.
+    {"mi300x", 192, 5.3, 1307.4, 2614.9},
+    {"mi355x", 288, 8.0, 2516.6, 5033.2},
+    // Google Cloud TPU documentation, per chip.
+    {"tpu_v4", 32, 1.2, 275, 275},
+    {"tpu_v5e", 16, 0.819, 197, 393},
+    {"tpu_v5p", 95, 2.765, 459, 918},
+    {"tpu_v6e", 32, 1.64, 918, 918},
+    {"tpu_v7x", 192, 7.37, 2307, 4614},
+};
+
+class Datasheet : public testing::TestWithParam<Sheet> {};
+INSTANTIATE_TEST_SUITE_P(Chips, Datasheet, testing::ValuesIn(kSheets),
+                         [](const auto& test) {
+                           return std::string(test.param.chip);
+                         });
+
+// A preset may have what the driver reports, or what was measured at the
+// clocks of a board, rather than the round numbers of the sheet.
+constexpr double kRounded = 0.01;
+constexpr double kReported = 0.08;
+
+TEST_P(Datasheet, IsThePreset) {
+  const Sheet& sheet = GetParam();
+  ASSERT_OK_AND_ASSIGN(const ChipWithKernels of, LoadChip(sheet.chip, "", {}));
+  const Chip& chip = of.chip;
+  EXPECT_NEAR(static_cast<double>(chip.memory().value()) / 1e9 / sheet.memory,
+              1, kReported);
+  EXPECT_NEAR(chip.memory_bandwidth().value() / 1e12 / sheet.bandwidth, 1,
+              kRounded);
+  EXPECT_NEAR(chip.peak(DType::kBf16)->value() / 1e12 / sheet.bf16, 1,
+              kRounded);
+  const auto narrow =
+      chip.peak(DType::kFp8) ? chip.peak(DType::kFp8) : chip.peak(DType::kInt8);
+  ASSERT_TRUE(narrow.has_value());
+  EXPECT_NEAR(narrow->value() / 1e12 / sheet.eight_bits, 1, kRounded);
+}
+
+// One row times a matrix of 8192 x 57344 in BF16 reads 940 MB: at the sheet's
+// bandwidth that is the least it can take, and kernels reach two thirds of it
+// at the least. 8192 rows of it do 7.7 PFLOP, and reach half of the peak.
+TEST_P(Datasheet, IsTheRoofline) {
+  const Sheet& sheet = GetParam();
+  ASSERT_OK_AND_ASSIGN(const ChipWithKernels of, LoadChip(sheet.chip, "", {}));
+  ASSERT_OK_AND_ASSIGN(const KernelTimer timer,
+                       KernelTimer::Create(of.chip, of.kernels));
+  const auto seconds = [&](int64_t rows) {
+    const Op op{OpName::kProduct, Pass::kForward,
+                Gemm{.m = rows, .n = 57344, .k = 8192}};
+    return ToSeconds(timer.Time(op).time);
+  };
+  const double reading = 8192.0 * 57344 * 2 / (sheet.bandwidth * 1e12);
+  EXPECT_GT(seconds(1), reading * (1 - kRounded));
+  EXPECT_LT(seconds(1), reading * 1.5);
+  const double computing = 2.0 * 8192 * 57344 * 8192 / (sheet.bf16 * 1e12);
+  EXPECT_GT(seconds(8192), computing * (1 - kRounded));
+  EXPECT_LT(seconds(8192), computing * 2);
+}
+
+TEST(Datasheets, AreThereForEveryChip) {
+  std::set<std::string> sheets;
+  for (const Sheet& sheet : kSheets) sheets.insert(sheet.chip);
+  for (const std::string& name : Catalog().Names("chips")) {
+    EXPECT_TRUE(sheets.contains(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace orrery

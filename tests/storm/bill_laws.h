@@ -1,0 +1,13 @@
+#pragma once
+// Laws of what a machine is made of and costs: every port and every cable of
+// its graph is in the bill exactly once, and what is bought draws its power.
+// Ports are counted here vertex by vertex.
+#include "run/scenario.h"
+#include "tests/storm/storm.h"
+
+namespace orrery {
+
+// Nothing where something has no price.
+void HoldBill(const ResolvedScenario& scenario, StormSheet& sheet);
+
+}  // namespace orrery
