@@ -228,7 +228,6 @@ void FillTrainingDefaults(const pb::Scenario& scenario,
 }
 
 void FillDefaults(pb::Scenario* scenario) {
-  if (!scenario->has_seed()) scenario->set_seed(0);
   pb::Network* network = scenario->mutable_network();
   if (!network->has_fidelity()) network->set_fidelity(pb::Network::FLUID);
   if (!network->has_arbitration()) {

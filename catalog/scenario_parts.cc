@@ -185,9 +185,15 @@ absl::Status MergeParts(const Catalog& catalog, pb::Scenario* scenario) {
   RETURN_IF_ERROR(MergeKernels(catalog, "kernels.preset", scenario->system(),
                                scenario->framework(),
                                scenario->mutable_kernels()));
-  // They are among the scenario's kernels now, and act there.
-  if (scenario->has_framework()) scenario->mutable_framework()->clear_kernels();
   return MergeEngine(catalog, scenario);
+}
+
+absl::Status MergeChipAndKernels(const Catalog& catalog,
+                                 pb::Scenario* scenario) {
+  RETURN_IF_ERROR(MergeChipPresets(catalog, "chip",
+                                   scenario->mutable_system()->mutable_chip()));
+  return MergeKernels(catalog, "kernels", scenario->system(), {},
+                      scenario->mutable_kernels());
 }
 
 absl::StatusOr<pb::Chip> ResolveChip(const Catalog& catalog,

@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/defaults.h"
+#include "catalog/legal.h"
 #include "catalog/override.h"
 #include "catalog/resolve.h"
 #include "run/derived_chip.h"
@@ -202,6 +203,7 @@ class SweepWorker::Bench {
     ASSIGN_OR_RETURN(pb::Scenario said, Merge(sets));
     pb::Scenario filled = said;
     FillDefaults(&filled);
+    RETURN_IF_ERROR(CheckLegal(filled, ""));
     ASSIGN_OR_RETURN(Model model, Model::FromProto(filled.model()));
     ASSIGN_OR_RETURN(System system,
                      SystemOf(filled.system(), filled.inference()));
