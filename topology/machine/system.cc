@@ -77,6 +77,24 @@ Host ReadHost(const FieldReader& fields) {
               fields.OptionalReal("python_slowdown", 0.1, 100).value_or(1)};
 }
 
+// The fabric's links are ports of the chip, where the chip says how many of
+// that name it has.
+void CheckPorts(const Chip& chip, const Fabric& fabric,
+                const FieldReader& fields) {
+  for (const LinkPort& port : chip.ports()) {
+    if (port.name != fabric.link.name) continue;
+    const double links =
+        EndpointBandwidth(fabric).value() / fabric.link.bandwidth.value();
+    if (links <= port.count + kRounding) return;
+    fields.Refuse("fabric",
+                  fmt::format("takes {:.0f} links {} of each chip, whose port "
+                              "of that name counts {}; make both agree, by "
+                              "chip.port[{}].count or by the fabric",
+                              links, port.name, port.count, port.name));
+    return;
+  }
+}
+
 LinkFault ReadFault(const FieldReader& fields, int chips) {
   return {.chip = fields.Count("from", 0, chips - 1),
           .peer = fields.OptionalCount("to", 0, 2 * kMaxChips),
@@ -192,6 +210,9 @@ absl::StatusOr<System> System::FromProto(const pb::System& proto,
 
   if (const auto f = fields.Optional("scale_up")) {
     system.scale_up_ = ReadScaleUp(*f, system.chips_per_node_, system.chips());
+    if (system.scale_up_ && system.chip_) {
+      CheckPorts(*system.chip_, system.scale_up_->fabric, *f);
+    }
   } else if (system.chips_per_node_ > 1) {
     fields.Refuse("scale_up", fmt::format("not set, but a node has {} chips",
                                           system.chips_per_node_));
