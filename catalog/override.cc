@@ -28,7 +28,10 @@ struct Step {
 };
 
 absl::Status Bad(absl::string_view path, absl::string_view what) {
-  return absl::InvalidArgumentError(fmt::format("--set {}: {}", path, what));
+  // An error stays readable whatever is typed.
+  constexpr size_t kLongestPath = 120;
+  return absl::InvalidArgumentError(
+      fmt::format("--set {}: {}", path.substr(0, kLongestPath), what));
 }
 
 // At dots, but for those in brackets.
@@ -105,9 +108,10 @@ absl::StatusOr<int> FindEntry(const gp::Message& message,
       keys.push_back(text);
     }
   }
-  return Bad(path, fmt::format("no entry '{}'; there are {}", index,
-                               keys.empty() ? fmt::format("{} entries", size)
-                                            : absl::StrJoin(keys, ", ")));
+  return Bad(path,
+             fmt::format("no entry '{}'; there are {}", index.substr(0, 80),
+                         keys.empty() ? fmt::format("{} entries", size)
+                                      : absl::StrJoin(keys, ", ")));
 }
 
 // Commas separate entries of a list, except inside braces and quotes.

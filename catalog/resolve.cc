@@ -122,7 +122,9 @@ absl::Status CheckParts(const pb::Scenario& scenario,
     violations.Add(fmt::format(
         "{}: a scenario has a training block or an inference block; this one "
         "has {}",
-        origin, scenario.has_training() ? "both" : "neither"));
+        origin,
+        scenario.has_training() ? "both: leave one of them out"
+                                : "neither: add one of them"));
   }
   if (!scenario.has_training() && scenario.has_framework()) {
     violations.Add(
@@ -174,7 +176,7 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   // They are among the scenario's kernels now, and act there.
   if (scenario.has_framework()) scenario.mutable_framework()->clear_kernels();
   // Whoever calls it, it has a name.
-  if (scenario.name().empty()) scenario.set_name(NameFrom(origin));
+  if (!scenario.has_name()) scenario.set_name(NameFrom(origin));
   return scenario;
 }
 

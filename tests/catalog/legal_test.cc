@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "catalog/catalog.h"
 #include "catalog/textproto.h"
 #include "proto/cost.pb.h"
@@ -230,6 +231,22 @@ TEST(Legal, EveryPresetIs) {
     if (kind == "scenarios") ExpectLegal(catalog.Scenario(name), name);
     if (kind == "studies") ExpectLegal(catalog.Study(name), name);
     if (kind == "systems") ExpectLegal(catalog.System(name), name);
+  }
+}
+
+// Each row of the table in the docs is a quantity with a unit, and its range.
+TEST(Legal, TheDocsHaveTheRangesOfTheSchema) {
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile("docs/catalog.md"));
+  const gp::EnumDescriptor& type = *pb::Quantity_descriptor();
+  for (int i = 1; i < type.value_count(); ++i) {
+    const pb::Legal legal = type.value(i)->options().GetExtension(pb::legal);
+    if (legal.unit() == pb::Legal::NUMBER || legal.unit() == pb::Legal::PRICE ||
+        legal.unit() == pb::Legal::LETTERS) {
+      continue;
+    }
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("| ", legal.least(), " | ",
+                                             legal.most(), " |")))
+        << type.value(i)->name();
   }
 }
 
