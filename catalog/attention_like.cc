@@ -1,5 +1,6 @@
 #include "catalog/attention_like.h"
 
+#include <absl/strings/escaping.h>
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
@@ -24,7 +25,9 @@ absl::StatusOr<pb::FlashAttention> Completed(const pb::Kernels& library,
     return absl::InvalidArgumentError(fmt::format(
         "kernels.flash_attention.like: '{}' is like '{}', which is not among "
         "the library's: {}",
-        said.name(), said.like(), absl::StrJoin(names, ", ")));
+        absl::Utf8SafeCHexEscape(said.name().substr(0, 80)),
+        absl::Utf8SafeCHexEscape(said.like().substr(0, 80)),
+        absl::StrJoin(names, ", ")));
   }
   const double slowdown = said.has_slowdown() ? said.slowdown() : 1;
   if (!(slowdown > 0)) {

@@ -1,6 +1,7 @@
 #include "catalog/catalog.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/strings/escaping.h>
 #include <absl/strings/strip.h>
 
 #include <algorithm>
@@ -25,6 +26,11 @@ absl::string_view OneOf(absl::string_view kind) {
   if (kind == "studies") return "study";
   if (kind == "cost_models") return "cost model";
   return absl::StripSuffix(kind, "s");
+}
+
+// A name as somebody typed it, in a line of a message.
+std::string Shown(absl::string_view name) {
+  return absl::Utf8SafeCHexEscape(name.substr(0, 80));
 }
 
 // Presets of the program as messages: their text is part of it and does not
@@ -109,7 +115,7 @@ absl::StatusOr<const EmbeddedPreset*> Catalog::Find(
   return absl::NotFoundError(fmt::format(
       "there is no {} '{}'{} ('orrery list {}' shows them all; a path of a "
       "file has a dot or a slash)",
-      OneOf(kind), name.substr(0, 80), DidYouMean(name, Names(kind)), kind));
+      OneOf(kind), Shown(name), DidYouMean(name, Names(kind)), kind));
 }
 
 template <class Message>
@@ -120,10 +126,9 @@ absl::StatusOr<Message> Catalog::Load(absl::string_view kind,
     const std::string path(name);
     const absl::StatusOr<std::string> text = ReadFile(path);
     if (!text.ok()) {
-      return Annotate(
-          text.status(),
-          fmt::format("there is no {} '{}'{}", OneOf(kind), name.substr(0, 80),
-                      DidYouMean(name, Names(kind))));
+      return Annotate(text.status(),
+                      fmt::format("there is no {} '{}'{}", OneOf(kind),
+                                  Shown(name), DidYouMean(name, Names(kind))));
     }
     RETURN_IF_ERROR(CheckMessageComment(*text, path, *Message::descriptor()));
     RETURN_IF_ERROR(ParseTextproto(*text, path, &message));

@@ -10,6 +10,8 @@
 namespace orrery {
 namespace {
 
+namespace gp = google::protobuf;
+
 // Sets a field that is unset: FILL(plan, micro_batch, 1).
 #define FILL(message, field, value) \
   if (!(message)->has_##field()) (message)->set_##field(value)
@@ -80,6 +82,31 @@ int32_t Fits(int64_t chips) {
       std::clamp<int64_t>(chips, 0, std::numeric_limits<int32_t>::max()));
 }
 
+// Whatever of a part is yes or no, and is not said, is no: it shows as such.
+// What a framework would do with a plan is not the plan.
+void FillFlags(gp::Message* message) {
+  const gp::Descriptor* type = message->GetDescriptor();
+  if (type == pb::Training::descriptor() || type == pb::Source::descriptor()) {
+    return;
+  }
+  const gp::Reflection& r = *message->GetReflection();
+  for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
+    const gp::FieldDescriptor* field = message->GetDescriptor()->field(i);
+    if (field->message_type() != nullptr) {
+      if (field->is_repeated()) {
+        for (int e = 0; e < r.FieldSize(*message, field); ++e) {
+          FillFlags(r.MutableRepeatedMessage(message, field, e));
+        }
+      } else if (r.HasField(*message, field)) {
+        FillFlags(r.MutableMessage(message, field));
+      }
+    } else if (field->cpp_type() == gp::FieldDescriptor::CPPTYPE_BOOL &&
+               !field->is_repeated() && !r.HasField(*message, field)) {
+      r.SetBool(message, field, false);
+    }
+  }
+}
+
 void FillInference(int64_t chips, bool experts, pb::Inference* inference) {
   // Without sequence parallelism experts are split as the rest is.
   const auto split_experts = [&](pb::Parallel* parallel) {
@@ -112,6 +139,14 @@ void FillInference(int64_t chips, bool experts, pb::Inference* inference) {
   }
   if (inference->has_precision()) {
     FILL(inference, kv_precision, inference->precision());
+  }
+  if (inference->has_engine()) FillFlags(inference->mutable_engine());
+  if (inference->has_disaggregated()) {
+    auto* pools = inference->mutable_disaggregated();
+    if (pools->has_prefill_system()) {
+      FillFlags(pools->mutable_prefill_system());
+      FillFlags(pools->mutable_prefill_kernels());
+    }
   }
   FILL(inference, micro_batches, 1);
   FILL(inference, overlap_halves, false);
@@ -238,12 +273,15 @@ void FillTrainingDefaults(const pb::Scenario& scenario,
 }
 
 void FillDefaults(pb::Scenario* scenario) {
-  if (!scenario->has_seed()) scenario->set_seed(0);
   pb::Network* network = scenario->mutable_network();
   if (!network->has_fidelity()) network->set_fidelity(pb::Network::FLUID);
   if (!network->has_arbitration()) {
     network->set_arbitration(pb::Network::FLOW_FAIR);
   }
+  if (scenario->has_model()) FillFlags(scenario->mutable_model());
+  if (scenario->has_kernels()) FillFlags(scenario->mutable_kernels());
+  if (scenario->has_system()) FillFlags(scenario->mutable_system());
+  if (scenario->has_framework()) FillFlags(scenario->mutable_framework());
   const int64_t chips = Chips(scenario->system());
   if (scenario->has_system()) {
     FillSystem(scenario->mutable_system());

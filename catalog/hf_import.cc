@@ -6,12 +6,18 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "catalog/catalog.h"
 #include "catalog/hf_config.h"
 #include "catalog/hf_families.h"
 #include "catalog/nearest.h"
 
 namespace orrery {
 namespace {
+
+std::string DigitsOf(std::string text) {
+  std::erase_if(text, [](char c) { return c < '0' || c > '9'; });
+  return text;
+}
 
 absl::StatusOr<const HfFamily*> FindFamily(HfConfig& config) {
   const std::string model_type = config.TextOr("model_type", "");
@@ -30,10 +36,21 @@ absl::StatusOr<const HfFamily*> FindFamily(HfConfig& config) {
   }
   const std::string wanted =
       model_type.empty() ? architectures.front() : model_type;
-  const std::vector<std::string> known = HuggingFaceModelTypes();
+  // Another generation is another architecture: "llama4" is no slip of the
+  // keyboard for "llama".
+  std::vector<std::string> alike = HuggingFaceModelTypes();
+  std::erase_if(alike, [&](const std::string& type) {
+    return DigitsOf(type) != DigitsOf(wanted);
+  });
+  const std::vector<std::string> presets =
+      NearestNames(wanted, Catalog().Names("models"));
   return absl::InvalidArgumentError(fmt::format(
-      "cannot import model type '{}'{}; known: {}", wanted.substr(0, 80),
-      DidYouMean(wanted.substr(0, 80), known), absl::StrJoin(known, ", ")));
+      "cannot import model type '{}'{}; known: {}{}", wanted.substr(0, 80),
+      DidYouMean(wanted, alike), absl::StrJoin(HuggingFaceModelTypes(), ", "),
+      presets.empty() ? std::string("; begin with a model of 'orrery list "
+                                    "models' and say what differs")
+                      : fmt::format("; the catalogue has {} ready",
+                                    absl::StrJoin(presets, ", "))));
 }
 
 }  // namespace

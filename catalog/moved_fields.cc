@@ -13,6 +13,11 @@ constexpr Moved kMoved[] = {
      "; what libraries make of a chip is now the scenario's part 'kernels': "
      "kernels.launch, kernels.step_cycles and so on, and what a collective "
      "takes of it is system.collectives.compute_share and memory_share"},
+    {"orrery.pb.Scenario", "seed",
+     "; nothing in a run is random, so a seed would change nothing: leave it "
+     "out"},
+    {"orrery.pb.CollectiveCalibration", "channels",
+     "; nothing depends on the number of channels: leave it out"},
 };
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <absl/strings/ascii.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 #include "base/format.h"
 
@@ -36,26 +38,79 @@ int EditDistance(absl::string_view a, absl::string_view b) {
   return row[y.size()];
 }
 
-std::optional<std::string> NearestName(
-    absl::string_view name, absl::Span<const std::string> candidates) {
-  if (name.size() > kLongestName) return std::nullopt;
-  // Up to a third of the letters may be wrong.
-  int best_distance = std::max(1, static_cast<int>(name.size()) / 3) + 1;
-  std::optional<std::string> best;
-  for (const std::string& candidate : candidates) {
-    const int distance = EditDistance(name, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
+namespace {
+
+constexpr size_t kMostNames = 3;
+// What is compared as part of another name is at least this long.
+constexpr size_t kShortestPart = 3;
+// Ranks of candidates that are not a few letters away.
+constexpr int kBegins = 1000;
+constexpr int kContains = 2000;
+
+// "Llama-4 Scout" is "llama4scout".
+std::string Squeeze(absl::string_view name) {
+  std::string out = absl::AsciiStrToLower(name);
+  std::erase_if(out, [](char c) {
+    return !absl::ascii_isalnum(static_cast<unsigned char>(c));
+  });
+  return out;
+}
+
+// How far the candidate is from what was typed; nothing if it was not meant.
+std::optional<int> RankOf(absl::string_view name, const std::string& squeezed,
+                          const std::string& candidate) {
+  const std::string other = Squeeze(candidate);
+  if (squeezed == other && !other.empty()) return 0;
+  // Up to a third of the letters may be wrong, of a path those of its last
+  // name.
+  const int allowed = std::max(1, static_cast<int>(name.size()) / 3);
+  const size_t dot = candidate.rfind('.');
+  int distance = EditDistance(name, candidate);
+  if (dot != std::string::npos && name.find('.') == absl::string_view::npos) {
+    distance = std::min(
+        distance,
+        EditDistance(name, absl::string_view(candidate).substr(dot + 1)));
   }
-  return best;
+  if (distance <= allowed) return distance;
+  if (squeezed.size() < kShortestPart) return std::nullopt;
+  const size_t at = other.find(squeezed);
+  if (at == std::string::npos) return std::nullopt;
+  return at == 0 ? kBegins : kContains;
+}
+
+}  // namespace
+
+std::vector<std::string> NearestNames(
+    absl::string_view name, absl::Span<const std::string> candidates) {
+  if (name.size() > kLongestName) return {};
+  const std::string squeezed = Squeeze(name);
+  std::vector<std::string> nearest;
+  int least = std::numeric_limits<int>::max();
+  for (const std::string& candidate : candidates) {
+    const std::optional<int> rank = RankOf(name, squeezed, candidate);
+    if (!rank || *rank > least) continue;
+    if (*rank < least) nearest.clear();
+    least = *rank;
+    nearest.push_back(candidate);
+  }
+  // Of many the shortest, which says least that was not typed.
+  std::stable_sort(nearest.begin(), nearest.end(),
+                   [](const std::string& a, const std::string& b) {
+                     return a.size() < b.size();
+                   });
+  if (nearest.size() > kMostNames) nearest.resize(kMostNames);
+  return nearest;
 }
 
 std::string DidYouMean(absl::string_view name,
                        absl::Span<const std::string> candidates) {
-  const std::optional<std::string> nearest = NearestName(name, candidates);
-  return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
+  const std::vector<std::string> nearest = NearestNames(name, candidates);
+  std::string names;
+  for (size_t i = 0; i < nearest.size(); ++i) {
+    names += i == 0 ? "" : i + 1 == nearest.size() ? " or " : ", ";
+    names += fmt::format("'{}'", nearest[i]);
+  }
+  return names.empty() ? "" : fmt::format("; did you mean {}?", names);
 }
 
 }  // namespace orrery

@@ -13,10 +13,11 @@ namespace orrery {
 // turn `a` into `b`, ignoring case. Cost: O(|a| * |b|).
 int EditDistance(absl::string_view a, absl::string_view b);
 
-// The candidate nearest to `name` (the first of them, if several are), or
-// nothing if none is near enough to be meant.
-std::optional<std::string> NearestName(
-    absl::string_view name, absl::Span<const std::string> candidates);
+// The candidates that were probably meant, at most three: those with the fewest
+// letters wrong, or else those that begin with what was typed, or contain it.
+// Case and what separates words do not count.
+std::vector<std::string> NearestNames(absl::string_view name,
+                                      absl::Span<const std::string> candidates);
 
 // "; did you mean 'x'?" or "" if nothing is near.
 std::string DidYouMean(absl::string_view name,

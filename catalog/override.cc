@@ -1,17 +1,18 @@
 #include "catalog/override.h"
 
 #include <absl/strings/ascii.h>
+#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_join.h>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/enum_value.h"
-#include "catalog/moved_fields.h"
-#include "catalog/nearest.h"
+#include "catalog/legal.h"
 #include "catalog/textproto.h"
 #include "proto/plain_value.pb.h"
 
@@ -28,23 +29,30 @@ struct Step {
 };
 
 absl::Status Bad(absl::string_view path, absl::string_view what) {
-  return absl::InvalidArgumentError(fmt::format("--set {}: {}", path, what));
+  // An error stays readable whatever is typed.
+  constexpr size_t kLongestPath = 120;
+  return absl::InvalidArgumentError(
+      fmt::format("--set {}: {}", path.substr(0, kLongestPath), what));
+}
+
+// At dots, but for those in brackets.
+std::vector<absl::string_view> PartsOfPath(absl::string_view path) {
+  std::vector<absl::string_view> parts;
+  size_t begin = 0;
+  bool inside = false;
+  for (size_t i = 0; i <= path.size(); ++i) {
+    if (i < path.size() && path[i] == '[') inside = true;
+    if (i < path.size() && path[i] == ']') inside = false;
+    if (i < path.size() && (path[i] != '.' || inside)) continue;
+    parts.push_back(path.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  return parts;
 }
 
 absl::StatusOr<std::vector<Step>> SplitPath(const std::string& path) {
-  // Dots separate steps, except inside brackets.
-  std::vector<std::string> parts(1);
-  bool inside = false;
-  for (const char c : path) {
-    inside = c == '[' || (inside && c != ']');
-    if (c == '.' && !inside) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
   std::vector<Step> steps;
-  for (absl::string_view part : parts) {
+  for (absl::string_view part : PartsOfPath(path)) {
     Step step;
     const size_t bracket = part.find('[');
     if (bracket != absl::string_view::npos) {
@@ -111,137 +119,130 @@ absl::StatusOr<int> FindEntry(gp::Message& message,
     added->GetReflection()->SetString(added, id, index);
     return size;
   }
-  return Bad(path, fmt::format("no entry '{}'; there are {}", index,
-                               keys.empty() ? fmt::format("{} entries", size)
-                                            : absl::StrJoin(keys, ", ")));
+  return Bad(path,
+             fmt::format("no entry '{}'; there are {}", index.substr(0, 80),
+                         keys.empty() ? fmt::format("{} entries", size)
+                                      : absl::StrJoin(keys, ", ")));
 }
 
-// Sets or appends one scalar, enum or message from text.
-absl::Status SetValue(const gp::FieldDescriptor& field, const std::string& text,
-                      const std::string& path, gp::Message* message) {
-  const gp::Reflection& reflection = *message->GetReflection();
-  const bool add = field.is_repeated();
-  // The two spellings of every type differ by one word; this hides it.
-  const auto put = [&](auto setter, auto adder, auto value) {
-    if (add) {
-      (reflection.*adder)(message, &field, value);
-    } else {
-      (reflection.*setter)(message, &field, value);
-    }
-    return absl::OkStatus();
-  };
-  const auto wrong = [&](absl::string_view what) {
-    return Bad(path, fmt::format("'{}' is not {}", text.substr(0, 80), what));
-  };
-  using R = gp::Reflection;
-  switch (field.cpp_type()) {
-    case Type::CPPTYPE_INT32: {
-      int32_t value = 0;
-      if (!absl::SimpleAtoi(text, &value)) {
-        return wrong("a whole number from -2147483648 to 2147483647");
-      }
-      return put(&R::SetInt32, &R::AddInt32, value);
-    }
-    case Type::CPPTYPE_INT64: {
-      int64_t value = 0;
-      if (!absl::SimpleAtoi(text, &value)) return wrong("a whole number");
-      return put(&R::SetInt64, &R::AddInt64, value);
-    }
-    case Type::CPPTYPE_UINT32: {
-      uint32_t value = 0;
-      if (!absl::SimpleAtoi(text, &value)) {
-        return wrong("a whole number from 0 to 4294967295");
-      }
-      return put(&R::SetUInt32, &R::AddUInt32, value);
-    }
-    case Type::CPPTYPE_UINT64: {
-      uint64_t value = 0;
-      if (!absl::SimpleAtoi(text, &value)) {
-        return wrong("a whole number that is not negative");
-      }
-      return put(&R::SetUInt64, &R::AddUInt64, value);
-    }
-    case Type::CPPTYPE_DOUBLE: {
-      double value = 0;
-      if (!absl::SimpleAtod(text, &value)) return wrong("a number");
-      return put(&R::SetDouble, &R::AddDouble, value);
-    }
-    case Type::CPPTYPE_FLOAT: {
-      float value = 0;
-      if (!absl::SimpleAtof(text, &value)) return wrong("a number");
-      return put(&R::SetFloat, &R::AddFloat, value);
-    }
-    case Type::CPPTYPE_BOOL: {
-      bool value = false;
-      if (!absl::SimpleAtob(text, &value)) return wrong("true or false");
-      return put(&R::SetBool, &R::AddBool, value);
-    }
-    case Type::CPPTYPE_STRING:
-      if (add) {
-        reflection.AddString(message, &field, text);
-      } else {
-        reflection.SetString(message, &field, text);
-      }
-      return absl::OkStatus();
-    case Type::CPPTYPE_ENUM: {
-      const gp::EnumValueDescriptor* value =
-          FindEnumValue(*field.enum_type(), text);
-      if (value == nullptr) {
-        return Bad(path, ExplainEnum(field, text));
-      }
-      return put(
-          static_cast<void (R::*)(gp::Message*, const gp::FieldDescriptor*,
-                                  const gp::EnumValueDescriptor*) const>(
-              &R::SetEnum),
-          static_cast<void (R::*)(gp::Message*, const gp::FieldDescriptor*,
-                                  const gp::EnumValueDescriptor*) const>(
-              &R::AddEnum),
-          value);
-    }
-    case Type::CPPTYPE_MESSAGE: {
-      absl::string_view body = absl::StripAsciiWhitespace(text);
-      const std::string& plain =
-          field.message_type()->options().GetExtension(pb::plain_value);
-      if (!add && !plain.empty() && body.substr(0, 1) != "{") {
-        return SetValue(*field.message_type()->FindFieldByName(plain), text,
-                        path, reflection.MutableMessage(message, &field));
-      }
-      if (body.size() < 2 || body.front() != '{' || body.back() != '}') {
-        return Bad(path,
-                   fmt::format(
-                       "is a message; set one of its fields ({}) or "
-                       "write {{...}}",
-                       absl::StrJoin(FieldNames(*field.message_type()), ", ")));
-      }
-      body = body.substr(1, body.size() - 2);
-      gp::Message* target = add ? reflection.AddMessage(message, &field)
-                                : reflection.MutableMessage(message, &field);
-      target->Clear();
-      return ParseTextproto(body, fmt::format("--set {}", path), target);
-    }
-  }
-  return wrong("of a kind that can be set");
-}
-
-// Commas separate entries of a list, except inside braces.
+// Commas separate entries of a list, except inside braces and quotes.
 std::vector<std::string> SplitList(absl::string_view text) {
-  text = absl::StripAsciiWhitespace(text);
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
     text = text.substr(1, text.size() - 2);
   }
   std::vector<std::string> entries(1);
   int depth = 0;
+  char quote = 0;
+  bool escaped = false;
   for (const char c : text) {
-    depth += c == '{';
-    depth -= c == '}';
-    if (c == ',' && depth == 0) {
+    if (quote != 0) {
+      if (!escaped && c == quote) quote = 0;
+      escaped = !escaped && c == '\\';
+    } else if (c == '"') {
+      quote = c;
+    } else {
+      depth += c == '{';
+      depth -= c == '}';
+    }
+    if (c == ',' && depth == 0 && quote == 0) {
       entries.emplace_back();
     } else {
       entries.back() += c;
     }
   }
   for (std::string& entry : entries) absl::StripAsciiWhitespace(&entry);
+  if (entries.size() == 1 && entries[0].empty()) entries.clear();
   return entries;
+}
+
+bool IsQuoted(absl::string_view text) {
+  return text.size() >= 2 && text.front() == '"' && text.back() == '"';
+}
+
+// Puts one value into the field of an empty message: what a file says after
+// the field's name. Texts need no quotes here.
+absl::Status ReadValue(const gp::FieldDescriptor& field,
+                       const std::string& text, const std::string& path,
+                       gp::Message* message) {
+  if (field.cpp_type() == Type::CPPTYPE_STRING && !IsQuoted(text)) {
+    const gp::Reflection& reflection = *message->GetReflection();
+    if (field.is_repeated()) {
+      reflection.AddString(message, &field, text);
+    } else {
+      reflection.SetString(message, &field, text);
+    }
+    return absl::OkStatus();
+  }
+  const bool is_message = field.message_type() != nullptr;
+  if (is_message && !field.is_repeated() && text.substr(0, 1) != "{") {
+    const std::string& plain =
+        field.message_type()->options().GetExtension(pb::plain_value);
+    if (!plain.empty()) {
+      return ReadValue(
+          *field.message_type()->FindFieldByName(plain), text, path,
+          message->GetReflection()->MutableMessage(message, &field));
+    }
+  }
+  if (is_message &&
+      (text.size() < 2 || text.front() != '{' || text.back() != '}')) {
+    return Bad(path, fmt::format("is a message; set one of its fields ({}) or "
+                                 "write {{...}}",
+                                 absl::StrJoin(
+                                     FieldNames(*field.message_type()), ", ")));
+  }
+  const absl::Status read =
+      ParseTextproto(fmt::format("{}: {}", field.name(), text),
+                     fmt::format("--set {}", path), message);
+  // A value that goes on is not one: "4 pipeline: 2".
+  std::vector<const gp::FieldDescriptor*> set;
+  message->GetReflection()->ListFields(*message, &set);
+  const bool alone = set.size() == 1 && set[0] == &field;
+  if (read.ok() && alone) return absl::OkStatus();
+  if (is_message && !read.ok()) return read;
+  if (field.enum_type() != nullptr) return Bad(path, ExplainEnum(field, text));
+  const std::string wanted =
+      field.cpp_type() == Type::CPPTYPE_BOOL     ? "true or false"
+      : field.cpp_type() == Type::CPPTYPE_STRING ? "a text in quotes"
+                                                 : LegalValues(field);
+  return Bad(path, fmt::format("'{}' is not {}", text.substr(0, 80), wanted));
+}
+
+// Puts the value in the place of what the field holds.
+absl::Status SetValue(const gp::FieldDescriptor& field, const std::string& text,
+                      const std::string& path, gp::Message* message) {
+  const std::unique_ptr<gp::Message> said(message->New());
+  if (!field.is_repeated()) {
+    RETURN_IF_ERROR(ReadValue(field, text, path, said.get()));
+  } else {
+    for (const std::string& entry : SplitList(text)) {
+      const std::unique_ptr<gp::Message> one(message->New());
+      RETURN_IF_ERROR(ReadValue(field, entry, path, one.get()));
+      said->MergeFrom(*one);
+    }
+  }
+  message->GetReflection()->ClearField(message, &field);
+  message->MergeFrom(*said);
+  return absl::OkStatus();
+}
+
+// The message in a field of another one; nothing if it is not set there.
+const gp::Message* Below(const gp::Message* message,
+                         const gp::FieldDescriptor& field) {
+  if (message == nullptr) return nullptr;
+  const gp::Reflection& reflection = *message->GetReflection();
+  if (!reflection.HasField(*message, &field)) return nullptr;
+  return &reflection.GetMessage(*message, &field);
+}
+
+// A list that `message` does not say becomes that of `base`.
+void TakeOverList(const gp::FieldDescriptor& field, const gp::Message* base,
+                  gp::Message* message) {
+  const gp::Reflection& reflection = *message->GetReflection();
+  if (base == nullptr || reflection.FieldSize(*message, &field) > 0) return;
+  for (int i = 0; i < reflection.FieldSize(*base, &field); ++i) {
+    reflection.AddMessage(message, &field)
+        ->CopyFrom(reflection.GetRepeatedMessage(*base, &field, i));
+  }
 }
 
 }  // namespace
@@ -259,37 +260,37 @@ absl::StatusOr<Override> ParseOverride(absl::string_view text) {
       std::string(absl::StripAsciiWhitespace(text.substr(equals + 1)))};
 }
 
-absl::Status ApplyOverride(const Override& override_value,
-                           gp::Message* message) {
+bool NamesEntry(const Override& override_value) {
+  return absl::StrContains(override_value.path, '[');
+}
+
+absl::Status ApplyOverride(const Override& override_value, gp::Message* message,
+                           const gp::Message* base) {
   ASSIGN_OR_RETURN(const std::vector<Step> steps,
                    SplitPath(override_value.path));
   std::string walked;
+  std::vector<std::unique_ptr<gp::Message>> unsaid;
   for (size_t i = 0; i < steps.size(); ++i) {
     const gp::Descriptor& descriptor = *message->GetDescriptor();
     const gp::FieldDescriptor* field =
         descriptor.FindFieldByName(steps[i].field);
     walked += (walked.empty() ? "" : ".") + steps[i].field;
     if (field == nullptr) {
-      const std::vector<std::string> names = FieldNames(descriptor);
-      std::string hint = MovedTo(descriptor, steps[i].field);
-      if (hint.empty()) hint = DidYouMean(steps[i].field, names);
-      if (hint.empty()) {
-        hint = fmt::format("; its fields are {}", absl::StrJoin(names, ", "));
-      }
-      return Bad(walked, fmt::format("{} has no field '{}'{}",
-                                     descriptor.name(), steps[i].field, hint));
+      return Bad(walked, NoSuchField(descriptor, steps[i].field));
     }
     const gp::Reflection& reflection = *message->GetReflection();
     const bool last = i + 1 == steps.size();
     if (steps[i].index) {
       if (!field->is_repeated()) return Bad(walked, "is not a list");
-      ASSIGN_OR_RETURN(
-          const int entry,
-          FindEntry(*message, *field, *steps[i].index, override_value.path));
       if (field->message_type() == nullptr) {
         return Bad(walked, "set the whole list, or a field of an entry");
       }
+      TakeOverList(*field, base, message);
+      ASSIGN_OR_RETURN(
+          const int entry,
+          FindEntry(*message, *field, *steps[i].index, override_value.path));
       message = reflection.MutableRepeatedMessage(message, field, entry);
+      base = nullptr;  // the entry is whole
       if (!last) continue;
       const std::string& plain =
           field->message_type()->options().GetExtension(pb::plain_value);
@@ -307,22 +308,46 @@ absl::Status ApplyOverride(const Override& override_value,
       if (field->is_repeated()) {
         return Bad(walked, fmt::format("is a list; write {}[0]", walked));
       }
-      message = reflection.MutableMessage(message, field);
+      base = Below(base, *field);
+      if (override_value.value.empty() &&
+          !reflection.HasField(*message, field)) {
+        // Nothing is said there, and nothing shall be.
+        unsaid.emplace_back(reflection.GetMessage(*message, field).New());
+        message = unsaid.back().get();
+      } else {
+        message = reflection.MutableMessage(message, field);
+      }
       continue;
     }
     if (override_value.value.empty()) {
       reflection.ClearField(message, field);
       return absl::OkStatus();
     }
-    if (!field->is_repeated()) {
-      return SetValue(*field, override_value.value, walked, message);
-    }
-    reflection.ClearField(message, field);
-    for (const std::string& entry : SplitList(override_value.value)) {
-      RETURN_IF_ERROR(SetValue(*field, entry, walked, message));
-    }
+    return SetValue(*field, override_value.value, walked, message);
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckTakenBack(const Override& override_value,
+                            const gp::Message& message) {
+  if (!override_value.value.empty() || NamesEntry(override_value)) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::vector<Step> steps,
+                   SplitPath(override_value.path));
+  const gp::Message* at = &message;
+  for (const Step& step : steps) {
+    const gp::FieldDescriptor* field =
+        at->GetDescriptor()->FindFieldByName(step.field);
+    const gp::Reflection& reflection = *at->GetReflection();
+    const bool set = field->is_repeated() ? reflection.FieldSize(*at, field) > 0
+                                          : reflection.HasField(*at, field);
+    if (!set) return absl::OkStatus();
+    if (&step != &steps.back()) at = &reflection.GetMessage(*at, field);
+  }
+  return Bad(override_value.path,
+             "an empty value takes back what the scenario itself says, but "
+             "this is said by a preset; give it another value");
 }
 
 }  // namespace orrery

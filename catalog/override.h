@@ -9,7 +9,13 @@
 //   system.chip.peak[BF16].rate=900 TFLOP/s      or by its enum or name
 //   cost.price[run/goodput]=0.95                 or by its id, added if new
 //   system.scale_up.fabric.torus={shape: [4,4]}  a message, as textproto
-//   training.layers_per_stage=                   nothing: clears the field
+//   training.layers_per_stage=                   nothing: as if it were not
+//   said
+//
+// An override is what a file would say: it changes what was said, before any
+// preset is merged under it, and its value is read by the reader of files. A
+// text needs no quotes. Where a path names an entry of a list that only a
+// preset has, the whole list is said with that entry changed.
 //
 // An error is one line that quotes the path up to where it went wrong and says
 // what would be legal there.
@@ -30,7 +36,19 @@ struct Override {
 // Splits "PATH=VALUE" at the first '='.
 absl::StatusOr<Override> ParseOverride(absl::string_view text);
 
+// Whether the path names an entry of a list.
+bool NamesEntry(const Override& override_value);
+
+// `base` is the same message with the presets under it, from which lists are
+// taken over whose entries are named; without it there are only those of
+// `message`.
 absl::Status ApplyOverride(const Override& override_value,
-                           google::protobuf::Message* message);
+                           google::protobuf::Message* message,
+                           const google::protobuf::Message* base = nullptr);
+
+// An error if the override takes a field back and `message`, in which presets
+// have been merged under what was said, has it all the same.
+absl::Status CheckTakenBack(const Override& override_value,
+                            const google::protobuf::Message& message);
 
 }  // namespace orrery

@@ -1,16 +1,21 @@
 #include "catalog/resolve.h"
 
+#include <absl/functional/function_ref.h>
 #include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
 #include <absl/strings/strip.h>
 
-#include <optional>
+#include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/defaults.h"
-#include "catalog/finite.h"
+#include "catalog/legal.h"
 #include "catalog/nearest.h"
 #include "catalog/override.h"
 #include "catalog/preset_file.h"
@@ -20,49 +25,84 @@
 namespace orrery {
 namespace {
 
+namespace gp = google::protobuf;
+
+// Names a preset that takes the place of a whole part.
+bool ReplacesPart(const Override& each) {
+  return absl::EndsWith(each.path, ".preset");
+}
+
+// Of `sets`, those that replace a part come first, outer ones before inner
+// ones: the others change what stands there then.
 absl::StatusOr<std::vector<Override>> ParseOverrides(
     absl::Span<const std::string> sets) {
   std::vector<Override> overrides;
+  Violations violations;
   for (const std::string& set : sets) {
-    ASSIGN_OR_RETURN(Override parsed, ParseOverride(set));
-    overrides.push_back(std::move(parsed));
+    absl::StatusOr<Override> parsed = ParseOverride(set);
+    violations.Add(parsed.status());
+    if (parsed.ok()) overrides.push_back(*std::move(parsed));
   }
+  RETURN_IF_ERROR(violations.ToStatus());
+  const auto place = [](const Override& each) {
+    return ReplacesPart(each)
+               ? std::count(each.path.begin(), each.path.end(), '.')
+               : std::numeric_limits<ptrdiff_t>::max();
+  };
+  std::stable_sort(overrides.begin(), overrides.end(),
+                   [&](const Override& a, const Override& b) {
+                     return place(a) < place(b);
+                   });
   return overrides;
 }
 
-// Names a preset, which decides what the other fields override.
-bool NamesPreset(const Override& each) {
-  return absl::EndsWith(each.path, ".preset") ||
-         absl::EndsWith(each.path, ".default_kernels");
-}
-
-void ReplaceSystem(pb::System* system) {
-  std::optional<int> nodes;
-  if (system->has_nodes()) nodes = system->nodes();
-  system->Clear();
-  if (nodes) system->set_nodes(*nodes);
-}
-
-// The part keeps nothing of what it was, but for the size of the machine.
-absl::Status ReplacePart(const Override& preset, pb::Scenario* scenario) {
-  if (preset.path == "model.preset") {
-    scenario->clear_model();
-  } else if (preset.path == "system.preset") {
-    ReplaceSystem(scenario->mutable_system());
-  } else if (preset.path == "inference.disaggregated.prefill_system.preset") {
-    ReplaceSystem(scenario->mutable_inference()
-                      ->mutable_disaggregated()
-                      ->mutable_prefill_system());
-  } else if (preset.path == "system.chip.preset") {
-    scenario->mutable_system()->clear_chip();
-  } else if (preset.path == "kernels.preset") {
-    scenario->clear_kernels();
-  } else if (preset.path == "inference.engine.preset") {
-    scenario->mutable_inference()->clear_engine();
-  } else if (preset.path == "framework.preset") {
-    scenario->clear_framework();
+// The part that the path names a preset of keeps nothing of what it was, but
+// for the size of the machine. A path that leads nowhere is left to others to
+// refuse.
+void ClearPart(const Override& preset, gp::Message* message) {
+  for (absl::string_view name : absl::StrSplit(preset.path, '.')) {
+    const gp::FieldDescriptor* field =
+        message->GetDescriptor()->FindFieldByName(std::string(name));
+    if (field == nullptr) return;
+    if (name == "preset") break;
+    const bool part = field->message_type() != nullptr && !field->is_repeated();
+    if (!part || !message->GetReflection()->HasField(*message, field)) return;
+    message = message->GetReflection()->MutableMessage(message, field);
   }
-  return ApplyOverride(preset, scenario);
+  if (message->GetDescriptor() == pb::System::descriptor()) {
+    pb::System kept;
+    const auto& system = static_cast<const pb::System&>(*message);
+    if (system.has_nodes()) kept.set_nodes(system.nodes());
+    message->CopyFrom(kept);
+  } else {
+    message->Clear();
+  }
+}
+
+using Merge = absl::FunctionRef<absl::Status(pb::Scenario*)>;
+
+// Changes what was said by the overrides, and merges the presets under it. The
+// error lists everything that is wrong with the overrides.
+absl::Status ApplyAndMerge(absl::Span<const Override> overrides, Merge merge,
+                           pb::Scenario* said) {
+  Violations violations;
+  for (const Override& each : overrides) {
+    if (ReplacesPart(each)) ClearPart(each, said);
+    if (!NamesEntry(each)) {
+      violations.Add(ApplyOverride(each, said));
+      continue;
+    }
+    pb::Scenario merged = *said;
+    RETURN_IF_ERROR(violations.ToStatus());
+    RETURN_IF_ERROR(merge(&merged));
+    violations.Add(ApplyOverride(each, said, &merged));
+  }
+  RETURN_IF_ERROR(violations.ToStatus());
+  RETURN_IF_ERROR(merge(said));
+  for (const Override& each : overrides) {
+    violations.Add(CheckTakenBack(each, *said));
+  }
+  return violations.ToStatus();
 }
 
 absl::Status CheckParts(const pb::Scenario& scenario,
@@ -82,7 +122,9 @@ absl::Status CheckParts(const pb::Scenario& scenario,
     violations.Add(fmt::format(
         "{}: a scenario has a training block or an inference block; this one "
         "has {}",
-        origin, scenario.has_training() ? "both" : "neither"));
+        origin,
+        scenario.has_training() ? "both: leave one of them out"
+                                : "neither: add one of them"));
   }
   if (!scenario.has_training() && scenario.has_framework()) {
     violations.Add(
@@ -126,26 +168,15 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   RETURN_IF_ERROR(CheckMessageComment(text, origin, *scenario.descriptor()));
   RETURN_IF_ERROR(ParseTextproto(text, origin, &scenario));
   RebasePaths(catalog, std::string(origin), &scenario);
-  for (const Override& each : overrides) {
-    if (NamesPreset(each)) {
-      RETURN_IF_ERROR(ReplacePart(each, &scenario));
-    }
-  }
-  RETURN_IF_ERROR(CheckParts(scenario, origin));
-  if (absl::Status merged = MergeParts(catalog, &scenario); !merged.ok()) {
-    return Annotate(merged, origin);
-  }
-  for (const Override& each : overrides) {
-    if (!NamesPreset(each)) {
-      RETURN_IF_ERROR(ApplyOverride(each, &scenario));
-    }
-  }
-  RETURN_IF_ERROR(CheckParts(scenario, origin));
+  const auto merge = [&](pb::Scenario* said) -> absl::Status {
+    RETURN_IF_ERROR(CheckParts(*said, origin));
+    return Annotate(MergeParts(catalog, said), origin);
+  };
+  RETURN_IF_ERROR(ApplyAndMerge(overrides, merge, &scenario));
+  // They are among the scenario's kernels now, and act there.
+  if (scenario.has_framework()) scenario.mutable_framework()->clear_kernels();
   // Whoever calls it, it has a name.
-  if (scenario.name().empty()) scenario.set_name(NameFrom(origin));
-  Violations violations;
-  CheckFinite(scenario, "", &violations);
-  RETURN_IF_ERROR(violations.ToStatus());
+  if (!scenario.has_name()) scenario.set_name(NameFrom(origin));
   return scenario;
 }
 
@@ -199,18 +230,58 @@ absl::StatusOr<pb::Scenario> ResolveScenario(
 absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
                                          absl::string_view name,
                                          absl::Span<const std::string> sets) {
+  for (const std::string& set : sets) {
+    if (absl::StartsWith(set, "system.")) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("--set {}: there is only a system here; write "
+                    "system.FIELD=VALUE, for example system.nodes=2",
+                    set.substr(0, 80)));
+  }
   ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
   pb::Scenario scenario;
   scenario.mutable_system()->set_preset(std::string(name));
-  RETURN_IF_ERROR(MergeSystem(catalog, "system", scenario.mutable_system()));
-  for (const Override& each : overrides) {
-    RETURN_IF_ERROR(ApplyOverride(each, &scenario));
-  }
+  const auto merge = [&](pb::Scenario* said) {
+    return MergeSystem(catalog, "system", said->mutable_system());
+  };
+  RETURN_IF_ERROR(ApplyAndMerge(overrides, merge, &scenario));
   FillDefaults(&scenario);
-  Violations violations;
-  CheckFinite(scenario.system(), "system", &violations);
-  RETURN_IF_ERROR(violations.ToStatus());
+  RETURN_IF_ERROR(CheckLegal(scenario.system(), "system"));
   return scenario.system();
+}
+
+absl::StatusOr<pb::Scenario> ResolveChipAlone(
+    const Catalog& catalog, absl::string_view chip, absl::string_view kernels,
+    absl::Span<const std::string> sets) {
+  constexpr absl::string_view kChip = "system.chip.";
+  constexpr absl::string_view kKernels = "kernels.";
+  std::vector<std::string> whole;
+  for (const std::string& set : sets) {
+    const bool short_path =
+        !absl::StartsWith(set, kKernels) && !absl::StartsWith(set, kChip);
+    whole.push_back(absl::StrCat(short_path ? kChip : "", set));
+    const absl::string_view path = whole.back();
+    if (absl::StartsWith(path, "system.chip.preset=")) {
+      return absl::InvalidArgumentError(
+          "--set preset: the chip is chosen by its own flag, --chip");
+    }
+    if (absl::StartsWith(path, "system.chip.default_kernels=") ||
+        absl::StartsWith(path, "kernels.preset=")) {
+      return absl::InvalidArgumentError(fmt::format(
+          "--set {}: the kernels are chosen by their own flag, --library",
+          set.substr(0, set.find('='))));
+    }
+  }
+  ASSIGN_OR_RETURN(const std::vector<Override> overrides,
+                   ParseOverrides(whole));
+  pb::Scenario scenario;
+  scenario.mutable_system()->mutable_chip()->set_preset(std::string(chip));
+  if (!kernels.empty())
+    scenario.mutable_kernels()->set_preset(std::string(kernels));
+  const auto merge = [&](pb::Scenario* said) {
+    return MergeChipAndKernels(catalog, said);
+  };
+  RETURN_IF_ERROR(ApplyAndMerge(overrides, merge, &scenario));
+  return scenario;
 }
 
 }  // namespace orrery

@@ -1,8 +1,11 @@
 #include "catalog/scenario_parts.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "catalog/attention_like.h"
@@ -155,6 +158,12 @@ absl::Status MergeMachines(const Catalog& catalog, pb::Scenario* scenario) {
                       {}, pools->mutable_prefill_kernels());
 }
 
+std::optional<std::string> SaidAttention(const pb::Scenario& scenario) {
+  const pb::Kernels& said = scenario.framework().kernels();
+  if (!said.has_attention() || scenario.kernels().has_attention()) return {};
+  return said.attention();
+}
+
 // The engine that an inference scenario names, or the default one.
 absl::Status MergeEngine(const Catalog& catalog, pb::Scenario* scenario) {
   if (!scenario->has_inference()) return absl::OkStatus();
@@ -178,6 +187,9 @@ absl::Status MergeSystem(const Catalog& catalog, const std::string& path,
 }
 
 absl::Status MergeParts(const Catalog& catalog, pb::Scenario* scenario) {
+  // Attention that a framework's preset names counts where there is such a one;
+  // the scenario's own word counts always.
+  const std::optional<std::string> attention = SaidAttention(*scenario);
   RETURN_IF_ERROR(MergePreset(scenario->mutable_model(), "model.preset",
                               &Catalog::Model, catalog));
   RETURN_IF_ERROR(MergeMachines(catalog, scenario));
@@ -185,9 +197,25 @@ absl::Status MergeParts(const Catalog& catalog, pb::Scenario* scenario) {
   RETURN_IF_ERROR(MergeKernels(catalog, "kernels.preset", scenario->system(),
                                scenario->framework(),
                                scenario->mutable_kernels()));
-  // They are among the scenario's kernels now, and act there.
-  if (scenario->has_framework()) scenario->mutable_framework()->clear_kernels();
+  if (attention && !Knows(scenario->kernels(), *attention)) {
+    std::vector<std::string> names;
+    for (const auto& known : scenario->kernels().flash_attention()) {
+      names.push_back(known.name());
+    }
+    return absl::InvalidArgumentError(
+        fmt::format("framework.kernels.attention: must be one of the library's "
+                    "({}), got '{}'",
+                    absl::StrJoin(names, ", "), attention->substr(0, 80)));
+  }
   return MergeEngine(catalog, scenario);
+}
+
+absl::Status MergeChipAndKernels(const Catalog& catalog,
+                                 pb::Scenario* scenario) {
+  RETURN_IF_ERROR(MergeChipPresets(catalog, "chip",
+                                   scenario->mutable_system()->mutable_chip()));
+  return MergeKernels(catalog, "kernels", scenario->system(), {},
+                      scenario->mutable_kernels());
 }
 
 absl::StatusOr<pb::Chip> ResolveChip(const Catalog& catalog,

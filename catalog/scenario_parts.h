@@ -24,6 +24,10 @@ absl::Status MergeParts(const Catalog& catalog, pb::Scenario* scenario);
 absl::Status MergeSystem(const Catalog& catalog, const std::string& path,
                          pb::System* system);
 
+// The chip of a scenario that has nothing else, and its kernels.
+absl::Status MergeChipAndKernels(const Catalog& catalog,
+                                 pb::Scenario* scenario);
+
 // A chip or a model by itself: a preset's name or the path of a file.
 absl::StatusOr<pb::Chip> ResolveChip(const Catalog& catalog,
                                      absl::string_view name);

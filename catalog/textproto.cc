@@ -3,7 +3,6 @@
 #include <absl/container/flat_hash_set.h>
 #include <absl/strings/ascii.h>
 #include <absl/strings/match.h>
-#include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 #include <absl/strings/strip.h>
 #include <google/protobuf/io/tokenizer.h>
@@ -11,12 +10,16 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "base/format.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "catalog/enum_value.h"
+#include "catalog/legal.h"
 #include "catalog/moved_fields.h"
 #include "catalog/nearest.h"
 
@@ -29,33 +32,36 @@ namespace gp = google::protobuf;
 constexpr int kDeepest = 50;
 // An error stays readable whatever the input quotes back at us.
 constexpr size_t kLongestMessage = 600;
-// Enums of a text that are written in another form than the schema's.
-constexpr int kMostEnums = 200;
+// Words that are replaced so that the parser gets on: enums in another form
+// than the schema's, and mistakes.
+constexpr int kMostPatches = 200;
+// As many mistakes as somebody reads.
+constexpr size_t kMostMistakes = 20;
 // Editors of some systems put it first.
 constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Keeps the first error; the rest usually follow from it.
-class FirstError : public gp::io::ErrorCollector {
+// What the parser says of a place in the text; lines and columns count from 0.
+struct Remark {
+  int line = 0;
+  int column = 0;
+  std::string message;
+};
+
+// The first error, as the rest usually follow from it; and the fields that the
+// schema does not have, which the parser passes over.
+class Remarks : public gp::io::ErrorCollector {
  public:
   void AddError(int line, gp::io::ColumnNumber column,
                 const std::string& message) override {
-    if (seen_) return;
-    seen_ = true;
-    line_ = line;
-    column_ = column;
-    message_ = message;
+    if (!error) error = Remark{line, column, message};
   }
-  void AddWarning(int, gp::io::ColumnNumber, const std::string&) override {}
+  void AddWarning(int line, gp::io::ColumnNumber column,
+                  const std::string& message) override {
+    unknown.push_back({line, column, message});
+  }
 
-  int line() const { return line_; }
-  int column() const { return column_; }
-  const std::string& message() const { return message_; }
-
- private:
-  bool seen_ = false;
-  int line_ = 0;
-  int column_ = 0;
-  std::string message_;
+  std::optional<Remark> error;
+  std::vector<Remark> unknown;
 };
 
 // The n-th text in double quotes, or "".
@@ -71,25 +77,27 @@ std::string Quoted(absl::string_view message, int n) {
   }
 }
 
-// The enum fields of that name anywhere in the schema of `root`, since the
-// parser's message does not say which message it was in.
+// The fields of that name anywhere in the schema of `root`, since the parser's
+// message does not say which message it was in.
 void FindFields(const gp::Descriptor& root, const std::string& name, int depth,
                 std::vector<const gp::FieldDescriptor*>* found) {
   if (const gp::FieldDescriptor* field = root.FindFieldByName(name)) {
-    if (field->enum_type() != nullptr) found->push_back(field);
+    found->push_back(field);
   }
   for (int i = 0; depth > 0 && i < root.field_count(); ++i) {
     if (root.field(i)->message_type() == nullptr) continue;
     FindFields(*root.field(i)->message_type(), name, depth - 1, found);
   }
 }
-std::vector<const gp::FieldDescriptor*> FindFields(const gp::Descriptor& root,
-                                                   const std::string& name) {
+// Those of them that hold an enum.
+std::vector<const gp::FieldDescriptor*> FindEnums(const gp::Descriptor& root,
+                                                  const std::string& name) {
   std::vector<const gp::FieldDescriptor*> found;
   FindFields(root, name, kDeepest / 5, &found);
+  std::erase_if(
+      found, [](const auto* field) { return field->enum_type() == nullptr; });
   return found;
 }
-
 // The parser's message in our words, where ours say more.
 std::string Explain(const std::string& message, const gp::Descriptor& root) {
   if (absl::StrContains(message, "has no field named")) {
@@ -98,37 +106,81 @@ std::string Explain(const std::string& message, const gp::Descriptor& root) {
     const gp::Descriptor* descriptor =
         root.file()->pool()->FindMessageTypeByName(type);
     if (descriptor == nullptr) return message;
-    const std::vector<std::string> names = FieldNames(*descriptor);
-    std::string hint = MovedTo(*descriptor, name);
-    if (hint.empty()) hint = DidYouMean(name, names);
-    if (hint.empty()) {
-      hint = fmt::format("; its fields are {}", absl::StrJoin(names, ", "));
-    }
-    return fmt::format("{} has no field '{}'{}", descriptor->name(), name,
-                       hint);
+    return NoSuchField(*descriptor, name);
   }
   if (absl::StrContains(message, "Unknown enumeration value")) {
     const std::string value = Quoted(message, 0);
-    const auto fields = FindFields(root, Quoted(message, 1));
+    const auto fields = FindEnums(root, Quoted(message, 1));
     return fields.empty() ? message : ExplainEnum(*fields[0], value);
+  }
+  if (absl::StrContains(message, "is specified multiple times") ||
+      absl::StrContains(message, "is specified along with")) {
+    return fmt::format("{}; keep one of them", absl::StripSuffix(message, "."));
+  }
+  if (absl::EndsWith(absl::StripSuffix(message, "."), ", got: ")) {
+    return "the text ends within a message; close its brace";
   }
   return message;
 }
 
-// Where line and column (from 0) are in `text`, as far as they are there. The
-// tokenizer counts a tab as up to eight columns.
-size_t OffsetOf(absl::string_view text, int line, int column) {
-  size_t at = 0;
-  for (; line > 0; --line) {
-    const size_t end = text.find('\n', at);
-    if (end == absl::string_view::npos) return text.size();
-    at = end + 1;
+// A text in which words were replaced, so that the parser gets on. Places are
+// told in the text as it was.
+class PatchedText {
+ public:
+  explicit PatchedText(absl::string_view text) : original_(text), text_(text) {}
+
+  absl::string_view text() const { return text_; }
+
+  // Where line and column are, as far as they are there. The tokenizer counts a
+  // tab as up to eight columns.
+  size_t OffsetOf(const Remark& remark) const {
+    size_t at = 0;
+    for (int line = remark.line; line > 0; --line) {
+      const size_t end = text_.find('\n', at);
+      if (end == std::string::npos) return text_.size();
+      at = end + 1;
+    }
+    for (int here = 0; here < remark.column && at < text_.size(); ++at) {
+      here += text_[at] == '\t' ? 8 - here % 8 : 1;
+    }
+    return at;
   }
-  for (int here = 0; here < column && at < text.size(); ++at) {
-    here += text[at] == '\t' ? 8 - here % 8 : 1;
+
+  void Replace(size_t begin, size_t end, absl::string_view by) {
+    text_.replace(begin, end - begin, by.data(), by.size());
+    patches_.push_back(
+        {begin + by.size(), static_cast<ptrdiff_t>(end - begin) -
+                                static_cast<ptrdiff_t>(by.size())});
   }
-  return at;
-}
+
+  // The same place in the text as it was.
+  size_t InOriginal(size_t offset) const {
+    size_t at = offset;
+    for (const Patch& patch : patches_) {
+      if (offset >= patch.end) at += static_cast<size_t>(patch.longer);
+    }
+    return at;
+  }
+  // "3:16", of an offset in the patched text.
+  std::string PlaceOf(size_t offset) const {
+    const size_t at = InOriginal(offset);
+    const absl::string_view before = original_.substr(0, at);
+    const size_t line = before.rfind('\n');
+    return fmt::format("{}:{}",
+                       1 + std::count(before.begin(), before.end(), '\n'),
+                       line == absl::string_view::npos ? at + 1 : at - line);
+  }
+
+ private:
+  struct Patch {
+    size_t end;        // in the text when it was patched
+    ptrdiff_t longer;  // how much longer the original is
+  };
+
+  absl::string_view original_;
+  std::string text_;
+  std::vector<Patch> patches_;  // from front to back
+};
 
 bool IsWord(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
@@ -149,59 +201,126 @@ std::string FieldBefore(absl::string_view text, size_t at) {
   return std::string(text.substr(at, end - at));
 }
 
-// The word that the parser did not know, and the field it is the value of.
-struct UnknownWord {
+// The word that a remark is about.
+struct Word {
   size_t begin = 0;
   size_t end = 0;
-  std::string field;
 };
 
-// Nothing if the error is another one.
-std::optional<UnknownWord> FindUnknownWord(absl::string_view text,
-                                           const FirstError& error) {
-  const size_t at = OffsetOf(text, error.line(), error.column());
-  UnknownWord word;
-  if (absl::StrContains(error.message(), "Unknown enumeration value")) {
-    // The parser has gone on to what comes after it.
-    const std::string value = Quoted(error.message(), 0);
-    word.begin = text.substr(0, at).rfind(value);
-    if (value.empty() || word.begin == absl::string_view::npos) {
-      return std::nullopt;
-    }
-    word.end = word.begin + value.size();
-    word.field = Quoted(error.message(), 1);
-    return word;
-  }
-  // The tokenizer stops within "1F1B".
-  word.begin = word.end = at;
+// The parser remarks on these words when it has gone on to what follows them.
+Word WordBefore(absl::string_view text, size_t at, const std::string& word) {
+  const size_t begin = text.substr(0, at).rfind(word);
+  if (word.empty() || begin == absl::string_view::npos) return {at, at};
+  return {begin, begin + word.size()};
+}
+
+Word WordAround(absl::string_view text, size_t at) {
+  Word word{at, at};
   while (word.begin > 0 && IsWord(text[word.begin - 1])) --word.begin;
   while (word.end < text.size() && IsWord(text[word.end])) ++word.end;
-  if (word.begin == word.end) return std::nullopt;
-  word.field = FieldBefore(text, word.begin);
   return word;
 }
 
-// The text with that word as the schema writes it, if it is an enum's name in
-// another form.
-std::optional<std::string> WithEnumName(absl::string_view text,
-                                        const UnknownWord& word,
-                                        const gp::Descriptor& root) {
+bool IsUnknownEnum(const std::string& message) {
+  return absl::StrContains(message, "Unknown enumeration value");
+}
+
+Word WordOf(const PatchedText& source, const Remark& remark) {
+  const size_t at = source.OffsetOf(remark);
+  const std::string& message = remark.message;
+  if (IsUnknownEnum(message) ||
+      absl::StrContains(message, "is specified multiple times") ||
+      absl::StrContains(message, "is specified along with")) {
+    return WordBefore(source.text(), at, Quoted(message, 0));
+  }
+  if (absl::StrContains(message, "has no field named") ||
+      absl::StrContains(message, "Invalid value for boolean field")) {
+    return WordBefore(source.text(), at, Quoted(message, 1));
+  }
+  // The tokenizer stops within "1F1B".
+  return WordAround(source.text(), at);
+}
+
+// The enum's name as the schema writes it, if the word is one in another form.
+std::optional<std::string> EnumName(const PatchedText& source,
+                                    const Remark& remark, const Word& word,
+                                    const gp::Descriptor& root) {
+  const std::string field = IsUnknownEnum(remark.message)
+                                ? Quoted(remark.message, 1)
+                                : FieldBefore(source.text(), word.begin);
   const absl::string_view value =
-      text.substr(word.begin, word.end - word.begin);
+      source.text().substr(word.begin, word.end - word.begin);
   absl::flat_hash_set<std::string> names;
-  for (const gp::FieldDescriptor* field : FindFields(root, word.field)) {
-    const auto* found = FindEnumValue(*field->enum_type(), value);
+  for (const gp::FieldDescriptor* each : FindEnums(root, field)) {
+    const auto* found = FindEnumValue(*each->enum_type(), value);
     if (found != nullptr) names.insert(found->name());
   }
   if (names.size() != 1 || *names.begin() == value) return std::nullopt;
-  return absl::StrCat(text.substr(0, word.begin), *names.begin(),
-                      text.substr(word.end));
+  return *names.begin();
 }
 
-absl::Status WhatIsWrong(const FirstError& error, absl::string_view origin,
-                         const gp::Descriptor& root) {
-  // The tokenizer counts lines and columns from 0 and may quote binary input.
-  std::string words = Explain(error.message(), root);
+// A value that the parser takes in the place of one that it refused, so that it
+// finds the mistakes after it too; nothing if it cannot go on.
+std::optional<std::string> LegalInstead(const std::string& message,
+                                        const gp::Descriptor& root) {
+  if (IsUnknownEnum(message)) {
+    const auto fields = FindEnums(root, Quoted(message, 1));
+    if (fields.empty()) return std::nullopt;
+    return fields[0]->enum_type()->value(0)->name();
+  }
+  if (absl::StartsWith(message, "Expected integer, got") ||
+      absl::StartsWith(message, "Expected double, got") ||
+      absl::StartsWith(message, "Integer out of range")) {
+    return "1";
+  }
+  if (absl::StrContains(message, "Invalid value for boolean field")) {
+    return "true";
+  }
+  return std::nullopt;
+}
+
+// What the field before the word holds, in place of the parser's words for a
+// value of another kind ("Expected integer, got: many").
+void TellKind(const PatchedText& source, const Word& word,
+              const gp::Descriptor& root, Remark* remark) {
+  const std::string name = FieldBefore(source.text(), word.begin);
+  const std::string value(
+      source.text().substr(word.begin, word.end - word.begin));
+  std::vector<const gp::FieldDescriptor*> fields;
+  FindFields(root, name, kDeepest / 5, &fields);
+  if (value.empty() || fields.empty()) return;
+  const auto type = fields[0]->cpp_type();
+  if (!std::all_of(fields.begin(), fields.end(), [&](const auto* field) {
+        return field->cpp_type() == type;
+      })) {
+    return;
+  }
+  const auto must_be = [&](absl::string_view what) {
+    remark->message =
+        fmt::format("{} must be {}, not '{}'", name, what, value.substr(0, 80));
+  };
+  switch (type) {
+    case gp::FieldDescriptor::CPPTYPE_ENUM:
+      remark->message = fmt::format(
+          "Unknown enumeration value of \"{}\" for field \"{}\".", value, name);
+      return;
+    case gp::FieldDescriptor::CPPTYPE_INT32:
+    case gp::FieldDescriptor::CPPTYPE_DOUBLE:
+      return must_be(LegalValues(*fields[0]));
+    case gp::FieldDescriptor::CPPTYPE_BOOL:
+      return must_be("true or false");
+    case gp::FieldDescriptor::CPPTYPE_STRING:
+      return must_be(fmt::format("a text in quotes ({}: \"...\")", name));
+    case gp::FieldDescriptor::CPPTYPE_MESSAGE:
+      return must_be(fmt::format("a message in braces ({} {{ ... }})", name));
+    default:
+      return;
+  }
+}
+
+std::string WhatIsWrong(std::string words, absl::string_view place,
+                        absl::string_view origin) {
+  // Binary input may be quoted.
   for (char& c : words) {
     if (static_cast<unsigned char>(c) < 0x20) c = '?';
   }
@@ -209,8 +328,41 @@ absl::Status WhatIsWrong(const FirstError& error, absl::string_view origin,
     words.resize(kLongestMessage);
     words.append("...");
   }
-  return absl::InvalidArgumentError(fmt::format(
-      "{}:{}:{}: {}", origin, error.line() + 1, error.column() + 1, words));
+  return fmt::format("{}:{}: {}", origin, place, words);
+}
+
+// Braces and brackets that are open at once, outside of texts and comments.
+absl::Status CheckDepth(absl::string_view text, absl::string_view origin) {
+  int depth = 0;
+  int line = 1;
+  char quote = 0;
+  bool comment = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      comment = false;
+      quote = 0;
+    } else if (comment) {
+      continue;
+    } else if (quote != 0) {
+      if (c == '\\') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      comment = true;
+    } else if (c == '{' || c == '<' || c == '[') {
+      if (++depth <= kDeepest) continue;
+      return absl::InvalidArgumentError(
+          fmt::format("{}:{}: braces are nested more than {} deep; no message "
+                      "is: close those before",
+                      origin, line, kDeepest));
+    } else if (c == '}' || c == '>' || c == ']') {
+      --depth;
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckEncoding(absl::string_view text, absl::string_view origin) {
@@ -252,27 +404,66 @@ std::string ExplainEnum(const gp::FieldDescriptor& field,
                      DidYouMean(value, names));
 }
 
+std::string NoSuchField(const gp::Descriptor& message, absl::string_view name) {
+  const std::vector<std::string> names = FieldNames(message);
+  std::string hint = MovedTo(message, name);
+  if (hint.empty()) hint = DidYouMean(name, names);
+  if (hint.empty()) {
+    hint = fmt::format("; its fields are {}", absl::StrJoin(names, ", "));
+  }
+  return fmt::format("{} has no field '{}'{}", message.name(),
+                     name.substr(0, 80), hint);
+}
+
 absl::Status ParseTextproto(absl::string_view text, absl::string_view origin,
                             gp::Message* message) {
   absl::ConsumePrefix(&text, kByteOrderMark);
   RETURN_IF_ERROR(CheckEncoding(text, origin));
-  std::string fixed;
-  for (int rewritten = 0;; ++rewritten) {
+  RETURN_IF_ERROR(CheckDepth(text, origin));
+  const gp::Descriptor& root = *message->GetDescriptor();
+  PatchedText source(text);
+  std::map<size_t, std::string> mistakes;  // by their place
+  const auto add = [&](const Remark& remark, const Word& word) {
+    mistakes.emplace(source.InOriginal(word.begin),
+                     WhatIsWrong(Explain(remark.message, root),
+                                 source.PlaceOf(word.begin), origin));
+  };
+  for (int patches = 0;; ++patches) {
     gp::TextFormat::Parser parser;
-    FirstError error;
-    parser.RecordErrorsTo(&error);
+    Remarks remarks;
+    parser.RecordErrorsTo(&remarks);
     parser.SetRecursionLimit(kDeepest);
-    gp::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
+    parser.AllowUnknownField(true);
+    gp::io::ArrayInputStream input(source.text().data(),
+                                   static_cast<int>(source.text().size()));
     message->Clear();
-    if (parser.Parse(&input, message)) return absl::OkStatus();
-    const std::optional<UnknownWord> word = FindUnknownWord(text, error);
-    std::optional<std::string> other;
-    if (word) other = WithEnumName(text, *word, *message->GetDescriptor());
-    if (!other || rewritten == kMostEnums) {
-      return WhatIsWrong(error, origin, *message->GetDescriptor());
+    parser.Parse(&input, message);
+    if (remarks.error) {
+      const Word word = WordOf(source, *remarks.error);
+      std::optional<std::string> instead =
+          EnumName(source, *remarks.error, word, root);
+      if (!instead) {
+        instead = LegalInstead(remarks.error->message, root);
+        TellKind(source, word, root, &*remarks.error);
+        if (!instead) instead = LegalInstead(remarks.error->message, root);
+        add(*remarks.error, word);
+      }
+      if (instead && word.begin < word.end && patches < kMostPatches &&
+          mistakes.size() < kMostMistakes) {
+        source.Replace(word.begin, word.end, *instead);
+        continue;
+      }
     }
-    fixed = *std::move(other);
-    text = fixed;
+    for (const Remark& unknown : remarks.unknown) {
+      add(unknown, WordOf(source, unknown));
+    }
+    Violations violations;
+    for (auto& [place, words] : mistakes) {
+      if (violations.messages().size() < kMostMistakes) {
+        violations.Add(std::move(words));
+      }
+    }
+    return violations.ToStatus();
   }
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // Textproto in and out, with errors for people.
 //
-// An error is one line: where (origin:line:column), what, and where it helps
-// the nearest field name or the legal enum names.
+// A mistake is one line: where (origin:line:column), what, and where it helps
+// the nearest field name or the legal enum names. Reading goes on after a field
+// or a value that the schema does not have, so that an error lists all of them.
 #include <absl/status/status.h>
 #include <absl/strings/string_view.h>
 #include <google/protobuf/message.h>
@@ -27,6 +28,10 @@ std::vector<std::string> FieldNames(
 // Legal names of an enum: all but *_UNSPECIFIED.
 std::vector<std::string> LegalNames(
     const google::protobuf::EnumDescriptor& descriptor);
+
+// "Training has no field 'shedule'; did you mean 'schedule'?"
+std::string NoSuchField(const google::protobuf::Descriptor& message,
+                        absl::string_view name);
 
 // "schedule must be one of GPIPE, ONE_F_ONE_B ...; did you mean 'GPIPE'?"
 std::string ExplainEnum(const google::protobuf::FieldDescriptor& field,

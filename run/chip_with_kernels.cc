@@ -8,24 +8,15 @@
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/chip_like.h"
-#include "catalog/finite.h"
+#include "catalog/legal.h"
 #include "catalog/override.h"
-#include "catalog/scenario_parts.h"
+#include "catalog/resolve.h"
 
 namespace orrery {
 
 absl::Status ChipProtos::Set(const std::string& set) {
   constexpr absl::string_view kKernels = "kernels.";
   ASSIGN_OR_RETURN(Override change, ParseOverride(set));
-  if (change.path == "preset") {
-    return absl::InvalidArgumentError(
-        "preset: the chip is chosen by its own flag, --chip");
-  }
-  if (change.path == "default_kernels" || change.path == "kernels.preset") {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: the kernels are chosen by their own flag, --library",
-                    change.path));
-  }
   if (!absl::StartsWith(change.path, kKernels)) {
     return ApplyOverride(change, &chip);
   }
@@ -35,8 +26,8 @@ absl::Status ChipProtos::Set(const std::string& set) {
 
 absl::StatusOr<ChipWithKernels> ChipProtos::ToValues() const {
   Violations numbers;
-  CheckFinite(chip, "chip", &numbers);
-  CheckFinite(kernels, "kernels", &numbers);
+  CheckLegal(chip, "chip", &numbers);
+  CheckLegal(kernels, "kernels", &numbers);
   RETURN_IF_ERROR(numbers.ToStatus());
   absl::StatusOr<Chip> valid_chip = Chip::FromProto(chip);
   absl::StatusOr<Kernels> valid_kernels = Kernels::FromProto(kernels);
@@ -53,20 +44,21 @@ absl::StatusOr<ChipWithKernels> ChipProtos::ToValues() const {
 }
 
 absl::StatusOr<ChipProtos> LoadChipProtos(absl::string_view chip,
-                                          absl::string_view library) {
-  const Catalog catalog;
-  ChipProtos protos;
-  ASSIGN_OR_RETURN(protos.chip, ResolveChip(catalog, chip));
-  ASSIGN_OR_RETURN(protos.kernels,
-                   ResolveKernels(catalog, protos.chip, library));
+                                          absl::string_view library,
+                                          absl::Span<const std::string> sets) {
+  ASSIGN_OR_RETURN(const pb::Scenario alone,
+                   ResolveChipAlone(Catalog(), chip, library, sets));
+  ChipProtos protos{alone.system().chip(), alone.kernels()};
+  protos.chip.clear_preset();
+  protos.kernels.clear_preset();
   return protos;
 }
 
 absl::StatusOr<ChipWithKernels> LoadChip(absl::string_view chip,
                                          absl::string_view library,
                                          absl::Span<const std::string> sets) {
-  ASSIGN_OR_RETURN(ChipProtos protos, LoadChipProtos(chip, library));
-  for (const std::string& set : sets) RETURN_IF_ERROR(protos.Set(set));
+  ASSIGN_OR_RETURN(const ChipProtos protos,
+                   LoadChipProtos(chip, library, sets));
   return protos.ToValues();
 }
 

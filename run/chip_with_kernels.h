@@ -24,15 +24,16 @@ struct ChipProtos {
   pb::Chip chip;
   pb::Kernels kernels;
 
-  // PATH=VALUE: of the kernels if the path begins with "kernels.", else of the
-  // chip.
+  // PATH=VALUE of what is merged already: of the kernels if the path begins
+  // with "kernels.", else of the chip.
   absl::Status Set(const std::string& set);
   absl::StatusOr<ChipWithKernels> ToValues() const;
 };
 
 // `library` is a kernels preset; empty: the chip's default.
 absl::StatusOr<ChipProtos> LoadChipProtos(absl::string_view chip,
-                                          absl::string_view library);
+                                          absl::string_view library,
+                                          absl::Span<const std::string> sets);
 absl::StatusOr<ChipWithKernels> LoadChip(absl::string_view chip,
                                          absl::string_view library,
                                          absl::Span<const std::string> sets);

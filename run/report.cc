@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/format.h"
+#include "base/units_text.h"
 #include "run/scenario_cost.h"
 #include "run/training_report.h"
 #include "workload/plan/memory.h"
@@ -177,6 +178,20 @@ std::optional<std::string> OpenSides(const System& system) {
       absl::StrJoin(open, ", "));
 }
 
+// A fabric whose links are faster than the chip's ports of that name.
+std::optional<std::string> FasterThanPorts(const System& system) {
+  if (!system.scale_up()) return std::nullopt;
+  const LinkClass& link = system.scale_up()->fabric.link;
+  for (const LinkPort& port : system.chip().ports()) {
+    if (port.name != link.name || link.bandwidth <= port.bandwidth) continue;
+    return fmt::format(
+        "links {} carry {}, and the chip's ports of that name {}: what "
+        "scale_up.fabric says counts",
+        link.name, ToText(link.bandwidth, 4), ToText(port.bandwidth, 4));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void AddWarnings(const ResolvedScenario& scenario, pb::Report& report) {
@@ -186,6 +201,9 @@ void AddWarnings(const ResolvedScenario& scenario, pb::Report& report) {
     }
   }
   if (std::optional<std::string> warning = OpenSides(scenario.system)) {
+    report.add_warnings(*std::move(warning));
+  }
+  if (std::optional<std::string> warning = FasterThanPorts(scenario.system)) {
     report.add_warnings(*std::move(warning));
   }
   for (std::string& warning : EstimatedConstants(scenario)) {

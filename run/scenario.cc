@@ -1,8 +1,12 @@
 #include "run/scenario.h"
 
 #include <absl/algorithm/container.h>
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/format.h"
 #include "base/status.h"
@@ -10,6 +14,7 @@
 #include "catalog/catalog.h"
 #include "catalog/chip_like.h"
 #include "catalog/defaults.h"
+#include "catalog/legal.h"
 #include "topology/traffic/collective_algorithm.h"
 
 namespace orrery {
@@ -93,13 +98,25 @@ absl::StatusOr<System> SystemOf(const pb::System& proto,
 }
 
 absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
-  absl::StatusOr<Model> model = Model::FromProto(proto.model());
-  absl::StatusOr<System> system = SystemOf(proto.system(), proto.inference());
-  absl::StatusOr<Kernels> kernels = Kernels::FromProto(proto.kernels());
   Violations violations;
-  violations.Add(model.status());
-  violations.Add(system.status());
-  violations.Add(kernels.status());
+  CheckLegal(proto, "", &violations);
+  // A part with a value that is illegal by itself has been told so, and is read
+  // when it is put right.
+  const std::vector<std::string> illegal = violations.messages();
+  const auto read = [&](absl::string_view part, auto make) {
+    auto value = make();
+    const std::string path = absl::StrCat(part, ".");
+    const bool told = absl::c_any_of(illegal, [&](const std::string& message) {
+      return absl::StartsWith(message, path);
+    });
+    if (!told) violations.Add(value.status());
+    return value;
+  };
+  auto model = read("model", [&] { return Model::FromProto(proto.model()); });
+  auto system = read(
+      "system", [&] { return SystemOf(proto.system(), proto.inference()); });
+  auto kernels =
+      read("kernels", [&] { return Kernels::FromProto(proto.kernels()); });
   if (system.ok() && kernels.ok()) {
     violations.Add(kernels->CheckRoomOn(system->chip()));
   }
@@ -107,36 +124,31 @@ absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
     const std::string hint = SuggestLike(Catalog(), proto.system().chip());
     if (!hint.empty()) violations.Add(fmt::format("system.chip: {}", hint));
   }
-  if (proto.seed() != 0) {
-    violations.Add(
-        fmt::format("seed: nothing in a run is random, so that {} gives what "
-                    "any other gives; leave it out",
-                    proto.seed()));
-  }
-  RETURN_IF_ERROR(violations.ToStatus());
   const auto with = [&](auto plan) {
     return ResolvedScenario{std::move(proto), *std::move(model),
                             *std::move(system), *std::move(kernels),
                             std::move(plan)};
   };
   if (proto.has_training()) {
-    ASSIGN_OR_RETURN(const Framework framework,
-                     Framework::FromProto(proto.framework()));
-    ASSIGN_OR_RETURN(const Variation variation,
-                     Variation::FromProto(proto.variation()));
+    const auto framework = read(
+        "framework", [&] { return Framework::FromProto(proto.framework()); });
+    const auto variation = read(
+        "variation", [&] { return Variation::FromProto(proto.variation()); });
+    RETURN_IF_ERROR(violations.ToStatus());
     ASSIGN_OR_RETURN(TrainingPlan plan,
                      TrainingPlan::FromProto(proto.training(), *model, *system,
-                                             framework, variation));
+                                             *framework, *variation));
     return with(std::move(plan));
   }
-  ASSIGN_OR_RETURN(std::optional<PoolMachine> prefill,
-                   PrefillMachine(proto.inference()));
+  auto prefill =
+      read("inference", [&] { return PrefillMachine(proto.inference()); });
+  RETURN_IF_ERROR(violations.ToStatus());
   ASSIGN_OR_RETURN(
       InferencePlan plan,
       InferencePlan::FromProto(proto.inference(), *model, *system,
-                               prefill ? &prefill->system : nullptr));
+                               *prefill ? &(*prefill)->system : nullptr));
   ResolvedScenario scenario = with(std::move(plan));
-  scenario.prefill = std::move(prefill);
+  scenario.prefill = *std::move(prefill);
   return scenario;
 }
 

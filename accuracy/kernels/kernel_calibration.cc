@@ -211,7 +211,7 @@ absl::StatusOr<std::vector<LeftOut>> LeaveSourcesOut(
     sources[row.chip].insert(row.source);
   std::vector<LeftOut> result;
   for (const auto& [chip, names] : sources) {
-    ASSIGN_OR_RETURN(const ChipProtos protos, LoadChipProtos(chip, ""));
+    ASSIGN_OR_RETURN(const ChipProtos protos, LoadChipProtos(chip, "", {}));
     ASSIGN_OR_RETURN(const HarnessTimers as_is, TimersWith(protos, {}));
     for (const std::string& source : names) {
       std::vector<KernelMeasurement> others;

@@ -72,6 +72,42 @@ absl::Status CheckColumns(const CsvTable& csv, const std::string& origin,
       origin, absl::StrJoin(unknown, ", "), absl::StrJoin(known, ", ")));
 }
 
+// The columns that hold numbers alone: those of the tables that came with
+// Orrery in which nothing but numbers stands.
+std::set<std::string> NumberColumns(absl::string_view name) {
+  std::set<std::string> numbers;
+  std::set<std::string> words;
+  for (const EmbeddedFile& file : ValidationFiles()) {
+    if (!absl::StartsWith(file.name, name.substr(0, name.find('.')))) continue;
+    const absl::StatusOr<CsvTable> csv = CsvTable::Parse(file.text);
+    if (!csv.ok()) continue;
+    for (const CsvTable::Row& row : csv->rows()) {
+      for (const std::string& column : csv->columns()) {
+        if (!row.Get(column)) continue;
+        (row.Number(column) ? numbers : words).insert(column);
+      }
+    }
+  }
+  for (const std::string& column : words) numbers.erase(column);
+  numbers.erase("id");  // a name, whatever it looks like
+  return numbers;
+}
+
+// A column counts even where the row's kind has no use for it: whoever wrote it
+// there meant something.
+absl::Status CheckNumbers(const CsvTable::Row& row,
+                          const std::set<std::string>& numbers) {
+  for (const std::string& column : numbers) {
+    const std::optional<std::string> text = row.Get(column);
+    const std::optional<double> value = row.Number(column);
+    if (!text || (value && *value >= -kMost && *value <= kMost)) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("column '{}' must be a number or empty, got '{}'", column,
+                    text->substr(0, kLongestValue)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string RefusedRow::ToString() const {
@@ -184,6 +220,12 @@ absl::StatusOr<MeasurementTable> MeasurementTable::Open(
   ASSIGN_OR_RETURN(const std::string text, ReadFile(*file));
   ASSIGN_OR_RETURN(MeasurementTable table, Parse(text, *file, needed));
   RETURN_IF_ERROR(CheckColumns(table.csv_, *file, KnownColumns(name, needed)));
+  const std::set<std::string> numbers = NumberColumns(name);
+  std::erase_if(table.rows_, [&](const MeasurementRow& row) {
+    const absl::Status wrong = CheckNumbers(*row.row_, numbers);
+    if (!wrong.ok()) table.malformed_.push_back(row.Refused(wrong));
+    return !wrong.ok();
+  });
   return table;
 }
 

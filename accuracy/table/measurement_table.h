@@ -96,7 +96,8 @@ class MeasurementTable {
       absl::Span<const absl::string_view> needed);
 
   const std::string& origin() const { return origin_; }
-  // Rows with as many fields as the header.
+  // Rows with as many fields as the header and, in a table of the user's, with
+  // numbers wherever ours has numbers alone, used by a row's kind or not.
   const std::vector<MeasurementRow>& rows() const { return rows_; }
   // The others.
   const std::vector<RefusedRow>& malformed() const { return malformed_; }

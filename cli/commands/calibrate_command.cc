@@ -90,8 +90,9 @@ std::string FitJson(const std::string& kernels,
 
 absl::StatusOr<ExitCode> Calibrate(const Arguments& arguments) {
   const std::string& name = arguments.positional()[0];
-  ASSIGN_OR_RETURN(const ChipProtos protos,
-                   LoadChipProtos(name, arguments.Get("library").value_or("")));
+  ASSIGN_OR_RETURN(
+      const ChipProtos protos,
+      LoadChipProtos(name, arguments.Get("library").value_or(""), {}));
   std::optional<std::string> own;
   if (arguments.positional().size() > 1) own = arguments.positional()[1];
   ASSIGN_OR_RETURN(const MeasurementTable table, OpenKernelTable(own));

@@ -1,8 +1,8 @@
 // orrery compare: answers side by side, and what makes them differ.
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_replace.h>
 #include <absl/strings/str_split.h>
-#include <absl/strings/strip.h>
 #include <google/protobuf/util/json_util.h>
 
 #include "base/file.h"
@@ -32,9 +32,9 @@ constexpr size_t kMostSides = 16;
 // What is wrong in a --change, by the name of the flag that was typed: what
 // stands in a --set was read before.
 absl::Status AsOfChange(const absl::Status& status) {
-  absl::string_view message = status.message();
-  if (!absl::ConsumePrefix(&message, "--set ")) return status;
-  return absl::Status(status.code(), absl::StrCat("--change ", message));
+  const absl::string_view message = status.message();
+  return absl::Status(status.code(),
+                      absl::StrReplaceAll(message, {{"--set ", "--change "}}));
 }
 
 // A report that --json wrote, or nothing if the operand is no such file.
@@ -91,6 +91,12 @@ absl::StatusOr<std::vector<ComparedSide>> ReadSides(
     for (const auto each :
          absl::StrSplit(change, ';', absl::SkipWhitespace())) {
       sets.emplace_back(absl::StripAsciiWhitespace(each));
+    }
+    if (sets.size() == arguments.All("set").size()) {
+      return absl::InvalidArgumentError(fmt::format(
+          "--change '{}' changes nothing; write PATH=VALUE, for example "
+          "training.micro_batch=2",
+          change.substr(0, 80)));
     }
     absl::StatusOr<pb::Scenario> said =
         MergeScenario(catalog, sides[0].name, sets);

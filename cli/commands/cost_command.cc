@@ -1,8 +1,7 @@
 // orrery cost: what a scenario, or a package, costs.
-#include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
-#include "catalog/textproto.h"
+#include "catalog/catalog.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/scenario.h"
@@ -20,23 +19,10 @@
 namespace orrery {
 namespace {
 
-absl::StatusOr<pb::Package> LoadPackage(const Catalog& catalog,
-                                        const std::string& name) {
-  if (catalog.Has("packages", name)) return catalog.Package(name);
-  if (name.find('/') == std::string::npos &&
-      name.find('.') == std::string::npos) {
-    return catalog.Package(name);
-  }
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(name));
-  pb::Package package;
-  RETURN_IF_ERROR(ParseTextproto(text, name, &package));
-  return package;
-}
-
 absl::StatusOr<ExitCode> CostOfPackage(const std::string& name,
                                        const Arguments& arguments) {
   const Catalog catalog;
-  ASSIGN_OR_RETURN(const pb::Package package, LoadPackage(catalog, name));
+  ASSIGN_OR_RETURN(const pb::Package package, catalog.Package(name));
   pb::CostOptions options;
   if (const auto prices = arguments.Get("prices")) {
     options.set_prices(*prices);
@@ -44,10 +30,6 @@ absl::StatusOr<ExitCode> CostOfPackage(const std::string& name,
   ASSIGN_OR_RETURN(const SiliconLibrary library, LoadSilicon(catalog, options));
   ASSIGN_OR_RETURN(const pb::PackageResult result,
                    ReportPackage(package, library));
-  if (arguments.Has("html")) {
-    return absl::InvalidArgumentError(
-        "--html: a package has no page; use --json or --csv");
-  }
   ASSIGN_OR_RETURN(const bool print,
                    WriteAnswer(
                        arguments, result, [&] { return FieldsCsv(result); },
@@ -71,6 +53,14 @@ absl::StatusOr<ExitCode> Cost(const Arguments& arguments) {
       return absl::InvalidArgumentError(
           "cost: give a SCENARIO or --package, not both");
     }
+    std::vector<absl::string_view> others = {"html", "set"};
+    for (const Flag& flag : RunFlags()) {
+      if (flag.name != "json" && flag.name != "csv" && flag.name != "memory") {
+        others.push_back(flag.name);
+      }
+    }
+    RETURN_IF_ERROR(RefuseFlags(arguments, others,
+                                "--package, of which nothing is simulated"));
     return CostOfPackage(*package, arguments);
   }
   if (arguments.positional().empty()) {

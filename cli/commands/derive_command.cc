@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "catalog/legal.h"
 #include "catalog/textproto.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/number_flags.h"
@@ -54,10 +55,18 @@ absl::StatusOr<pb::Technology> ReadTechnology(const Arguments& arguments) {
     }
     technology.set_link_share(share);
   }
+  RETURN_IF_ERROR(Annotate(CheckLegal(technology, ""), "derive"));
   return technology;
 }
 
 absl::StatusOr<ExitCode> Derive(const Arguments& arguments) {
+  if (arguments.Has("package")) {
+    RETURN_IF_ERROR(RefuseFlags(arguments, {"name", "output"},
+                                "--package, which prints a price and no chip"));
+  } else {
+    RETURN_IF_ERROR(
+        RefuseFlags(arguments, {"csv"}, "a chip, only to --package"));
+  }
   const Catalog catalog;
   ASSIGN_OR_RETURN(const pb::Chip base,
                    catalog.Chip(arguments.positional()[0]));

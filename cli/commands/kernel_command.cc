@@ -1,4 +1,7 @@
 // orrery kernel: the time of one kernel, and why.
+#include <absl/algorithm/container.h>
+#include <absl/strings/str_join.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -113,30 +116,61 @@ absl::StatusOr<Op> ReadPointwise(const Arguments& arguments,
                       .row = row}};
 }
 
+// A kind of kernel: what it is read by, and the flags that say how large it is.
+struct KernelKind {
+  absl::string_view name;
+  std::vector<absl::string_view> flags;
+  absl::StatusOr<Op> (*read)(const Arguments&);
+};
+
+const std::vector<KernelKind>& KernelKinds() {
+  using Kind = Pointwise::Kind;
+  static const auto* const kinds = new std::vector<KernelKind>{
+      {"gemm", {"m", "n", "k", "batch", "dtype"}, ReadGemm},
+      {"grouped_gemm", {"groups", "m", "n", "k", "dtype"}, ReadGrouped},
+      {"attention",
+       {"batch", "heads", "kv-heads", "queries", "keys", "head-dim",
+        "value-dim", "window", "dtype", "cache-dtype", "full", "latent",
+        "backward", "additive"},
+       ReadAttention},
+      {"pointwise",
+       {"m", "n", "dtype"},
+       [](const Arguments& a) {
+         return ReadPointwise(a, Kind::kElementwise, 10);
+       }},
+      {"norm",
+       {"m", "n", "dtype"},
+       [](const Arguments& a) { return ReadPointwise(a, Kind::kNorm, 7); }},
+      {"softmax",
+       {"m", "n", "dtype"},
+       [](const Arguments& a) { return ReadPointwise(a, Kind::kSoftmax, 7); }},
+      {"quantize", {"m", "n", "dtype"}, [](const Arguments& a) {
+         return ReadPointwise(a, Kind::kQuantize, 2);
+       }}};
+  return *kinds;
+}
+
 absl::StatusOr<Op> ReadOp(const Arguments& arguments) {
-  const std::string kind = arguments.Get("op").value_or("gemm");
-  if (kind == "gemm") return ReadGemm(arguments);
-  if (kind == "grouped_gemm") return ReadGrouped(arguments);
-  if (kind == "attention") return ReadAttention(arguments);
-  if (kind == "pointwise") {
-    return ReadPointwise(arguments, Pointwise::Kind::kElementwise, 10);
+  const std::string name = arguments.Get("op").value_or("gemm");
+  std::vector<std::string> names;
+  for (const KernelKind& kind : KernelKinds()) {
+    names.emplace_back(kind.name);
+    if (kind.name != name) continue;
+    std::vector<absl::string_view> others;
+    for (const KernelKind& other : KernelKinds()) {
+      for (const absl::string_view flag : other.flags) {
+        if (!absl::c_linear_search(kind.flags, flag)) others.push_back(flag);
+      }
+    }
+    RETURN_IF_ERROR(
+        RefuseFlags(arguments, others,
+                    fmt::format("--op {}, which takes --{}", name,
+                                absl::StrJoin(kind.flags, ", --"))));
+    return kind.read(arguments);
   }
-  if (kind == "norm") {
-    return ReadPointwise(arguments, Pointwise::Kind::kNorm, 7);
-  }
-  if (kind == "softmax") {
-    return ReadPointwise(arguments, Pointwise::Kind::kSoftmax, 7);
-  }
-  if (kind == "quantize") {
-    return ReadPointwise(arguments, Pointwise::Kind::kQuantize, 2);
-  }
-  const std::vector<std::string> kinds = {
-      "gemm", "grouped_gemm", "attention", "pointwise",
-      "norm", "softmax",      "quantize"};
-  return absl::InvalidArgumentError(
-      fmt::format("--op must be gemm, grouped_gemm, attention, pointwise, "
-                  "norm, softmax or quantize, got '{}'{}",
-                  kind.substr(0, 80), DidYouMean(kind, kinds)));
+  return absl::InvalidArgumentError(fmt::format(
+      "--op must be one of {}, got '{}'{}", absl::StrJoin(names, ", "),
+      name.substr(0, 80), DidYouMean(name, names)));
 }
 
 // The matrix units of the chip must know the format of the operands.

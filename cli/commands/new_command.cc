@@ -103,6 +103,12 @@ std::string InferenceText(const Wishes& w) {
 absl::StatusOr<ExitCode> WriteScenario(const Arguments& arguments) {
   const std::string& file = arguments.positional()[0];
   const bool serves = arguments.Has("inference");
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "new: '{}' is a folder; name a file in it, such as {}mine.textproto",
+        file, absl::StrCat(file, file.back() == '/' ? "" : "/")));
+  }
   for (const char* flag : {"output", "micro-batch"}) {
     if (!arguments.Has(flag) || serves == (std::string(flag) == "output")) {
       continue;
@@ -119,7 +125,6 @@ absl::StatusOr<ExitCode> WriteScenario(const Arguments& arguments) {
                    ResolveScenarioText(Catalog(), text, file, {}));
   absl::StatusOr<ResolvedScenario> legal = MakeScenario(std::move(scenario));
   if (!legal.ok()) return Annotate(legal.status(), "new");
-  std::error_code error;
   if (file != "-" && std::filesystem::exists(file, error)) {
     return absl::InvalidArgumentError(fmt::format(
         "new: '{}' is there already; remove it or write another", file));

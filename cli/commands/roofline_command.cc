@@ -46,6 +46,8 @@ absl::StatusOr<LayerShape> ReadShape(const Arguments& arguments,
   shape.expert_tensor = shape.tensor;
   if (Bits(shape.precision) > 16) shape.activation = shape.precision;
   if (arguments.Has("decode")) {
+    RETURN_IF_ERROR(RefuseFlags(arguments, {"forward"},
+                                "--decode, which has no gradients"));
     // One new token after a context of --sequence.
     shape.purpose = PassPurpose::kDecode;
     group = {.count = group.count, .queries = 1, .cached = group.queries - 1};

@@ -1,4 +1,5 @@
 // orrery sweep: many scenarios at once, the best of them, and all as a table.
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
@@ -118,10 +119,26 @@ class RowFile {
 // Where rows go: the summary, the journal and the tables of all.
 class RowSink {
  public:
-  RowSink(SweepSummary* summary, LineLog* journal, RowFile* csv, RowFile* json)
-      : summary_(*summary), journal_(journal), csv_(*csv), json_(*json) {}
+  RowSink(bool estimates, SweepSummary* summary, LineLog* journal, RowFile* csv,
+          RowFile* json)
+      : estimates_(estimates),
+        summary_(*summary),
+        journal_(journal),
+        csv_(*csv),
+        json_(*json) {}
 
+  // An error if not even the first point with an answer has the numbers that
+  // the study asks for.
   absl::Status Add(std::vector<SweepRow> rows) {
+    for (const SweepRow& row : rows) {
+      if (row.problem.empty()) answered_ = true;
+      if (answered_ || !absl::StartsWith(row.problem, kLacksNumber)) continue;
+      return absl::InvalidArgumentError(fmt::format(
+          "point {}: {}; objectives, constraints and columns can ask for what "
+          "the method of the study gives, which 'orrery {} SCENARIO --json -' "
+          "prints",
+          row.point, row.problem, estimates_ ? "estimate" : "simulate"));
+    }
     std::move(rows.begin(), rows.end(), std::back_inserter(waiting_));
     const auto now = std::chrono::steady_clock::now();
     if (waiting_.size() < kRowsAtOnce && now < saved_ + kMostUnsaved) {
@@ -151,6 +168,8 @@ class RowSink {
   }
 
  private:
+  const bool estimates_;
+  bool answered_ = false;
   SweepSummary& summary_;
   LineLog* journal_;
   RowFile& csv_;
@@ -203,6 +222,11 @@ absl::StatusOr<ExitCode> LeadSweep(const Arguments& arguments,
   ASSIGN_OR_RETURN(const int64_t best, CountFlag(arguments, "best", 10));
   std::optional<LineLog> journal;
   if (const auto path = arguments.Get("journal")) {
+    if (*path == "-") {
+      return absl::InvalidArgumentError(
+          "--journal: a journal is read again when a sweep goes on, and is a "
+          "file of its own, not standard output");
+    }
     ASSIGN_OR_RETURN(LineLog log, LineLog::Open(*path, named.title));
     journal.emplace(std::move(log));
   }
@@ -222,7 +246,10 @@ absl::StatusOr<ExitCode> LeadSweep(const Arguments& arguments,
   const auto shown = static_cast<int>(
       std::min(std::max<int64_t>(best, study.simulate()), kMostShown));
   SweepSummary summary(study, shown);
-  RowSink sink(&summary, journal ? &*journal : nullptr, &csv, &json);
+  const bool simulates = study.method() == pb::Study::SIMULATE ||
+                         study.method() == pb::Study::TUNE;
+  RowSink sink(!simulates, &summary, journal ? &*journal : nullptr, &csv,
+               &json);
   int64_t next = 0;
   if (journal) {
     ASSIGN_OR_RETURN(next, Resume(study, *journal, &sink));
@@ -233,8 +260,6 @@ absl::StatusOr<ExitCode> LeadSweep(const Arguments& arguments,
     }
   }
   Progress progress(arguments);
-  const bool simulates = study.method() == pb::Study::SIMULATE ||
-                         study.method() == pb::Study::TUNE;
   RETURN_IF_ERROR(team.Run(
       {.study = study,
        .catalog = catalog,

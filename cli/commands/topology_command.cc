@@ -17,11 +17,20 @@ namespace {
 absl::StatusOr<ExitCode> Topology(const Arguments& arguments) {
   const auto given = arguments.All("set");
   std::vector<std::string> sets(given.begin(), given.end());
+  if (arguments.Has("json") || arguments.Has("csv")) {
+    RETURN_IF_ERROR(RefuseFlags(arguments, {"format", "output"},
+                                "--json and --csv, which name their file"));
+  }
   if (const auto nodes = arguments.Get("nodes")) {
     sets.push_back("system.nodes=" + *nodes);
   }
   ASSIGN_OR_RETURN(const pb::System proto,
                    ResolveSystem(Catalog(), arguments.positional()[0], sets));
+  if (!proto.has_nodes()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "topology: {} does not say how many nodes there are; add --nodes 2",
+        arguments.positional()[0].substr(0, 80)));
+  }
   ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
   ASSIGN_OR_RETURN(const Graph graph, BuildGraph(system));
   if (arguments.Has("json") || arguments.Has("csv")) {
@@ -53,7 +62,7 @@ Command TopologyCommand() {
   std::vector<Flag> flags = {
       {.name = "nodes",
        .value = "N",
-       .help = "how many nodes (default: as the preset says)"},
+       .help = "how many nodes; needed if SYSTEM does not say"},
       {.name = "format",
        .value = "FORMAT",
        .help = "text, dot (Graphviz) or svg"},

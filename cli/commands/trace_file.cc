@@ -1,6 +1,7 @@
 #include "cli/commands/trace_file.h"
 
 #include <absl/strings/ascii.h>
+#include <absl/strings/match.h>
 #include <absl/strings/string_view.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -42,6 +43,25 @@ absl::Status CutShort(const std::string& file, int64_t at) {
       at));
 }
 
+absl::Status NoTrace(const std::string& file, absl::string_view why) {
+  return absl::InvalidArgumentError(
+      fmt::format("'{}' is not a trace: {}; 'orrery simulate SCENARIO --trace "
+                  "FILE' writes one",
+                  file, why));
+}
+
+// Whether the words are anywhere in the file.
+bool Holds(int descriptor, absl::string_view words) {
+  constexpr size_t kAtOnce = 1 << 20;
+  for (int64_t at = 0;;) {
+    const std::string part = Peek(descriptor, at, kAtOnce);
+    if (absl::StrContains(part, words)) return true;
+    if (part.size() < kAtOnce) return false;
+    // They may lie across the end of a part.
+    at += static_cast<int64_t>(part.size() - words.size());
+  }
+}
+
 }  // namespace
 
 absl::Status CheckTraceFile(int descriptor, int64_t size,
@@ -51,10 +71,7 @@ absl::Status CheckTraceFile(int descriptor, int64_t size,
   // either compressed with gzip's mark.
   constexpr absl::string_view kBeginnings = "\n{[\x1f";
   if (first.empty() || kBeginnings.find(first[0]) == absl::string_view::npos) {
-    return absl::InvalidArgumentError(fmt::format(
-        "'{}' is not a trace: it does not begin as one; 'orrery simulate "
-        "SCENARIO --trace FILE' writes one",
-        file));
+    return NoTrace(file, "it does not begin as one");
   }
   if (first[0] == '\n') {
     for (int64_t at = 0; at < size;) {
@@ -70,6 +87,9 @@ absl::Status CheckTraceFile(int descriptor, int64_t size,
         absl::StripAsciiWhitespace(end).back() != '}') {
       return CutShort(file, size);
     }
+  }
+  if (first[0] == '{' && !Holds(descriptor, "\"traceEvents\"")) {
+    return NoTrace(file, "it is JSON without traceEvents");
   }
   return absl::OkStatus();
 }

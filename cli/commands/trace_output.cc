@@ -120,8 +120,6 @@ absl::Status WritePerfetto(const TraceRequest& request,
   ASSIGN_OR_RETURN(PerfettoWriter writer, PerfettoWriter::Create(request.path));
   writer.AddAttribute("orrery.scenario", scenario.proto.name());
   writer.AddAttribute("orrery.version", std::string(kVersion));
-  writer.AddAttribute("orrery.seed",
-                      static_cast<int64_t>(scenario.proto.seed()));
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
                       EndOf(pools).time_since_epoch().count());

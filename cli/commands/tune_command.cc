@@ -18,6 +18,7 @@
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/tuning_text.h"
+#include "run/search/report_value.h"
 #include "run/search/tune.h"
 #include "run/search/tune_inference.h"
 
@@ -68,8 +69,9 @@ absl::StatusOr<pb::Tuning> TuneInference(const Question& question) {
   if (question.simulate) options.simulate = *question.simulate;
   options.progress = question.progress;
   for (const std::string& keep : arguments.All("keep")) {
-    ASSIGN_OR_RETURN(const ServingAxis axis, ParseServingAxis(keep));
-    options.space.kept.push_back(axis);
+    const absl::StatusOr<ServingAxis> axis = ParseServingAxis(keep);
+    if (!axis.ok()) return Annotate(axis.status(), "--keep");
+    options.space.kept.push_back(*axis);
   }
   // A batch that is larger takes longer, and gets more done.
   options.space.batches = question.objective != Objective::kTime;
@@ -86,6 +88,7 @@ absl::StatusOr<pb::Tuning> TuneInference(const Question& question) {
   for (const std::string& limit : arguments.All("limit")) {
     absl::StatusOr<Expression> expression = Expression::Parse(limit);
     if (!expression.ok()) return Annotate(expression.status(), "--limit");
+    RETURN_IF_ERROR(Annotate(CheckNames(*expression), "--limit"));
     options.limits.push_back(*std::move(expression));
   }
   return TuneServing(question.said, options);

@@ -128,10 +128,25 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         "--library is for 'orrery validate kernels'");
   }
+  const bool trains = suites == std::vector<Suite>{Suite::kTraining};
+  if (!trains) {
+    RETURN_IF_ERROR(
+        RefuseFlags(arguments, {"closed-form", "errors"},
+                    "other suites than 'orrery validate training'"));
+  }
+  if (arguments.Has("leave-out")) {
+    RETURN_IF_ERROR(RefuseFlags(
+        arguments, {"rows", "errors", "markdown", "json", "csv", "html"},
+        "--leave-out, which prints a table of its own"));
+  }
+  if (arguments.Has("json") || arguments.Has("csv")) {
+    RETURN_IF_ERROR(RefuseFlags(arguments, {"rows", "markdown"},
+                                "--json and --csv, which have every row"));
+  }
   std::optional<std::string> file;
   if (arguments.positional().size() > 1) file = arguments.positional()[1];
   if (arguments.Has("leave-out")) {
-    if (suites == std::vector<Suite>{Suite::kTraining} && !file) {
+    if (trains && !file) {
       return LeaveStepsOut({.closed_form = arguments.Has("closed-form")});
     }
     if (suites != std::vector<Suite>{Suite::kKernels} || !library.empty()) {
@@ -145,10 +160,6 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   const std::optional<std::string> csv = arguments.Get("csv");
   const bool files = json || csv || arguments.Has("html");
   const std::optional<std::string> errors = arguments.Get("errors");
-  if (errors && suites != std::vector<Suite>{Suite::kTraining}) {
-    return absl::InvalidArgumentError(
-        "--errors is for 'orrery validate training'");
-  }
   const AccuracyTextOptions options{.rows = arguments.Has("rows"),
                                     .markdown = arguments.Has("markdown")};
   bool met = true;

@@ -1,5 +1,6 @@
 #include "cli/flags/command.h"
 
+#include <absl/algorithm/container.h>
 #include <absl/strings/match.h>
 #include <absl/strings/strip.h>
 
@@ -156,6 +157,14 @@ absl::StatusOr<Arguments> ParseArguments(const Command& command,
     } else {
       return Bad(command, fmt::format("--{} needs {}", name, flag->value));
     }
+    if (!flag->value.empty() && values.back().empty()) {
+      return Bad(command, fmt::format("--{} needs {}, and got an empty one",
+                                      name, flag->value));
+    }
+  }
+  if (absl::c_linear_search(arguments.positional_, "")) {
+    return Bad(command, fmt::format("'{}' needs {}, and got an empty one",
+                                    command.name, command.operands));
   }
   if (arguments.positional_.size() < command.min_operands) {
     return Bad(command,
@@ -169,6 +178,17 @@ absl::StatusOr<Arguments> ParseArguments(const Command& command,
   }
   RETURN_IF_ERROR(CheckFiles(command, arguments));
   return arguments;
+}
+
+absl::Status RefuseFlags(const Arguments& arguments,
+                         absl::Span<const absl::string_view> flags,
+                         absl::string_view where) {
+  for (const absl::string_view flag : flags) {
+    if (!arguments.Has(flag)) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("--{} does not apply to {}; leave it out", flag, where));
+  }
+  return absl::OkStatus();
 }
 
 std::string HelpText(const Command& command) {

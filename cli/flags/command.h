@@ -67,6 +67,12 @@ struct Command {
 absl::StatusOr<Arguments> ParseArguments(const Command& command,
                                          absl::Span<const std::string> words);
 
+// An error that names the first of these flags that was given: "--rows does not
+// apply to --json". `where` is what they have no meaning for.
+absl::Status RefuseFlags(const Arguments& arguments,
+                         absl::Span<const absl::string_view> flags,
+                         absl::string_view where);
+
 // What `orrery COMMAND --help` prints.
 std::string HelpText(const Command& command);
 

@@ -14,6 +14,8 @@
 namespace orrery {
 namespace {
 
+constexpr size_t kMostRanges = 1000;
+
 absl::Status Bad(absl::string_view flag, const std::string& value,
                  absl::string_view expected) {
   return absl::InvalidArgumentError(
@@ -36,6 +38,9 @@ absl::StatusOr<std::vector<std::pair<int32_t, int32_t>>> ParseRanges(
       return Bad("trace-ranks", text, "a list such as 0,8-15");
     }
     ranges.emplace_back(first, last);
+    if (ranges.size() > kMostRanges) {
+      return Bad("trace-ranks", text, "a list of at most 1000 ranges");
+    }
   }
   return ranges;
 }
@@ -135,7 +140,14 @@ absl::StatusOr<TimelineOptions> OptionsFor(const TraceRequest& request,
                              .detail = request.detail};
   if (!request.ranks) return options;
   options.ranks.clear();
+  int64_t all = 0;
+  for (const ProgramRank& rank : program.ranks()) all += rank.multiplicity;
   for (const auto& [first, last] : *request.ranks) {
+    if (last >= all) {
+      return absl::InvalidArgumentError(
+          fmt::format("--trace-ranks: there is no rank {}; they are 0 to {}",
+                      last, all - 1));
+    }
     bool found = false;
     for (const RankId rank : program.ranks().ids()) {
       const int32_t number = program.ranks()[rank].number;

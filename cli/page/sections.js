@@ -277,7 +277,7 @@ function sweepSections(s) {
     section('Best', table(columns.length ? `by ${columns[0].name}` : null, head, (s.best ?? []).map(line), [])),
     (s.simulated ?? []).length ? section('The same, simulated', table(null, head, s.simulated.map(line), [])) : null,
     (s.front ?? []).length ? section('Pareto front', table(null, head, s.front.map(line), [])) : null,
-    (s.problems ?? []).length ? section('Points without an answer', table(null, ['reason', 'points', 'for example'],
-        s.problems.map((p) => [p.kind, p.count, p.example ?? '']), [0, 2])) : null,
+    (s.problems ?? []).length ? section('Points without an answer', table(null, ['reason, for example', 'points'],
+        s.problems.map((p) => [p.example ?? p.kind, p.count]), [0])) : null,
   ];
 }

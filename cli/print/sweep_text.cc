@@ -75,8 +75,10 @@ std::string SweepText(const Study& study, const SweepSummary& summary,
       fmt::format("{}\n\n{} points, {} with an answer\n", study.name(),
                   summary.rows(), summary.answered());
   for (const auto& [kind, problem] : summary.problems()) {
-    text += fmt::format("  {:>12}  {}\n", problem.count,
-                        problem.count == 1 ? problem.example : kind);
+    text += problem.count == 1
+                ? fmt::format("  {:>12}  {}\n", 1, problem.example)
+                : fmt::format("  {:>12}  like point {}: {}\n", problem.count,
+                              problem.point, problem.example);
   }
   if (summary.answered() == 0) return text;
   const StudyObjective& first = study.objectives()[0];

@@ -97,21 +97,44 @@ struct TierSum {
 // A bisection of more chips than these takes too long.
 constexpr size_t kMostForBisection = 4096;
 
-std::string BisectionText(const Graph& graph) {
+// The halves of a machine of several nodes lie apart: what crosses between them
+// is held against what their NICs can send, not against the links inside nodes.
+std::string BisectionText(const System& system, const Graph& graph) {
+  const BytesPerSecond out = NicInjection(graph);
+  const bool apart = system.nodes() > 1 && out.value() > 0;
   const BytesPerSecond injection = Injection(graph);
-  std::string text =
-      fmt::format("  {:<40} {:>12}\n", "injection, all chips, one way",
-                  ToText(injection, 4));
+  std::string text;
+  const auto add = [&](absl::string_view what, BytesPerSecond rate,
+                       const std::string& of) {
+    text += fmt::format("  {:<40} {:>12}{}\n", what, ToText(rate, 4), of);
+  };
+  if (out.value() > 0) {
+    const BytesPerSecond in(injection.value() - out.value());
+    if (in.value() > 0) add("injection inside nodes, one way", in, "");
+    add("injection between nodes, one way", out, "");
+  } else {
+    add("injection, all chips, one way", injection, "");
+  }
   const std::vector<VertexId> chips = Chips(graph);
   if (chips.size() < 2) return text;
   if (chips.size() > kMostForBisection) {
     return text + fmt::format("  bisection: not computed above {} chips\n",
                               kMostForBisection);
   }
-  const BytesPerSecond half = Bisection(graph);
-  return text + fmt::format("  {:<40} {:>12}, {:.0f} % of half the injection\n",
-                            "bisection, one way", ToText(half, 4),
-                            100 * (half / (injection * 0.5)));
+  if (!apart) {
+    const BytesPerSecond half = Bisection(graph);
+    add("bisection, one way", half,
+        fmt::format(", {:.0f} % of half the injection",
+                    100 * (half / (injection * 0.5))));
+    return text;
+  }
+  const BytesPerSecond half = BisectionOfNodes(graph, system.chips_per_node());
+  const int nodes = system.nodes() / 2;
+  add("bisection between nodes, one way", half,
+      fmt::format(", {:.0f} % of what {} of the {} nodes can send",
+                  100 * (half / (out * (1.0 * nodes / system.nodes()))), nodes,
+                  system.nodes()));
+  return text;
 }
 
 // Islands have link classes of their own; people see one.
@@ -139,8 +162,9 @@ TierSums SumTiers(const Graph& graph) {
 }  // namespace
 
 std::string TopologyText(const System& system, const Graph& graph) {
-  std::string text = fmt::format("{}: {} nodes of {} chips\n\n", system.name(),
-                                 system.nodes(), system.chips_per_node());
+  std::string text = fmt::format("{}: {} node{} of {} chips\n\n", system.name(),
+                                 system.nodes(), system.nodes() == 1 ? "" : "s",
+                                 system.chips_per_node());
   text += fmt::format("{:<42} {:>8}   {}\n", "vertices", "count", "ids");
   const Levels levels(graph);
   for (const Levels::Row& row : levels.rows()) {
@@ -156,7 +180,7 @@ std::string TopologyText(const System& system, const Graph& graph) {
                         sum.links / 2, sum.cables / 2, ToText(sum.each, 4),
                         ToText(sum.together * 0.5, 4));
   }
-  text += "\n" + BisectionText(graph);
+  text += "\n" + BisectionText(system, graph);
   text += "\nto cut or slow a link of a chip in a scenario, for example\n";
   for (const auto& [key, sum] : sums) {
     const Link& link = graph.link(sum.first);

@@ -19,7 +19,9 @@ class PackageReader {
 
   absl::StatusOr<PackageModel> Read() {
     if (!package_.has_assembly()) {
-      violations_.Add("package.assembly: not set");
+      violations_.Add(
+          "package.assembly: not set; write assembly { part { ... } }, as the "
+          "packages of 'orrery list packages' do");
       return violations_.ToStatus();
     }
     model_.units_ = package_.units();
@@ -42,7 +44,10 @@ class PackageReader {
   PackageModel::RangeOf Range(const pb::Range& range, bool is_set,
                               const char* unit, const std::string& name) {
     if (!is_set) {
-      violations_.Add(fmt::format("{}: not set", name));
+      violations_.Add(fmt::format(
+          "{}: not set; write its nominal value, such as {{ nominal: "
+          "\"1 {}\" }}",
+          name, unit));
       return {};
     }
     absl::StatusOr<PriceRange> parsed = ParseRange(range, unit, name);

@@ -1,5 +1,11 @@
 #include "cost/silicon/price_table.h"
 
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+#include <vector>
+
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
@@ -77,14 +83,38 @@ bool PriceTable::Has(absl::string_view id) const {
   return entries_.contains(id);
 }
 
+std::string PriceTable::Others(absl::string_view id) const {
+  constexpr size_t kMost = 8;
+  const std::vector<std::string> wanted = absl::StrSplit(id, '/');
+  std::vector<std::string> others;
+  for (const auto& [known, entry] : entries_) {
+    const std::vector<std::string> parts = absl::StrSplit(known, '/');
+    if (parts.size() != wanted.size() || parts.front() != wanted.front() ||
+        (parts.size() > 2 && parts.back() != wanted.back())) {
+      continue;
+    }
+    others.push_back(parts.size() > 1 ? parts[1] : parts[0]);
+  }
+  std::sort(others.begin(), others.end());
+  if (others.size() > kMost) {
+    others.resize(kMost);
+    others.emplace_back("...");
+  }
+  return absl::StrJoin(others, ", ");
+}
+
 absl::StatusOr<const PriceEntry*> PriceTable::Find(
     absl::string_view id, absl::string_view unit) const {
   const auto found = entries_.find(id);
   if (found == entries_.end()) {
-    return absl::NotFoundError(fmt::format(
-        "price list '{}' has no '{}'; say it in the scenario: cost {{ price {{ "
-        "id: \"{}\" price {{ nominal: \"1 {}\" }} }} }}",
-        name_, std::string(id), std::string(id), std::string(unit)));
+    const std::string others = Others(id);
+    return absl::NotFoundError(
+        fmt::format("price list '{}' has no '{}'{}; say it in the scenario: "
+                    "cost {{ price {{ "
+                    "id: \"{}\" price {{ nominal: \"1 {}\" }} }} }}",
+                    name_, std::string(id),
+                    others.empty() ? "" : fmt::format(" (it has {})", others),
+                    std::string(id), std::string(unit)));
   }
   if (found->second.range.unit != unit) {
     return absl::InvalidArgumentError(fmt::format(

@@ -41,6 +41,9 @@ class PriceTable {
 
  private:
   PriceTable() = default;
+  // Of ids that are like it but for one part those parts: "HBM3, HBM3E".
+  std::string Others(absl::string_view id) const;
+
   std::string name_;
   std::map<std::string, PriceEntry, std::less<>> entries_;
 };

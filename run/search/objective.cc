@@ -1,6 +1,9 @@
 #include "run/search/objective.h"
 
+#include <vector>
+
 #include "base/format.h"
+#include "catalog/nearest.h"
 
 namespace orrery {
 
@@ -17,12 +20,15 @@ std::string_view Name(Objective objective) {
 }
 
 absl::StatusOr<Objective> ParseObjective(const std::string& name) {
+  std::vector<std::string> known;
   for (const Objective each :
        {Objective::kTime, Objective::kTokens, Objective::kCost}) {
     if (Name(each) == name) return each;
+    known.emplace_back(Name(each));
   }
-  return absl::InvalidArgumentError(fmt::format(
-      "there is no objective '{}' (time, tokens, cost)", name.substr(0, 40)));
+  return absl::InvalidArgumentError(
+      fmt::format("--objective: there is no '{}'{} (time, tokens, cost)",
+                  name.substr(0, 40), DidYouMean(name, known)));
 }
 
 double ObjectiveOf(const pb::Report& report, Objective objective) {

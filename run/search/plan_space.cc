@@ -95,12 +95,14 @@ std::string_view Name(PlanAxis axis) {
 
 absl::StatusOr<PlanAxis> ParsePlanAxis(const std::string& name) {
   const std::string field = name.substr(name.rfind('.') + 1);
+  std::vector<std::string> known;
   for (int i = 0; i < kPlanAxes; ++i) {
     if (kAxisNames[i] == field) return static_cast<PlanAxis>(i);
+    known.emplace_back(kAxisNames[i]);
   }
   return absl::InvalidArgumentError(
-      fmt::format("'{}' is nothing that is searched ({})", name.substr(0, 80),
-                  absl::StrJoin(kAxisNames, ", ")));
+      fmt::format("'{}' is nothing that is searched{} ({})", name.substr(0, 80),
+                  DidYouMean(field, known), absl::StrJoin(known, ", ")));
 }
 
 PlanSpace::PlanSpace(const pb::Scenario& scenario, const Model& model,

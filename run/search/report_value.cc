@@ -1,10 +1,36 @@
 #include "run/search/report_value.h"
 
+#include <absl/algorithm/container.h>
 #include <google/protobuf/descriptor.h>
 
-#include <string>
+#include "base/format.h"
+#include "catalog/nearest.h"
 
 namespace orrery {
+namespace {
+
+bool IsNumber(const google::protobuf::FieldDescriptor& field) {
+  using Field = google::protobuf::FieldDescriptor;
+  return field.cpp_type() == Field::CPPTYPE_DOUBLE ||
+         field.cpp_type() == Field::CPPTYPE_INT64 ||
+         field.cpp_type() == Field::CPPTYPE_INT32 ||
+         field.cpp_type() == Field::CPPTYPE_BOOL;
+}
+
+void AddNames(const google::protobuf::Descriptor& type,
+              const std::string& prefix, std::vector<std::string>* names) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *type.field(i);
+    if (field.is_repeated()) continue;
+    if (field.message_type() != nullptr) {
+      AddNames(*field.message_type(), prefix + field.name() + ".", names);
+    } else if (IsNumber(field)) {
+      names->push_back(prefix + field.name());
+    }
+  }
+}
+
+}  // namespace
 
 std::optional<double> ReportValue(const pb::Report& report,
                                   std::string_view name) {
@@ -36,6 +62,34 @@ std::optional<double> ReportValue(const pb::Report& report,
         return std::nullopt;
     }
   }
+}
+
+const std::vector<std::string>& ReportNames() {
+  static const auto* const names = [] {
+    auto* made = new std::vector<std::string>;
+    AddNames(*pb::Report::descriptor(), "", made);
+    return made;
+  }();
+  return *names;
+}
+
+absl::Status CheckNames(const Expression& expression,
+                        absl::Span<const std::string> others) {
+  for (const std::string& name : expression.names()) {
+    if (absl::c_linear_search(ReportNames(), name) ||
+        absl::c_linear_search(others, name)) {
+      continue;
+    }
+    std::vector<std::string> known(others.begin(), others.end());
+    known.insert(known.end(), ReportNames().begin(), ReportNames().end());
+    return absl::InvalidArgumentError(fmt::format(
+        "'{}': there is no '{}'{} (names are those that 'orrery simulate "
+        "SCENARIO --json -' prints, such as step_time_s or "
+        "cost.dollars_per_run)",
+        expression.text().substr(0, 200), name.substr(0, 80),
+        DidYouMean(name, known)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace orrery

@@ -1,6 +1,8 @@
 #include "run/search/study.h"
 
+#include <absl/algorithm/container.h>
 #include <absl/strings/match.h>
+#include <absl/strings/numbers.h>
 #include <absl/types/span.h>
 
 #include <algorithm>
@@ -10,6 +12,12 @@
 
 #include "base/format.h"
 #include "base/status.h"
+#include "catalog/catalog.h"
+#include "catalog/legal.h"
+#include "catalog/nearest.h"
+#include "catalog/override.h"
+#include "catalog/preset_file.h"
+#include "run/search/report_value.h"
 
 namespace orrery {
 namespace {
@@ -51,12 +59,37 @@ bool OfThePlan(const std::string& set) {
          !absl::StrContains(set, "prefill_system");
 }
 
-bool AsksForMoney(const Expression& expression) {
-  return std::any_of(expression.names().begin(), expression.names().end(),
-                     [](const std::string& name) {
-                       return absl::StartsWith(name, "cost.") ||
-                              absl::StartsWith(name, "energy.");
-                     });
+bool IsMoney(const std::string& name) {
+  return absl::StartsWith(name, "cost.") || absl::StartsWith(name, "energy.");
+}
+
+// What can be known of PATH=VALUE without the scenario: that there is such a
+// field, that its value is legal, and of a preset that there is one.
+absl::Status CheckSetting(const std::string& set) {
+  ASSIGN_OR_RETURN(const Override each, ParseOverride(set));
+  // Entries of lists are those of a preset.
+  if (NamesEntry(each)) return absl::OkStatus();
+  if (absl::EndsWith(each.path, ".preset") && !LooksLikePath(each.value)) {
+    const Catalog catalog;
+    std::vector<std::string> names;
+    for (const std::string& kind : catalog.Kinds()) {
+      for (std::string& name : catalog.Names(kind)) {
+        if (name == each.value) return absl::OkStatus();
+        names.push_back(std::move(name));
+      }
+    }
+    return absl::InvalidArgumentError(
+        fmt::format("{}: there is no preset '{}'{}", each.path,
+                    each.value.substr(0, 80), DidYouMean(each.value, names)));
+  }
+  if (IsOfTechnology(set)) {
+    pb::Study made;
+    RETURN_IF_ERROR(ApplyOverride(each, &made));
+    return CheckLegal(made.technology(), "technology");
+  }
+  pb::Scenario said;
+  RETURN_IF_ERROR(ApplyOverride(each, &said));
+  return CheckLegal(said, "");
 }
 
 }  // namespace
@@ -92,10 +125,10 @@ class StudyReader {
     CheckTechnology();
     RETURN_IF_ERROR(violations_.ToStatus());
     for (const Expression& each : study_.constraints_) {
-      study_.needs_cost_ |= AsksForMoney(each);
+      study_.needs_cost_ |= absl::c_any_of(each.names(), IsMoney);
     }
     for (const StudyColumn& each : study_.columns_) {
-      study_.needs_cost_ |= AsksForMoney(each.expression);
+      study_.needs_cost_ |= absl::c_any_of(each.expression.names(), IsMoney);
     }
     return std::move(study_);
   }
@@ -117,6 +150,16 @@ class StudyReader {
     if (axis.name.empty()) Refuse(field, "needs a name or a path");
     if (!names_.insert(axis.name).second) {
       Refuse(field, fmt::format("'{}' is there twice; set name", axis.name));
+    }
+    const bool nodes = axis.name == "nodes" && axis.path == "system.nodes";
+    const std::vector<std::string> taken = NamesBesideAxes();
+    if (!nodes && (absl::c_linear_search(taken, axis.name) ||
+                   absl::c_linear_search(ReportNames(), axis.name))) {
+      Refuse(field,
+             fmt::format("'{}' already names {}; set another name", axis.name,
+                         absl::c_linear_search(taken, axis.name)
+                             ? "something of every point"
+                             : "a number of the report"));
     }
     const int kinds = !proto.value().empty() + proto.has_range() +
                       proto.has_geometric() + proto.has_expression() +
@@ -159,6 +202,7 @@ class StudyReader {
             {fmt::format("{}={} {}", axis.path, value, axis.unit)});
       }
     }
+    CheckAxis(axis, field);
     const auto count = static_cast<int64_t>(axis.values.size());
     if (!axis.expression && count == 0) Refuse(field, "has no value");
     if (count > 1 && study_.points_ > kMostPoints / count) {
@@ -167,6 +211,28 @@ class StudyReader {
       study_.points_ *= count;
     }
     study_.axes_.push_back(std::move(axis));
+  }
+
+  // What an axis sets is a field, and of values that it lists each is one of
+  // it.
+  void CheckAxis(const StudyAxis& axis, const std::string& field) {
+    if (axis.expression) {
+      // Its numbers are not known yet: only the path counts.
+      const absl::Status status = CheckSetting(fmt::format("{}=", axis.path));
+      if (!status.ok()) Refuse(field, std::string(status.message()));
+      return;
+    }
+    constexpr size_t kMostChecked = 10'000;
+    for (size_t i = 0; i < axis.sets.size(); ++i) {
+      // Of very many the first and the last.
+      if (i >= kMostChecked && i + 1 < axis.sets.size()) continue;
+      for (const std::string& set : axis.sets[i]) {
+        const absl::Status status = CheckSetting(set);
+        if (status.ok()) continue;
+        Refuse(field, std::string(status.message()));
+        return;
+      }
+    }
   }
 
   std::vector<std::string> Values(const pb::Axis& proto,
@@ -202,6 +268,9 @@ class StudyReader {
   }
 
   void ReadExpressions() {
+    for (const StudyAxis& axis : study_.axes_) known_.push_back(axis.name);
+    const std::vector<std::string> others = NamesBesideAxes();
+    known_.insert(known_.end(), others.begin(), others.end());
     for (int i = 0; i < proto_.objective_size(); ++i) {
       const pb::Objective& each = proto_.objective(i);
       if (auto parsed = Parse(fmt::format("objective[{}].expression", i),
@@ -229,6 +298,15 @@ class StudyReader {
             {each.has_name() ? each.name() : each.expression(),
              *std::move(parsed)});
       }
+    }
+    std::set<std::string> headers = {"point", "problem"};
+    headers.insert(names_.begin(), names_.end());
+    for (const StudyColumn& column : study_.columns_) {
+      if (headers.insert(column.name).second) continue;
+      Refuse("column",
+             fmt::format("'{}' is there twice; set another name, or leave out "
+                         "what is an objective or an axis already",
+                         column.name));
     }
     AddFactors();
   }
@@ -267,8 +345,24 @@ class StudyReader {
   std::optional<Expression> Parse(const std::string& field,
                                   const std::string& text) {
     auto parsed = Expression::Parse(text);
-    if (parsed.ok()) return *std::move(parsed);
-    Refuse(field, std::string(parsed.status().message()));
+    absl::Status status = parsed.status();
+    if (status.ok()) status = CheckNames(*parsed, known_);
+    for (const StudyAxis& axis : study_.axes_) {
+      if (!status.ok() || axis.expression ||
+          !absl::c_linear_search(parsed->names(), axis.name)) {
+        continue;
+      }
+      double number = 0;
+      for (const std::string& value : axis.values) {
+        if (absl::SimpleAtod(value, &number)) continue;
+        status = absl::InvalidArgumentError(fmt::format(
+            "'{}' uses the axis '{}', of which '{}' is not a number",
+            text.substr(0, 200), axis.name, value.substr(0, 80)));
+        break;
+      }
+    }
+    if (status.ok()) return *std::move(parsed);
+    Refuse(field, std::string(status.message()));
     return std::nullopt;
   }
 
@@ -310,14 +404,27 @@ class StudyReader {
       if (axis.expression) {
         for (const std::string& name : axis.expression->names()) {
           if (known.count(name)) continue;
-          Refuse(axis.name,
-                 fmt::format("'{}' uses '{}', which is no axis before it",
-                             axis.expression->text(), name) +
-                     (axis.plan_only ? "" : "; this axis makes the machine"));
+          Refuse(
+              axis.name,
+              fmt::format("'{}' uses '{}', which is no axis before it{}",
+                          axis.expression->text(), name,
+                          DidYouMean(name, std::vector<std::string>(
+                                               known.begin(), known.end()))) +
+                  (axis.plan_only ? "" : "; this axis makes the machine"));
         }
       }
       known.insert(axis.name);
     }
+  }
+
+  // What every point has besides its axes.
+  std::vector<std::string> NamesBesideAxes() const {
+    std::vector<std::string> names = {"chips", "nodes"};
+    if (proto_.has_technology()) {
+      names.insert(names.end(),
+                   {"technology.made_dollars", "technology.sold_dollars"});
+    }
+    return names;
   }
 
   // Axes and settings of a technology need one, if only an empty one: whoever
@@ -340,6 +447,7 @@ class StudyReader {
   const pb::Study& proto_;
   Violations violations_;
   std::set<std::string> names_;
+  std::vector<std::string> known_;  // what expressions may use
   Study study_;
 };
 

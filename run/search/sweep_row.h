@@ -23,6 +23,10 @@ struct SweepRow {
   std::vector<double> columns;
 };
 
+// How the problem of a point begins whose answer has not every number that the
+// study asks for.
+inline constexpr char kLacksNumber[] = "the answer has no number ";
+
 // "point,tensor,pipeline,problem,step_time_s", without a line break.
 std::string SweepHeader(const Study& study);
 // One record of CSV, a line; ParseSweepRecord gives the row back, to the last

@@ -19,21 +19,23 @@ bool SweepSummary::Beats(const SweepRow& a, const SweepRow& b) const {
   return better || a.point < b.point;
 }
 
-void SweepSummary::AddProblem(const std::string& problem) {
-  // "48 sequences", "64 sequences": one kind.
+void SweepSummary::AddProblem(const SweepRow& row) {
+  const std::string& problem = row.problem;
+  // "48 sequences", "64 sequences": one kind, "N sequences".
   std::string kind;
   for (const char c : problem) {
     const bool digit = c >= '0' && c <= '9';
     if (!digit) {
       kind += c;
-    } else if (kind.empty() || kind.back() != '#') {
-      kind += '#';
+    } else if (kind.empty() || kind.back() != 'N') {
+      kind += 'N';
     }
   }
   auto place = problems_.find(kind);
   if (place == problems_.end()) {
     if (problems_.size() >= kMostKinds) kind = "of other kinds";
-    place = problems_.try_emplace(kind, SweepProblem{0, problem}).first;
+    place =
+        problems_.try_emplace(kind, SweepProblem{0, problem, row.point}).first;
   }
   ++place->second.count;
 }
@@ -54,7 +56,7 @@ void SweepSummary::AddToSample(const SweepRow& row) {
 void SweepSummary::Add(const SweepRow& row) {
   ++rows_;
   if (!row.problem.empty()) {
-    AddProblem(row.problem);
+    AddProblem(row);
     return;
   }
   AddToSample(row);

@@ -20,7 +20,9 @@ namespace orrery {
 
 struct SweepProblem {
   int64_t count = 0;
-  std::string example;  // the first
+  // The first.
+  std::string example;
+  int64_t point = 0;
 };
 
 class SweepSummary {
@@ -38,7 +40,7 @@ class SweepSummary {
   // Rows that no other row beats in one objective without being beaten in
   // another; of equal ones the first. In the order of the points.
   const std::vector<SweepRow>& front() const { return front_; }
-  // Kinds of problems: their words without the numbers in them. Those beyond
+  // Kinds of problems: their words with N for each number in them. Those beyond
   // kMostKinds are together.
   const std::map<std::string, SweepProblem>& problems() const {
     return problems_;
@@ -53,7 +55,7 @@ class SweepSummary {
   // Smaller is better.
   double Value(const SweepRow& row, size_t objective) const;
   bool Beats(const SweepRow& a, const SweepRow& b) const;
-  void AddProblem(const std::string& problem);
+  void AddProblem(const SweepRow& row);
   void AddToSample(const SweepRow& row);
 
   const Study& study_;

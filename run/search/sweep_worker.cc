@@ -1,6 +1,7 @@
 #include "run/search/sweep_worker.h"
 
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/defaults.h"
+#include "catalog/legal.h"
 #include "catalog/override.h"
 #include "catalog/resolve.h"
 #include "run/derived_chip.h"
@@ -125,7 +127,7 @@ class SweepWorker::Bench {
     }
     if (number != std::floor(number)) {
       return absl::InvalidArgumentError(
-          fmt::format("{}: '{}' is {}, no whole number", axis.path,
+          fmt::format("{}: '{}' is {}, which is not a whole number", axis.path,
                       axis.expression->text(), number));
     }
     value = fmt::format("{:.0f}", number);
@@ -188,6 +190,7 @@ class SweepWorker::Bench {
       ASSIGN_OR_RETURN(const Override each, ParseOverride(set));
       RETURN_IF_ERROR(ApplyOverride(each, &made));
     }
+    RETURN_IF_ERROR(CheckLegal(made.technology(), "technology"));
     ASSIGN_OR_RETURN(pb::Scenario said,
                      MergeScenario(catalog_, study_.scenario(), of_scenario));
     if (study_.technology()) {
@@ -202,6 +205,7 @@ class SweepWorker::Bench {
     ASSIGN_OR_RETURN(pb::Scenario said, Merge(sets));
     pb::Scenario filled = said;
     FillDefaults(&filled);
+    RETURN_IF_ERROR(CheckLegal(filled, ""));
     ASSIGN_OR_RETURN(Model model, Model::FromProto(filled.model()));
     ASSIGN_OR_RETURN(System system,
                      SystemOf(filled.system(), filled.inference()));
@@ -333,8 +337,18 @@ class SweepWorker::Bench {
     const auto lookup = [&](std::string_view name) {
       return Lookup(name, &report);
     };
+    const auto evaluate =
+        [&](const Expression& expression) -> absl::StatusOr<double> {
+      absl::StatusOr<double> value = expression.Evaluate(lookup);
+      if (value.ok()) return value;
+      for (const std::string& name : expression.names()) {
+        if (lookup(name)) continue;
+        return absl::NotFoundError(absl::StrCat(kLacksNumber, "'", name, "'"));
+      }
+      return value;
+    };
     for (const Expression& constraint : study_.constraints()) {
-      ASSIGN_OR_RETURN(const double holds, constraint.Evaluate(lookup));
+      ASSIGN_OR_RETURN(const double holds, evaluate(constraint));
       if (holds == 0) {
         return absl::OutOfRangeError(
             fmt::format("constraint '{}'", constraint.text()));
@@ -342,7 +356,7 @@ class SweepWorker::Bench {
     }
     std::vector<double> columns;
     for (const StudyColumn& column : study_.columns()) {
-      ASSIGN_OR_RETURN(const double value, column.expression.Evaluate(lookup));
+      ASSIGN_OR_RETURN(const double value, evaluate(column.expression));
       columns.push_back(value);
     }
     row->columns = std::move(columns);

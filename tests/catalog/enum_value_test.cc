@@ -101,7 +101,7 @@ TEST(EnumValue, MayBeWrittenSoInFilesAndOverrides) {
   const absl::Status wrong =
       ParseTextproto("training {\n  recompute: fulll\n}", "mine", &scenario);
   EXPECT_EQ(wrong.message(),
-            "mine:3:1: recompute must be one of RECOMPUTE_NONE, "
+            "mine:2:14: recompute must be one of RECOMPUTE_NONE, "
             "RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_PER_MODULE, "
             "RECOMPUTE_PER_OP, not 'fulll'");
 }

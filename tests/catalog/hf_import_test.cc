@@ -123,6 +123,11 @@ TEST(HfImport, TheArchitectureServesWhereTheTypeIsMissing) {
 TEST(HfImport, UnknownArchitecturesListTheKnownOnes) {
   EXPECT_THAT(Verdict(R"({"model_type": "mamba2"})"),
               Refused("cannot import model type 'mamba2'"));
+  // Another generation is another architecture: no "did you mean 'llama'?".
+  const std::string llama4 = std::string(
+      ImportHuggingFace(R"({"model_type": "llama4"})", "m").status().message());
+  EXPECT_THAT(llama4, HasSubstr("has llama4_scout, llama4_maverick ready"));
+  EXPECT_THAT(llama4, testing::Not(HasSubstr("did you mean")));
   EXPECT_THAT(
       Verdict(R"({"model_type": "qwen3_mo"})"),
       StatusIs(StatusCode::kInvalidArgument,

@@ -1,5 +1,6 @@
 #include "catalog/override.h"
 
+#include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +53,6 @@ TEST(Override, SetsEveryKindOfField) {
             4);
   EXPECT_EQ(After("training.schedule=ZB_H1").training().schedule(),
             pb::Training::ZB_H1);
-  EXPECT_EQ(After("seed=18446744073709551615").seed(), UINT64_MAX);
   EXPECT_EQ(
       After("training.expert_imbalance=1.5").training().expert_imbalance(),
       1.5);
@@ -80,6 +80,67 @@ TEST(Override, SetsAPriceByItsId) {
   // Only messages that say so take a plain value.
   EXPECT_THAT(RefusedSetting("system.chip.peak[FP8]=1 TFLOP/s"),
               HasSubstr("a field of an entry"));
+}
+
+// What a file says after the field's name, and texts without their quotes.
+TEST(Override, ReadsAValueAsAFileDoes) {
+  EXPECT_EQ(
+      After("training.parallel.tensor=0x10").training().parallel().tensor(),
+      16);
+  EXPECT_EQ(After("training.schedule=1F1B").training().schedule(),
+            pb::Training::ONE_F_ONE_B);
+  EXPECT_EQ(After("training.schedule=2").training().schedule(),
+            pb::Training::ONE_F_ONE_B);
+  EXPECT_EQ(After("training.run_tokens=15e12").training().run_tokens(), 15e12);
+  EXPECT_EQ(After("name=\"a \\\"b\\\"\"").name(), "a \"b\"");
+  EXPECT_EQ(After("name=say \"b\"").name(), "say \"b\"");
+  EXPECT_THAT(
+      After("system.collectives.algorithm=ring, all_reduce/nvls, \"a, b\"")
+          .system()
+          .collectives()
+          .algorithm(),
+      ElementsAre("ring", "all_reduce/nvls", "a, b"));
+  // Messages are merged over what a preset has, as in a file; lists are whole.
+  const pb::Scenario peaks = After(
+      "system.chip.peak=[{dtype: fp4 rate: \"4 TFLOP/s\"}, {dtype: BF16}]");
+  EXPECT_EQ(peaks.system().chip().peak_size(), 2);
+  EXPECT_EQ(peaks.system().chip().peak(0).dtype(), pb::FP4);
+}
+
+// A list that only a preset has is said whole, with the entry changed.
+TEST(Override, AnEntryOfAPresetsListTakesTheListOver) {
+  const pb::Scenario base = Base();
+  pb::Scenario said;
+  ASSERT_OK_AND_ASSIGN(const Override clock,
+                       ParseOverride("system.chip.peak[FP8].clock=1 GHz"));
+  EXPECT_TRUE(NamesEntry(clock));
+  ASSERT_OK(ApplyOverride(clock, &said, &base));
+  ASSERT_EQ(said.system().chip().peak_size(), 2);
+  EXPECT_EQ(said.system().chip().peak(1).rate(), "2 TFLOP/s");
+  EXPECT_EQ(said.system().chip().peak(1).clock(), "1 GHz");
+  EXPECT_FALSE(said.has_training());
+  // From then on it is what was said that counts.
+  ASSERT_OK_AND_ASSIGN(const Override rate,
+                       ParseOverride("system.chip.peak[1].rate=3 TFLOP/s"));
+  ASSERT_OK(ApplyOverride(rate, &said, &base));
+  EXPECT_EQ(said.system().chip().peak(1).rate(), "3 TFLOP/s");
+  EXPECT_EQ(said.system().chip().peak(1).clock(), "1 GHz");
+}
+
+TEST(Override, NothingTakesBackWhatWasSaidButNotWhatAPresetSays) {
+  const pb::Scenario base = Base();
+  pb::Scenario said;
+  for (const char* set : {"training.micro_batch=", "system.chip.memory="}) {
+    ASSERT_OK_AND_ASSIGN(const Override each, ParseOverride(set));
+    ASSERT_OK(ApplyOverride(each, &said));
+    // Where nothing was said there is nothing afterwards.
+    EXPECT_EQ(said.ByteSizeLong(), 0u);
+  }
+  ASSERT_OK_AND_ASSIGN(const Override unset,
+                       ParseOverride("training.micro_batch="));
+  EXPECT_OK(CheckTakenBack(unset, said));
+  EXPECT_THAT(CheckTakenBack(unset, base),
+              StatusIs(kInvalid, HasSubstr("is said by a preset")));
 }
 
 TEST(Override, SetsListsWholeOrByEntry) {
@@ -131,12 +192,13 @@ TEST(Override, ARefusalSaysWhatWouldBeLegal) {
   EXPECT_THAT(
       RefusedSetting("training.schedule=GPIP"),
       AllOf(HasSubstr("GPIPE, ONE_F_ONE_B"), HasSubstr("did you mean")));
-  EXPECT_THAT(RefusedSetting("training.schedule=SCHEDULE_UNSPECIFIED"),
-              HasSubstr("must be one of"));
-  EXPECT_THAT(RefusedSetting("training.parallel.tensor=four"),
-              HasSubstr("'four' is not a whole number"));
-  EXPECT_THAT(RefusedSetting("training.parallel.tensor=4294967296"),
-              HasSubstr("whole number"));
+  // A value goes on no further than its field.
+  for (const char* value : {"four", "4294967296", "4 pipeline: 2", "4.5", "4,4",
+                            "{}", "true", "4 }", "\"4\""}) {
+    EXPECT_EQ(RefusedSetting(absl::StrCat("training.parallel.tensor=", value)),
+              absl::StrCat("--set training.parallel.tensor: '", value,
+                           "' is not a whole number from 1 to 1048576"));
+  }
   EXPECT_THAT(RefusedSetting("training.parallel=4"),
               HasSubstr("its fields (tensor"));
   EXPECT_THAT(RefusedSetting("system.chip.peak[2].rate=x"),

@@ -171,11 +171,11 @@ TEST(Resolve, AWrongNameIsAnsweredWithTheNearest) {
                     HasSubstr("did you mean 's1'?")));
   EXPECT_THAT(Resolve("s1", {"model.preset=m3"}).status().message(),
               AllOf(HasSubstr("model.preset: there is no model 'm3'"),
-                    HasSubstr("did you mean 'm1'?")));
+                    HasSubstr("did you mean 'm1' or 'm2'?")));
   EXPECT_THAT(
       Resolve("s1", {"kernels.preset=k3"}).status().message(),
       AllOf(HasSubstr("kernels.preset: there is no kernels preset 'k3'"),
-            HasSubstr("did you mean 'k1'?"),
+            HasSubstr("did you mean 'k1' or 'k2'?"),
             HasSubstr("'orrery list kernels'")));
   EXPECT_THAT(
       Resolve("s1", {"system.chip.default_kernels=k3"}).status().message(),

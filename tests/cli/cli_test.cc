@@ -10,6 +10,7 @@
 #include "catalog/catalog.h"
 #include "catalog/textproto.h"
 #include "cli/print/json.h"
+#include "proto/search.pb.h"
 #include "tests/cli/run_orrery.h"
 #include "tests/status_matchers.h"
 
@@ -184,9 +185,10 @@ TEST(Cli, AnUnknownArchitectureOrFormatIsRefused) {
 TEST(Json, NumbersAndStringsAreExact) {
   EXPECT_EQ(JsonNumberText(0.1), "0.1");
   EXPECT_EQ(JsonNumberText(1e300 * 1e300), "null");
-  pb::Scenario scenario;
-  scenario.set_seed(UINT64_MAX);
-  EXPECT_EQ(ToJson(scenario), "{\n  \"seed\": 18446744073709551615\n}\n");
+  pb::Tuning tuning;
+  tuning.set_plans_considered(INT64_MAX);
+  EXPECT_EQ(ToJson(tuning),
+            "{\n  \"plans_considered\": 9223372036854775807\n}\n");
   EXPECT_EQ(ToJson(pb::Scenario()), "{}\n");
 }
 

@@ -119,7 +119,8 @@ absl::StatusOr<int32_t> LeafDownPorts(const FatTreeShape& shape) {
       static_cast<int32_t>(std::lround(shape.radix / (1 + shape.taper)));
   if (up < 1) {
     return absl::InvalidArgumentError(
-        fmt::format("fat tree: taper {} leaves no port up on radix {}",
+        fmt::format("fat tree: taper {} leaves no port up on radix {}; lower "
+                    "the taper or raise the radix",
                     shape.taper, shape.radix));
   }
   return shape.radix - up;
@@ -145,7 +146,8 @@ absl::StatusOr<int32_t> TiersFor(int64_t points, int32_t radix, double taper) {
     if (points <= capacity) return tiers;
   }
   return absl::InvalidArgumentError(fmt::format(
-      "fat tree: {} end points are more than three tiers of radix {} hold",
+      "fat tree: {} end points are more than three tiers of radix {} hold; "
+      "raise the radix",
       points, radix));
 }
 

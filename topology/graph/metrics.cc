@@ -40,6 +40,18 @@ Halves ByDimension(const Graph& graph, absl::Span<const VertexId> chips,
   return halves;
 }
 
+// What the chips of the first half can send to those of the second.
+BytesPerSecond Across(const Graph& graph, absl::Span<const VertexId> chips,
+                      const Halves& halves) {
+  std::vector<VertexId> sources;
+  std::vector<VertexId> sinks;
+  for (size_t i = 0; i < chips.size(); ++i) {
+    if (halves[i] == 0) sources.push_back(chips[i]);
+    if (halves[i] == 1) sinks.push_back(chips[i]);
+  }
+  return MaxFlow(graph, sources, sinks);
+}
+
 }  // namespace
 
 int64_t SwitchCount(const Graph& graph) {
@@ -108,21 +120,38 @@ BytesPerSecond Bisection(const Graph& graph) {
   }
   double smallest = std::numeric_limits<double>::infinity();
   for (const Halves& halves : halvings) {
-    std::vector<VertexId> sources;
-    std::vector<VertexId> sinks;
-    for (size_t i = 0; i < chips.size(); ++i) {
-      if (halves[i] == 0) sources.push_back(chips[i]);
-      if (halves[i] == 1) sinks.push_back(chips[i]);
-    }
-    smallest = std::min(smallest, MaxFlow(graph, sources, sinks).value());
+    smallest = std::min(smallest, Across(graph, chips, halves).value());
   }
   return BytesPerSecond(smallest);
+}
+
+BytesPerSecond BisectionOfNodes(const Graph& graph, int chips_per_node) {
+  const std::vector<VertexId> chips = Chips(graph);
+  const auto node = static_cast<size_t>(chips_per_node);
+  const size_t half = chips.size() / node / 2 * node;
+  Halves halves(chips.size(), -1);
+  for (size_t i = 0; i < half; ++i) {
+    halves[i] = 0;
+    halves[chips.size() - 1 - i] = 1;
+  }
+  return Across(graph, chips, halves);
 }
 
 BytesPerSecond Injection(const Graph& graph) {
   BytesPerSecond sum;
   for (VertexId chip : Chips(graph)) {
     for (LinkId link : graph.leaving(chip)) sum += graph.link(link).bandwidth;
+  }
+  return sum;
+}
+
+BytesPerSecond NicInjection(const Graph& graph) {
+  BytesPerSecond sum;
+  for (VertexId chip : Chips(graph)) {
+    for (LinkId id : graph.leaving(chip)) {
+      const Link& link = graph.link(id);
+      if (graph.kind(link.to) == VertexKind::kNic) sum += link.bandwidth;
+    }
   }
   return sum;
 }

@@ -21,7 +21,12 @@ int32_t Diameter(const Graph& graph);
 // middle layer belongs to neither half. Cost: a maximum flow per halving.
 BytesPerSecond Bisection(const Graph& graph);
 
-// What all chips together can send, one direction.
+// The same between whole nodes of so many chips each, the first half of them
+// and the last: an odd node in the middle belongs to neither.
+BytesPerSecond BisectionOfNodes(const Graph& graph, int chips_per_node);
+
+// What all chips together can send, one direction; and of that into NICs.
 BytesPerSecond Injection(const Graph& graph);
+BytesPerSecond NicInjection(const Graph& graph);
 
 }  // namespace orrery

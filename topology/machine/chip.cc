@@ -81,7 +81,7 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
     if (dtype == pb::DTYPE_UNSPECIFIED) continue;
     auto& slot = chip.peaks_[static_cast<size_t>(orrery::FromProto(dtype))];
     if (slot.has_value()) {
-      peak.Refuse("dtype", fmt::format("{} is given twice",
+      peak.Refuse("dtype", fmt::format("{} is given twice; leave one out",
                                        Name(orrery::FromProto(dtype))));
     }
     slot = rate;
@@ -118,7 +118,11 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
   if (const auto draw = fields.Optional("power_draw")) {
     chip.power_draw_ = ReadPowerDraw(*draw);
     if (chip.power_.has_value() && *chip.power_ <= chip.power_draw_->idle) {
-      draw->Refuse("idle", "leaves nothing of the chip's power");
+      draw->Refuse(
+          "idle",
+          fmt::format("{} leaves nothing of the chip's power; write "
+                      "less than {}, or raise power",
+                      ToText(chip.power_draw_->idle), ToText(*chip.power_)));
     }
   }
   if (const auto die = fields.Optional("die")) chip.die_ = ReadDie(*die);

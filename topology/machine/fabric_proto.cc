@@ -62,9 +62,12 @@ SwitchFabric ReadSwitch(const FieldReader& fields) {
       .links_per_endpoint = fields.Count("links_per_endpoint", 1, kMaxPlanes),
       .reduces = fields.Flag("reduces")};
   if (result.planes > result.links_per_endpoint) {
-    fields.Refuse("planes",
-                  fmt::format("{} switches cannot all be reached over {} links",
-                              result.planes, result.links_per_endpoint));
+    fields.Refuse(
+        "planes",
+        fmt::format("{} switches cannot all be reached over {} links; "
+                    "at most {} can",
+                    result.planes, result.links_per_endpoint,
+                    result.links_per_endpoint));
   }
   return result;
 }
@@ -89,8 +92,9 @@ TorusFabric ReadTorus(const FieldReader& fields, int64_t endpoints) {
     CheckShape(fields, torus.shape, endpoints);
     const auto dimensions = fields.OptionalCount("dimensions", 1, 8);
     if (dimensions && *dimensions != static_cast<int>(torus.shape.size())) {
-      fields.Refuse("dimensions", fmt::format("{}, but shape has {} sides",
-                                              *dimensions, torus.shape.size()));
+      fields.Refuse("dimensions",
+                    fmt::format("{}, but shape has {} sides; leave one out",
+                                *dimensions, torus.shape.size()));
     }
   }
   if (const auto at = fields.OptionalCount("closes_at", 2, kMaxEndpoints)) {
@@ -124,12 +128,20 @@ Clos ReadClos(const FieldReader& fields, int64_t endpoints) {
     clos.tiers = 3;
   }
   if (*Capacity(clos) < endpoints) {
+    Clos larger = clos;
+    larger.tiers = 3;
+    while (*Capacity(larger) < endpoints && larger.radix < kMaxRadix) {
+      larger.radix = std::min(2 * larger.radix, kMaxRadix);
+    }
     fields.Refuse(
         "radix",
-        fmt::format("{} tiers of {}-port switches tapered {}:1 have room for "
-                    "{} end points, not for {}",
-                    clos.tiers, clos.radix, clos.taper, *Capacity(clos),
-                    endpoints));
+        fmt::format(
+            "{} tiers of {}-port switches tapered {}:1 have room for "
+            "{} end points, not for {}; {}",
+            clos.tiers, clos.radix, clos.taper, *Capacity(clos), endpoints,
+            *Capacity(larger) < endpoints
+                ? std::string("taper it less")
+                : fmt::format("3 tiers of {} ports would do", larger.radix)));
   }
   return clos;
 }
@@ -150,9 +162,11 @@ DragonflyFabric ReadDragonfly(const FieldReader& fields, int64_t endpoints) {
     fields.Refuse(
         "globals_per_router",
         fmt::format("{} allows {} groups of {} hosts, but {} end points need "
-                    "{} groups",
+                    "{} groups; {} would do",
                     dragonfly.globals_per_router, most_groups, hosts_per_group,
-                    endpoints, needed));
+                    endpoints, needed,
+                    (needed - 1 + dragonfly.routers_per_group - 1) /
+                        dragonfly.routers_per_group));
     return dragonfly;
   }
   dragonfly.groups =

@@ -258,7 +258,15 @@ int FieldReader::EnumNumber(std::string_view name) const {
 }
 
 std::optional<FieldReader> FieldReader::Required(std::string_view name) const {
-  if (!Has(name)) Refuse(name, "not set");
+  if (!Has(name)) {
+    std::string fields;
+    const google::protobuf::Descriptor& type = *Field(name).message_type();
+    for (int i = 0; i < type.field_count(); ++i) {
+      fields += (i > 0 ? ", " : "") + type.field(i)->name();
+    }
+    Refuse(name, fmt::format("not set; write {} {{ ... }} with its fields: {}",
+                             name, fields));
+  }
   return Optional(name);
 }
 

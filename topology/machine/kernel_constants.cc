@@ -43,9 +43,10 @@ FlashConstants ReadFlash(const FieldReader& fields) {
   // Where there is a library to compare with, both have acted already.
   for (const char* field : {"like", "slowdown"}) {
     if (fields.Has(field)) {
-      fields.Refuse(field,
-                    "is about another implementation of a library; here "
-                    "there is none");
+      fields.Refuse(
+          field,
+          "leave it out, or name another implementation by like: here "
+          "there is none");
     }
   }
   return {
@@ -74,7 +75,8 @@ void ReadAttention(const FieldReader& fields, KernelConstants& kernels) {
     kernels.flash_attention.push_back(ReadFlash(flash));
     const std::string& name = kernels.flash_attention.back().name;
     if (std::find(names.begin(), names.end(), name) != names.end()) {
-      flash.Refuse("name", fmt::format("'{}' is given twice", name));
+      flash.Refuse("name",
+                   fmt::format("'{}' is given twice; leave one out", name));
     }
     names.push_back(name);
   }

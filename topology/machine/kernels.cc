@@ -37,7 +37,9 @@ bool Kernels::MadeFor(const Chip& chip) const {
 absl::Status Kernels::CheckRoomOn(const Chip& chip) const {
   if (reserved_memory_ < chip.memory()) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
-      "kernels.reserved_memory: {} leaves nothing of the {} that chip '{}' has",
+      "kernels.reserved_memory: {} leaves nothing of the {} that chip '{}' "
+      "has; "
+      "write less",
       ToText(reserved_memory_), ToText(chip.memory()), chip.name()));
 }
 

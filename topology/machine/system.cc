@@ -29,9 +29,11 @@ std::optional<ScaleUp> ReadScaleUp(const FieldReader& fields,
   if (!fabric) return std::nullopt;
   const BytesPerSecond all_links = EndpointBandwidth(*fabric);
   if (cap && cap->value() > all_links.value() * (1 + kRounding)) {
-    fields.Refuse("chip_bandwidth",
-                  fmt::format("{} is more than the {} of a chip's links",
-                              ToText(*cap), ToText(all_links)));
+    fields.Refuse(
+        "chip_bandwidth",
+        fmt::format("{} is more than the {} of a chip's links; at most "
+                    "{}, or leave it out",
+                    ToText(*cap), ToText(all_links), ToText(all_links)));
   }
   return ScaleUp{.fabric = *std::move(fabric),
                  .chip_bandwidth = cap.value_or(all_links),
@@ -77,6 +79,24 @@ Host ReadHost(const FieldReader& fields) {
               fields.OptionalReal("python_slowdown", 0.1, 100).value_or(1)};
 }
 
+// The fabric's links are ports of the chip, where the chip says how many of
+// that name it has.
+void CheckPorts(const Chip& chip, const Fabric& fabric,
+                const FieldReader& fields) {
+  for (const LinkPort& port : chip.ports()) {
+    if (port.name != fabric.link.name) continue;
+    const double links =
+        EndpointBandwidth(fabric).value() / fabric.link.bandwidth.value();
+    if (links <= port.count + kRounding) return;
+    fields.Refuse("fabric",
+                  fmt::format("takes {:.0f} links {} of each chip, whose port "
+                              "of that name counts {}; make both agree, by "
+                              "chip.port[{}].count or by the fabric",
+                              links, port.name, port.count, port.name));
+    return;
+  }
+}
+
 LinkFault ReadFault(const FieldReader& fields, int chips) {
   return {.chip = fields.Count("from", 0, chips - 1),
           .peer = fields.OptionalCount("to", 0, 2 * kMaxChips),
@@ -113,7 +133,10 @@ void CheckServes(const NetworkCalibration& library, bool up, bool out,
                  const FieldReader& fields) {
   const auto covers = [&](bool there, Tier tier, const char* name) {
     if (!there || library.Covers(tier)) return true;
-    fields.Refuse("protocol", fmt::format("none for tier {}", name));
+    fields.Refuse(
+        "protocol",
+        fmt::format("none for tier {}; add protocol {{ tier: {} ... }}", name,
+                    name));
     return false;
   };
   if (!covers(up, Tier::kScaleUp, "SCALE_UP") |
@@ -136,10 +159,12 @@ void CheckServes(const NetworkCalibration& library, bool up, bool out,
     const auto inner = always(Tier::kScaleUp);
     const auto outer = always(Tier::kScaleOut);
     const auto lacks = [&](const char* tier) {
-      fields.Refuse("protocol",
-                    fmt::format("none for tier {} has use {}, or no use that "
-                                "keeps it to others, on any number of nodes",
-                                tier, need.name));
+      fields.Refuse(
+          "protocol",
+          fmt::format("none for tier {} has use {}, or no use that "
+                      "keeps it to others, on any number of nodes; add "
+                      "such a one",
+                      tier, need.name));
     };
     if (up && inner.empty()) lacks("SCALE_UP");
     if (out && outer.empty()) lacks("SCALE_OUT");
@@ -151,10 +176,12 @@ void CheckServes(const NetworkCalibration& library, bool up, bool out,
               [&](const Protocol* q) { return p->name == q->name; });
         });
     if (!joined) {
-      fields.Refuse("protocol",
-                    fmt::format("none for use {} has the same name on both "
-                                "tiers, so that no call can cross them",
-                                need.name));
+      fields.Refuse(
+          "protocol",
+          fmt::format("none for use {} has the same name on both "
+                      "tiers, so that no call can cross them; give two "
+                      "of them one name",
+                      need.name));
     }
   }
 }
@@ -192,20 +219,31 @@ absl::StatusOr<System> System::FromProto(const pb::System& proto,
 
   if (const auto f = fields.Optional("scale_up")) {
     system.scale_up_ = ReadScaleUp(*f, system.chips_per_node_, system.chips());
+    if (system.scale_up_ && system.chip_) {
+      CheckPorts(*system.chip_, system.scale_up_->fabric, *f);
+    }
   } else if (system.chips_per_node_ > 1) {
-    fields.Refuse("scale_up", fmt::format("not set, but a node has {} chips",
-                                          system.chips_per_node_));
+    fields.Refuse(
+        "scale_up",
+        fmt::format("not set, but a node has {} chips; write scale_up "
+                    "{{ fabric {{ ... }} }}, or chips_per_node: 1",
+                    system.chips_per_node_));
   }
   const bool spans_nodes = proto.scale_up().spans_nodes();
   if (const auto f = fields.Optional("scale_out")) {
     if (spans_nodes) {
-      fields.Refuse("scale_out",
-                    "set, but scale_up.spans_nodes joins all nodes already");
+      fields.Refuse(
+          "scale_out",
+          "set, but scale_up.spans_nodes joins all nodes already; leave "
+          "one of the two out");
     }
     system.scale_out_ = ReadScaleOut(*f, system.nodes_, system.chips_per_node_);
   } else if (system.nodes_ > 1 && !spans_nodes) {
-    fields.Refuse("scale_out", fmt::format("not set, but there are {} nodes",
-                                           system.nodes_));
+    fields.Refuse(
+        "scale_out",
+        fmt::format("not set, but there are {} nodes; write scale_out "
+                    "{{ fabric {{ ... }} ... }}, or nodes: 1",
+                    system.nodes_));
   }
   if (const auto f = fields.Optional("host")) system.host_ = ReadHost(*f);
   if (const auto f = fields.Required("collectives")) {

@@ -56,7 +56,8 @@ std::string MustBeOneOf(const std::string& path) {
 absl::StatusOr<Model> ModelReader::Read() {
   Model model;
   model.name_ = proto_.name();
-  if (proto_.name().empty()) violations_.Add("model.name: is not set");
+  if (proto_.name().empty())
+    violations_.Add("model.name: is not set; write name: \"mine\"");
   model.layers_ = Within("model.layers", FIELD(proto_, layers), 1, kMaxLayers);
   model.hidden_ = Within("model.hidden", FIELD(proto_, hidden), 1, kMaxHidden);
   model.vocabulary_ =
@@ -65,7 +66,9 @@ absl::StatusOr<Model> ModelReader::Read() {
   if (proto_.has_attention()) {
     model.attention_ = ReadAttention(proto_.attention());
   } else {
-    violations_.Add("model.attention: is not set");
+    violations_.Add(
+        "model.attention: is not set; write attention { kind: GQA heads: 32 "
+        "kv_heads: 8 head_dimension: 128 }, or what the model has");
   }
   if (proto_.has_mlp()) model.mlp_ = ReadMlp(proto_.mlp());
   if (proto_.has_moe()) model.moe_ = ReadMoe(proto_.moe());
@@ -73,6 +76,12 @@ absl::StatusOr<Model> ModelReader::Read() {
   model.norms_per_layer_ =
       Within("model.norms_per_layer", FIELD(proto_, norms_per_layer), 0,
              kMaxNormsPerLayer);
+  // Hardly any model lacks it: "false" is for its author to say.
+  if (!proto_.has_final_norm()) {
+    violations_.Add(
+        "model.final_norm: is not set; write true if a norm follows the last "
+        "layer, else false");
+  }
   model.final_norm_ = proto_.final_norm();
   model.embedding_norm_ = proto_.embedding_norm();
   model.position_ = ReadPosition();
@@ -100,9 +109,10 @@ absl::StatusOr<Model> ModelReader::Read() {
   if (!violations_.empty()) return violations_.ToStatus();
   const int moe_layers = model.moe_layers();
   if (!model.mlp_ && moe_layers < model.layers_) {
-    violations_.Add(
-        fmt::format("model.mlp: is not set; {} of {} layers have the dense MLP",
-                    model.layers_ - moe_layers, model.layers_));
+    violations_.Add(fmt::format(
+        "model.mlp: is not set; {} of {} layers have the dense MLP: "
+        "write mlp {{ width: ... activation: ... }}",
+        model.layers_ - moe_layers, model.layers_));
   }
   if (model.moe_ && moe_layers == 0) {
     violations_.Add(fmt::format(

@@ -115,8 +115,9 @@ class InferencePlanReader {
     if (proto_.has_dispatch_precision()) {
       plan_.dispatch_precision_ = Format("dispatch_precision");
       if (!model_.moe()) {
-        fields_.Refuse("dispatch_precision",
-                       fmt::format("{} has no experts", model_.name()));
+        fields_.Refuse(
+            "dispatch_precision",
+            fmt::format("{} has no experts; leave it out", model_.name()));
       }
     }
   }
@@ -140,7 +141,8 @@ class InferencePlanReader {
     }
     for (const char* name : {"redundant_experts", "expert_imbalance"}) {
       if (fields_.Has(name) && !model_.moe()) {
-        fields_.Refuse(name, fmt::format("{} has no experts", model_.name()));
+        fields_.Refuse(name, fmt::format("{} has no experts; leave it out",
+                                         model_.name()));
       }
     }
   }
@@ -159,7 +161,8 @@ class InferencePlanReader {
                                         NearestDivisors(batch, degrees.data)));
     }
     if (proto.rank_map_size() > 0) {
-      fields.Refuse("rank_map", "ranks of inference lie in order");
+      fields.Refuse("rank_map",
+                    "ranks of inference lie in order; leave it out");
     }
     const int pipeline = degrees.pipeline;
     if (model_.layers() % pipeline != 0) {
@@ -203,10 +206,12 @@ class InferencePlanReader {
                                        count, machine->chips()));
       }
     } else if (int64_t{prefill} + decode != system_.chips()) {
-      pool_fields.Refuse("decode_chips",
-                         fmt::format("{} + {} prefill_chips are not the {} "
-                                     "chips of the system",
-                                     decode, prefill, system_.chips()));
+      pool_fields.Refuse(
+          "decode_chips",
+          fmt::format("{} + {} prefill_chips are not the {} "
+                      "chips of the system; leave one of the two "
+                      "out",
+                      decode, prefill, system_.chips()));
     }
     plan_.prefill_batch_ =
         pools.has_prefill_batch()
@@ -294,7 +299,8 @@ class InferencePlanReader {
       plan_.context_method_ = static_cast<ContextMethod>(
           fields_.Enum<pb::Training::ContextMethod>("context_method") - 1);
       if (!context) {
-        fields_.Refuse("context_method", "no phase has context ranks");
+        fields_.Refuse("context_method",
+                       "no phase has context ranks; leave it out");
       }
     }
     // Prompts are split over all heads; the cache of decoding is not.
@@ -358,7 +364,7 @@ class InferencePlanReader {
     if (speculation.prediction_module) {
       if (model_.mtp_modules() == 0) {
         fields->Refuse("prediction_module",
-                       fmt::format("{} has none", model_.name()));
+                       fmt::format("{} has none; leave it out", model_.name()));
       }
       if (fields->Has("draft_cost")) {
         fields->Refuse("draft_cost",

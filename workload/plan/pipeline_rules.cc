@@ -91,18 +91,19 @@ std::vector<int> ReadLayersPerStage(const pb::Training& proto, int layers,
   }
   std::vector<int> per_stage = fields.Counts("layers_per_stage", 0, layers);
   if (proto.layers_per_stage_size() != pieces) {
-    fields.Refuse("layers_per_stage",
-                  fmt::format("has {} entries; pipeline x virtual_stages = "
-                              "{} are needed",
-                              proto.layers_per_stage_size(), pieces));
+    fields.Refuse(
+        "layers_per_stage",
+        fmt::format("has {} entries; write pipeline x virtual_stages = "
+                    "{}",
+                    proto.layers_per_stage_size(), pieces));
     return per_stage;
   }
   const int64_t sum =
       std::accumulate(per_stage.begin(), per_stage.end(), int64_t{0});
   if (sum != layers) {
-    fields.Refuse(
-        "layers_per_stage",
-        fmt::format("sums to {}; the model has {} layers", sum, layers));
+    fields.Refuse("layers_per_stage",
+                  fmt::format("sums to {}; must sum to the model's {} layers",
+                              sum, layers));
   }
   // The embedding or the head may have a piece to themselves.
   for (size_t i = 1; i + 1 < per_stage.size(); ++i) {

@@ -87,7 +87,7 @@ class TrainingPlanReader {
         plan_.sequence_ > model_.learned_positions()) {
       fields_.Refuse("sequence",
                      fmt::format("{} tokens, but {} has learned positions for "
-                                 "{}",
+                                 "at most {}",
                                  plan_.sequence_, model_.name(),
                                  model_.learned_positions()));
     }
@@ -136,8 +136,9 @@ class TrainingPlanReader {
       plan_.routing_weight_ = Ordinal<RoutingWeight>(
           fields_.Enum<pb::Training::RoutingWeight>("routing_weight"));
       if (!model_.moe()) {
-        fields_.Refuse("routing_weight",
-                       fmt::format("{} has no experts", model_.name()));
+        fields_.Refuse(
+            "routing_weight",
+            fmt::format("{} has no experts; leave it out", model_.name()));
       }
     }
   }
@@ -258,7 +259,8 @@ class TrainingPlanReader {
     const auto missing = [&](Module module, bool has, const char* what) {
       if (!plan_.recomputed_modules_.Has(module) || has) return;
       fields_.Refuse("recompute_module",
-                     fmt::format("{} has no {}", model_.name(), what));
+                     fmt::format("{} has no {}; leave that module out",
+                                 model_.name(), what));
     };
     missing(Module::kMoe, model_.moe().has_value(), "experts");
     missing(Module::kLatentUp, model_.attention().is_latent(),

@@ -18,7 +18,8 @@ ExpertRouting ReadRouting(const pb::Training& proto, const Model& model,
   const int loads = proto.expert_load_size();
   if (!model.moe()) {
     const auto refuse = [&](const char* field) {
-      fields.Refuse(field, fmt::format("{} has no experts", model.name()));
+      fields.Refuse(
+          field, fmt::format("{} has no experts; leave it out", model.name()));
     };
     if (loads > 0) refuse("expert_load");
     if (proto.expert_imbalance() > 1) refuse("expert_imbalance");
@@ -41,8 +42,9 @@ ExpertRouting ReadRouting(const pb::Training& proto, const Model& model,
   }
   if (loads != experts) {
     fields.Refuse("expert_load",
-                  fmt::format("has {} entries; {} has {} experts", loads,
-                              model.name(), experts));
+                  fmt::format("has {} entries; write one for each expert: {} "
+                              "has {}",
+                              loads, model.name(), experts));
   }
   double sum = 0;
   for (int i = 0; i < loads; ++i) {
@@ -69,9 +71,10 @@ std::vector<int> ReadRankMap(const pb::Training& proto, int64_t chips,
   const auto& map = proto.parallel().rank_map();
   if (map.empty()) return {};
   if (map.size() != chips) {
-    fields.Refuse("parallel.rank_map",
-                  fmt::format("has {} entries; the system has {} chips",
-                              map.size(), chips));
+    fields.Refuse(
+        "parallel.rank_map",
+        fmt::format("has {} entries; write one for each of the {} chips",
+                    map.size(), chips));
     return {};
   }
   std::vector<int> rank_on(static_cast<size_t>(chips), -1);

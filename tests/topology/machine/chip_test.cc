@@ -145,7 +145,9 @@ TEST(Chip, AnUnspecifiedFormatListsTheLegalNames) {
 TEST(Chip, AFormatHasOnePeak) {
   EXPECT_THAT(Chip::FromProto(
                   With(TestChip(), "peak { dtype: BF16 rate: '1 TFLOP/s' }")),
-              StatusIs(kInvalid, "chip.peak[2].dtype: BF16 is given twice"));
+              StatusIs(kInvalid,
+                       "chip.peak[2].dtype: BF16 is given twice; leave one "
+                       "out"));
 }
 
 TEST(Chip, ADieThatIsGivenIsGivenWhole) {

@@ -114,7 +114,7 @@ TEST(TrainingPlan, LayersAreSpreadEvenlyOrAsSaid) {
                        MakePlan("layers_per_stage: [11, 13]"));
   EXPECT_THAT(plan.layout().layers_per_stage, ElementsAre(11, 13));
   EXPECT_THAT(Refusal("layers_per_stage: [11, 12]"),
-              HasSubstr("sums to 23; the model has 24 layers"));
+              HasSubstr("sums to 23; must sum to the model's 24 layers"));
   EXPECT_THAT(Refusal("layers_per_stage: [24]"),
               HasSubstr("has 1 entries; pipeline x virtual_stages = 2"));
   EXPECT_THAT(Refusal("layers_per_stage: [-1, 25]"), HasSubstr("-1"));
@@ -189,8 +189,8 @@ TEST(TrainingPlan, WaitsForTokensThatGoAllToAll) {
 
 TEST(TrainingPlan, MapsGiveEveryChipOneRank) {
   EXPECT_THAT(Refusal("parallel { rank_map: [0, 1] }"),
-              HasSubstr("training.parallel.rank_map: has 2 entries; the system "
-                        "has 16 chips"));
+              HasSubstr("training.parallel.rank_map: has 2 entries; write one "
+                        "for each of the 16 chips"));
   std::string map = "parallel { rank_map: [1, 1, 99";
   for (int rank = 3; rank < 16; ++rank) map += fmt::format(", {}", rank);
   EXPECT_THAT(Refusal(map + "] }"),
