@@ -52,37 +52,42 @@ std::string OverflowText(const pb::Report::Memory& m) {
           static_cast<double>(m.reserved_bytes()));
 }
 
-// Prefill and the first decode steps: one run, or one of each pool.
+// Prefill and decode steps, a few or every one: one run, or one of each pool.
 absl::Status TraceRequests(const TraceRequest& trace,
                            const ResolvedScenario& scenario,
-                           const RunOptions& run_options,
+                           const InferenceOptions& options,
                            const pb::Report& report) {
-  RunOptions traced = run_options;
-  traced.part = InferencePart::kRequest;
+  RunOptions traced = options.run;
+  traced.part = options.every_token ? InferencePart::kWholeRequest
+                                    : InferencePart::kRequest;
   RecordForTrace(traced);
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
   const InferencePlan& plan = *scenario.inference();
+  const Duration end = FromSeconds(report.inference().end_to_end_s());
+  const Duration overhead = plan.engine().request_overhead;
   if (!plan.disaggregated() || DecodeSteps(plan) == 0) {
-    const RequestTimeline requests = RequestsOf(scenario, run);
+    const RequestTimeline requests =
+        RequestsOf(scenario, run, traced.part, end);
     return WriteTrace(trace, scenario, run, &requests);
   }
   ASSIGN_OR_RETURN(SimulatedRun steps, RunDecodePool(scenario, traced));
   const DecodePoolRun decode{
       .run = std::move(steps),
-      .from = run.result.end +
+      .from = run.result.end + overhead +
               FromSeconds(report.inference().pools().exposed_transfer_s())};
-  const RequestTimeline requests = RequestsOf(scenario, run, decode);
+  const RequestTimeline requests =
+      RequestsOf(scenario, run, decode, traced.part, end);
   const auto& own = scenario.prefill;
-  const TracedPool pools[] = {
-      {.name = "prefill pool",
-       .run = run,
-       .system = own ? own->system : scenario.system,
-       .kernels = own ? own->kernels : scenario.kernels},
-      {.name = "decode pool",
-       .run = decode.run,
-       .system = scenario.system,
-       .kernels = scenario.kernels,
-       .from = decode.from}};
+  const TracedPool pools[] = {{.name = "prefill pool",
+                               .run = run,
+                               .system = own ? own->system : scenario.system,
+                               .kernels = own ? own->kernels : scenario.kernels,
+                               .from = Time(overhead)},
+                              {.name = "decode pool",
+                               .run = decode.run,
+                               .system = scenario.system,
+                               .kernels = scenario.kernels,
+                               .from = decode.from}};
   return WriteTrace(trace, scenario, pools, &requests);
 }
 
@@ -102,7 +107,9 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
   report.mutable_engine()->set_wall_s(wall.count());
   report.mutable_engine()->set_peak_rss_bytes(PeakRss());
   if (trace) {
-    RETURN_IF_ERROR(TraceRequests(*trace, scenario, run_options, report));
+    InferenceOptions traced = options;
+    traced.run = run_options;
+    RETURN_IF_ERROR(TraceRequests(*trace, scenario, traced, report));
   }
   progress.Wipe();
   ASSIGN_OR_RETURN(const bool print,
