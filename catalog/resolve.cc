@@ -1,5 +1,6 @@
 #include "catalog/resolve.h"
 
+#include <absl/algorithm/container.h>
 #include <absl/strings/match.h>
 #include <absl/strings/strip.h>
 
@@ -34,6 +35,14 @@ absl::StatusOr<std::vector<Override>> ParseOverrides(
 bool NamesPreset(const Override& each) {
   return absl::EndsWith(each.path, ".preset") ||
          absl::EndsWith(each.path, ".default_kernels");
+}
+
+// Whether a published run is another one with these: prices are no part of it.
+bool ChangesRun(absl::Span<const Override> overrides) {
+  return absl::c_any_of(overrides, [](const Override& each) {
+    return !absl::StartsWith(each.path, "cost.") && each.path != "name" &&
+           each.path != "seed";
+  });
 }
 
 void ReplaceSystem(pb::System* system) {
@@ -141,6 +150,7 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
     }
   }
   RETURN_IF_ERROR(CheckParts(scenario, origin));
+  if (ChangesRun(overrides)) scenario.clear_measured();
   // Whoever calls it, it has a name.
   if (scenario.name().empty()) scenario.set_name(NameFrom(origin));
   Violations violations;

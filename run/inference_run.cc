@@ -159,8 +159,8 @@ std::vector<InferencePass> PassesOf(const InferencePlan& plan,
     return {DecodePass(plan, CachedInStep(plan, (steps - 1) / 2))};
   }
   std::vector<InferencePass> passes = PrefillPasses(plan);
-  const bool request = part == InferencePart::kRequest ||
-                       part == InferencePart::kWholeRequest;
+  const bool request =
+      part == InferencePart::kRequest || part == InferencePart::kWholeRequest;
   if (request && !plan.disaggregated()) {
     const std::vector<InferencePass> drawn = DrawnDecodePasses(plan, part);
     passes.insert(passes.end(), drawn.begin(), drawn.end());

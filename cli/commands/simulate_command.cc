@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "accuracy/training/training_trust.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
@@ -19,6 +18,7 @@
 #include "cli/print/progress.h"
 #include "cli/print/report_text.h"
 #include "run/fit_advice.h"
+#include "run/measured_beside.h"
 #include "run/picture.h"
 #include "run/report.h"
 #include "run/requests/inference_report.h"
@@ -104,6 +104,7 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
   ASSIGN_OR_RETURN(pb::Report report, ReportInference(scenario, options));
   const std::chrono::duration<double> wall =
       std::chrono::steady_clock::now() - begin;
+  AddMeasured(scenario.proto, report);
   report.mutable_engine()->set_wall_s(wall.count());
   report.mutable_engine()->set_peak_rss_bytes(PeakRss());
   if (trace) {
@@ -147,11 +148,7 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   pb::Report report =
       MakeReport(scenario, run, estimate, options,
                  {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
-  if (const TrainingPlan* plan = scenario.training()) {
-    report.set_trust(TrustText(scenario.system.chip().name(),
-                               plan->framework().name,
-                               scenario.model.moe().has_value()));
-  }
+  AddMeasured(scenario.proto, report);
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const bool fits = report.memory().fits();
   if (!fits) {

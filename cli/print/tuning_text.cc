@@ -132,6 +132,9 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
                        SecondsText(mine), SecondsText(of),
                        SignedSecondsText(mine - of));
   };
+  if (best.report().has_trust()) {
+    text += fmt::format("trust in the best: {}\n", best.report().trust());
+  }
   text +=
       fmt::format("\nthe best against the plan as said ({})\n", against(said));
   text += before(said) + DifferencesText(tuning.against_said(), step);

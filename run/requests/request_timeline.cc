@@ -120,7 +120,10 @@ class StepReader {
                                  .to = run_end,
                                  .count = sequences});
     }
-    if (more == 0 || end <= at) return;
+    if (more == 0) return;
+    // Drawn steps of a pipeline may take longer than the report's sum has it;
+    // the others are then as long as the drawn ones are on the mean.
+    if (end <= at) end = at + decode / std::max<int64_t>(drawn, 1) * more;
     timeline_.steps.push_back({.kind = RequestStep::Kind::kNotDrawn,
                                .from = at,
                                .to = end,

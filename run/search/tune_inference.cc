@@ -13,7 +13,7 @@
 #include "run/requests/inference_report.h"
 #include "run/requests/scenario_report.h"
 #include "run/search/differences.h"
-#include "run/search/report_value.h"
+#include "run/report_value.h"
 
 namespace orrery {
 namespace {

@@ -65,8 +65,8 @@ struct RequestTimeline {
   int64_t drawn_steps = 0;
   int64_t decode_steps = 0;
   // Where the report says that the request ends. Steps that are drawn follow
-  // each other as they ran; in a pipeline, where they overlap, that differs a
-  // little from the report's sum of steps.
+  // each other as they ran; where they overlap, in a pipeline or with the host
+  // of the next, that differs a little from the report's sum of steps.
   Time reported_end{};
 };
 
