@@ -1,5 +1,6 @@
 #include "catalog/resolve.h"
 
+#include <absl/algorithm/container.h>
 #include <absl/functional/function_ref.h>
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
@@ -54,6 +55,14 @@ absl::StatusOr<std::vector<Override>> ParseOverrides(
                      return place(a) < place(b);
                    });
   return overrides;
+}
+
+// Whether a published run is another one with these: prices are no part of it.
+bool ChangesRun(absl::Span<const Override> overrides) {
+  return absl::c_any_of(overrides, [](const Override& each) {
+    return !absl::StartsWith(each.path, "cost.") && each.path != "name" &&
+           each.path != "seed";
+  });
 }
 
 // The part that the path names a preset of keeps nothing of what it was, but
@@ -175,6 +184,7 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   RETURN_IF_ERROR(ApplyAndMerge(overrides, merge, &scenario));
   // They are among the scenario's kernels now, and act there.
   if (scenario.has_framework()) scenario.mutable_framework()->clear_kernels();
+  if (ChangesRun(overrides)) scenario.clear_measured();
   // Whoever calls it, it has a name.
   if (!scenario.has_name()) scenario.set_name(NameFrom(origin));
   return scenario;

@@ -18,7 +18,7 @@ namespace {
 
 // Of the time of decoding, that leaving out steps may change.
 constexpr double kPrecision = 1e-3;
-// Decode steps that a timeline shows after the prefill.
+// Decode steps that a timeline shows unless all are asked for.
 constexpr int64_t kShownSteps = 4;
 
 // Half of what simulated time can hold, for each of two phases.
@@ -159,16 +159,23 @@ std::vector<InferencePass> PassesOf(const InferencePlan& plan,
     return {DecodePass(plan, CachedInStep(plan, (steps - 1) / 2))};
   }
   std::vector<InferencePass> passes = PrefillPasses(plan);
-  if (part == InferencePart::kRequest && !plan.disaggregated()) {
-    const std::vector<InferencePass> first = FirstDecodePasses(plan);
-    passes.insert(passes.end(), first.begin(), first.end());
+  const bool request =
+      part == InferencePart::kRequest || part == InferencePart::kWholeRequest;
+  if (request && !plan.disaggregated()) {
+    const std::vector<InferencePass> drawn = DrawnDecodePasses(plan, part);
+    passes.insert(passes.end(), drawn.begin(), drawn.end());
   }
   return passes;
 }
 
-std::vector<InferencePass> FirstDecodePasses(const InferencePlan& plan) {
+std::vector<InferencePass> DrawnDecodePasses(const InferencePlan& plan,
+                                             InferencePart part) {
+  const int64_t steps = DecodeSteps(plan);
+  const int64_t drawn = part == InferencePart::kWholeRequest
+                            ? steps
+                            : std::min(steps, kShownSteps);
   std::vector<InferencePass> passes;
-  for (int64_t i = 0; i < std::min(DecodeSteps(plan), kShownSteps); ++i) {
+  for (int64_t i = 0; i < drawn; ++i) {
     passes.push_back(DecodePass(plan, CachedInStep(plan, i)));
   }
   return passes;

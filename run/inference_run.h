@@ -106,7 +106,9 @@ absl::StatusOr<InferenceRun> RunInference(const TrainingGround& prefill,
 // pools a request is its prefill: decode steps run elsewhere.
 std::vector<InferencePass> PassesOf(const InferencePlan& plan,
                                     InferencePart part);
-// The decode steps that a timeline shows.
-std::vector<InferencePass> FirstDecodePasses(const InferencePlan& plan);
+// The decode steps of a request that a timeline shows: a few, or every one for
+// `kWholeRequest`.
+std::vector<InferencePass> DrawnDecodePasses(const InferencePlan& plan,
+                                             InferencePart part);
 
 }  // namespace orrery

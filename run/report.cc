@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "accuracy/trust/trust.h"
 #include "base/check.h"
 #include "base/format.h"
 #include "base/units_text.h"
@@ -195,6 +196,7 @@ std::optional<std::string> FasterThanPorts(const System& system) {
 }  // namespace
 
 void AddWarnings(const ResolvedScenario& scenario, pb::Report& report) {
+  FillTrust(TrustIn(scenario.proto), report);
   if (const TrainingPlan* plan = scenario.training()) {
     for (std::string& warning : TrainingWarnings(*plan, scenario.system)) {
       report.add_warnings(std::move(warning));

@@ -20,7 +20,8 @@ pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
 
 void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to);
 
-// What the answer stands on that is not firm ground, each with its reason.
+// What the answer stands on that is not firm ground, each with its reason, and
+// how near measured runs are.
 void AddWarnings(const ResolvedScenario& scenario, pb::Report& report);
 
 // What a step of `step_s` seconds gets done.

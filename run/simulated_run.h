@@ -49,6 +49,8 @@ enum class InferencePart : uint8_t {
   // Prefill and the first decode steps, one after the other; of plans without
   // separate pools.
   kRequest,
+  // The same with every decode step.
+  kWholeRequest,
 };
 
 struct RunOptions {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "accuracy/inference/inference_row.h"
+#include "accuracy/trust/run_kind_of.h"
 #include "base/check.h"
 #include "base/parallel.h"
 #include "base/status.h"
@@ -95,7 +96,8 @@ absl::StatusOr<AccuracyRow> PredictRow(const MeasurementRow& row,
                   .part = read.scenario.system.chip().name()}},
       .facts = MeasuredRequest{.model = std::move(read.model),
                                .plan = std::move(read.plan),
-                               .quantity = std::string(Name(read.quantity))}};
+                               .quantity = std::string(Name(read.quantity)),
+                               .kind = KindOf(read.scenario.proto)}};
 }
 
 }  // namespace
@@ -128,6 +130,14 @@ AccuracyTable PredictInference(const MeasurementTable& table,
         .median = kMedianBar, .mean = kMeanBar, .worst = kWorstBar};
   }
   return AccuracyTable(std::move(parts));
+}
+
+absl::StatusOr<AccuracyTable> RunHeldOutInference() {
+  ASSIGN_OR_RETURN(
+      const MeasurementTable table,
+      MeasurementTable::Open(std::nullopt, "inference_held_out.csv", {}));
+  ASSIGN_OR_RETURN(const InferenceRules rules, OpenInferenceRules());
+  return PredictInference(table, rules);
 }
 
 absl::StatusOr<AccuracyTable> RunInferenceSuite(

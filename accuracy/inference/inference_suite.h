@@ -18,4 +18,7 @@ AccuracyTable PredictInference(const MeasurementTable& table,
 absl::StatusOr<AccuracyTable> RunInferenceSuite(
     const std::optional<std::string>& file);
 
+// Of validation/inference_held_out.csv.
+absl::StatusOr<AccuracyTable> RunHeldOutInference();
+
 }  // namespace orrery

@@ -79,8 +79,8 @@ void Write(const AccuracyRow& row, pb::AccuracySuite::Row* out) {
               training->set_measured_reserved_gib(*facts.measured_reserved_gib);
             }
             training->set_predicted_reserved_gib(facts.predicted_reserved_gib);
-            training->set_chip(facts.chip);
-            training->set_framework(facts.framework);
+            training->set_chip(facts.kind.chip);
+            training->set_framework(facts.kind.software);
           },
           [&](const MeasuredCost& facts) {
             auto* money = out->mutable_money();

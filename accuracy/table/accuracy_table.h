@@ -18,6 +18,7 @@
 
 #include "accuracy/table/error_statistics.h"
 #include "accuracy/table/measurement_table.h"
+#include "accuracy/table/run_kind.h"
 #include "base/units.h"
 #include "topology/traffic/communication_kind.h"
 
@@ -67,9 +68,7 @@ struct MeasuredCollective {
 struct MeasuredStep {
   std::string model;
   std::string plan;  // "TP 8 PP 8 v 3 DP 1 b 4, full"
-  std::string chip;
-  std::string framework;
-  bool experts = false;
+  RunKind kind;
   std::optional<double> measured_gib;
   double predicted_gib = 0;  // without what the run-time reserves
   // What the framework's allocator held on the first rank.
@@ -89,6 +88,7 @@ struct MeasuredRequest {
   std::string model;
   std::string plan;      // "8 x h100_sxm, TP 8, batch 32, 128 + 8, FP16"
   std::string quantity;  // "end to end"
+  RunKind kind;
 };
 
 struct AccuracyRow {

@@ -25,7 +25,7 @@ std::vector<std::string> FieldsOf(const pb::Source& cited) {
 
 // What rows of a source ran with, by its errors' facts.
 std::vector<std::string> FittedOfRow(const AccuracyRow& row) {
-  const std::string& name = std::get<MeasuredStep>(row.facts).framework;
+  const std::string& name = std::get<MeasuredStep>(row.facts).kind.software;
   const auto framework = Catalog().Framework(name);
   CHECK(framework.ok()) << framework.status().ToString();
   return FittedOn(*framework, row.source);

@@ -15,6 +15,7 @@
 #include "accuracy/training/left_out.h"
 #include "accuracy/training/machine_pool.h"
 #include "accuracy/training/training_row.h"
+#include "accuracy/trust/run_kind_of.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "run/report.h"
@@ -83,11 +84,14 @@ absl::StatusOr<Prediction> Simulated(const ResolvedScenario& scenario,
   const TrainingGround on{scenario.model, scenario.system, scenario.kernels,
                           machine->network};
   const TrainingPlan& plan = *scenario.training();
-  const RunOptions options{.fold_nearly = true,
-                           .checked = false,
-                           .planner = &machine->planner,
-                           .breakdown = false,
-                           .detail = false};
+  // DualPipe weaves its passes task by task: merged kernels weave them
+  // otherwise.
+  const RunOptions options{
+      .fold_nearly = true,
+      .checked = false,
+      .planner = &machine->planner,
+      .breakdown = false,
+      .detail = plan.schedule() == PipelineSchedule::kDualPipe};
   PeriodicStep step;
   if (timed) {
     ASSIGN_OR_RETURN(step, RunPeriodically(on, plan, options));
@@ -199,9 +203,7 @@ absl::StatusOr<Predicted> Compare(const MeasurementRow& row, TrainingRow read,
       .facts =
           MeasuredStep{.model = std::move(read.model),
                        .plan = std::move(read.plan),
-                       .chip = read.scenario.system.chip().name(),
-                       .framework = read.scenario.training()->framework().name,
-                       .experts = read.scenario.model.moe().has_value(),
+                       .kind = KindOf(read.scenario.proto),
                        .measured_gib = read.memory_gib,
                        .predicted_gib = gib(counted),
                        .measured_reserved_gib = read.reserved_gib,

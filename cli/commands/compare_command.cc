@@ -21,6 +21,7 @@
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "run/requests/request_timeline.h"
+#include "run/requests/scenario_report.h"
 #include "run/run_scenario.h"
 #include "run/search/compare.h"
 
@@ -142,9 +143,15 @@ absl::Status WriteTimelines(const Arguments& arguments,
                         "them",
                         side.name));
       }
+      ASSIGN_OR_RETURN(const RunOptions asked,
+                       ReadRunOptions(arguments, scenario));
+      ASSIGN_OR_RETURN(const pb::Report report,
+                       ReportScenario(scenario, asked));
       options.part = InferencePart::kRequest;
       ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
-      const RequestTimeline requests = RequestsOf(scenario, run);
+      const RequestTimeline requests =
+          RequestsOf(scenario, run, options.part,
+                     FromSeconds(report.inference().end_to_end_s()));
       RETURN_IF_ERROR(trace.Add(side.name, scenario, run, &requests));
       continue;
     }

@@ -10,6 +10,7 @@
 #include "cli/print/csv.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
+#include "cli/print/report_text.h"
 #include "run/package_report.h"
 #include "run/report.h"
 #include "run/requests/inference_report.h"
@@ -85,7 +86,7 @@ absl::StatusOr<ExitCode> Cost(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const bool print,
                    WriteReport(arguments, scenario.proto, report));
-  return print ? Print(CostText(report)) : ExitCode::kDone;
+  return print ? Print(CostText(report) + TrustText(report)) : ExitCode::kDone;
 }
 
 }  // namespace

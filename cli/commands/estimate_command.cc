@@ -9,6 +9,7 @@
 #include "cli/print/inference_text.h"
 #include "cli/print/output.h"
 #include "cli/print/report_text.h"
+#include "run/measured_beside.h"
 #include "run/report.h"
 #include "run/requests/inference_report.h"
 #include "run/run_scenario.h"
@@ -41,7 +42,8 @@ std::string EstimateText(const pb::Report& report) {
 absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
   if (scenario.inference() != nullptr) {
-    ASSIGN_OR_RETURN(const pb::Report report, EstimateInference(scenario));
+    ASSIGN_OR_RETURN(pb::Report report, EstimateInference(scenario));
+    AddMeasured(scenario.proto, report);
     ASSIGN_OR_RETURN(const bool print,
                      WriteReport(arguments, scenario.proto, report));
     if (print) RETURN_IF_ERROR(Print(InferenceText(report)).status());
@@ -54,6 +56,7 @@ absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {
   FillEstimate(estimate, *report.mutable_estimate());
   AddWarnings(scenario, report);
   FillCost(scenario, nullptr, report);
+  AddMeasured(scenario.proto, report);
   ASSIGN_OR_RETURN(const bool print,
                    WriteReport(arguments, scenario.proto, report));
   const Bytes capacity = MemoryCapacity(scenario.system);

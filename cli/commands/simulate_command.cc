@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "accuracy/training/training_trust.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
@@ -20,6 +19,7 @@
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/report_text.h"
+#include "run/measured_beside.h"
 #include "run/picture.h"
 #include "run/report.h"
 #include "run/requests/inference_report.h"
@@ -54,37 +54,42 @@ std::string OverflowText(const pb::Report::Memory& m) {
           static_cast<double>(m.reserved_bytes()));
 }
 
-// Prefill and the first decode steps: one run, or one of each pool.
+// Prefill and decode steps, a few or every one: one run, or one of each pool.
 absl::Status TraceRequests(const TraceRequest& trace,
                            const ResolvedScenario& scenario,
-                           const RunOptions& run_options,
+                           const InferenceOptions& options,
                            const pb::Report& report) {
-  RunOptions traced = run_options;
-  traced.part = InferencePart::kRequest;
+  RunOptions traced = options.run;
+  traced.part = options.every_token ? InferencePart::kWholeRequest
+                                    : InferencePart::kRequest;
   RecordForTrace(traced);
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, traced));
   const InferencePlan& plan = *scenario.inference();
+  const Duration end = FromSeconds(report.inference().end_to_end_s());
+  const Duration overhead = plan.engine().request_overhead;
   if (!plan.disaggregated() || DecodeSteps(plan) == 0) {
-    const RequestTimeline requests = RequestsOf(scenario, run);
+    const RequestTimeline requests =
+        RequestsOf(scenario, run, traced.part, end);
     return WriteTrace(trace, scenario, run, &requests);
   }
   ASSIGN_OR_RETURN(SimulatedRun steps, RunDecodePool(scenario, traced));
   const DecodePoolRun decode{
       .run = std::move(steps),
-      .from = run.result.end +
+      .from = run.result.end + overhead +
               FromSeconds(report.inference().pools().exposed_transfer_s())};
-  const RequestTimeline requests = RequestsOf(scenario, run, decode);
+  const RequestTimeline requests =
+      RequestsOf(scenario, run, decode, traced.part, end);
   const auto& own = scenario.prefill;
-  const TracedPool pools[] = {
-      {.name = "prefill pool",
-       .run = run,
-       .system = own ? own->system : scenario.system,
-       .kernels = own ? own->kernels : scenario.kernels},
-      {.name = "decode pool",
-       .run = decode.run,
-       .system = scenario.system,
-       .kernels = scenario.kernels,
-       .from = decode.from}};
+  const TracedPool pools[] = {{.name = "prefill pool",
+                               .run = run,
+                               .system = own ? own->system : scenario.system,
+                               .kernels = own ? own->kernels : scenario.kernels,
+                               .from = Time(overhead)},
+                              {.name = "decode pool",
+                               .run = decode.run,
+                               .system = scenario.system,
+                               .kernels = scenario.kernels,
+                               .from = decode.from}};
   return WriteTrace(trace, scenario, pools, &requests);
 }
 
@@ -101,10 +106,13 @@ absl::StatusOr<ExitCode> SimulateRequest(const Arguments& arguments,
   ASSIGN_OR_RETURN(pb::Report report, ReportInference(scenario, options));
   const std::chrono::duration<double> wall =
       std::chrono::steady_clock::now() - begin;
+  AddMeasured(scenario.proto, report);
   report.mutable_engine()->set_wall_s(wall.count());
   report.mutable_engine()->set_peak_rss_bytes(PeakRss());
   if (trace) {
-    RETURN_IF_ERROR(TraceRequests(*trace, scenario, run_options, report));
+    InferenceOptions traced = options;
+    traced.run = run_options;
+    RETURN_IF_ERROR(TraceRequests(*trace, scenario, traced, report));
   }
   progress.Wipe();
   ASSIGN_OR_RETURN(const bool print,
@@ -142,11 +150,7 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   pb::Report report =
       MakeReport(scenario, run, estimate, options,
                  {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});
-  if (const TrainingPlan* plan = scenario.training()) {
-    report.set_trust(TrustText(scenario.system.chip().name(),
-                               plan->framework().name,
-                               scenario.model.moe().has_value()));
-  }
+  AddMeasured(scenario.proto, report);
   if (trace) RETURN_IF_ERROR(WriteTrace(*trace, scenario, run));
   const bool fits = report.memory().fits();
   if (!fits) {

@@ -231,7 +231,7 @@ absl::StatusOr<ExitCode> LeadSweep(const Arguments& arguments,
     journal.emplace(std::move(log));
   }
   // A row with a problem is as wide as the others.
-  const std::string no_columns(study.columns().size(), ',');
+  const std::string no_columns(study.columns().size() + 2, ',');
   ASSIGN_OR_RETURN(RowFile csv,
                    RowFile::Create(
                        arguments.Get("csv"), SweepHeader(study) + "\n",

@@ -3,6 +3,7 @@
 #include <absl/strings/str_replace.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -43,6 +44,17 @@ Time EndOf(absl::Span<const TracedPool> pools) {
   return end;
 }
 
+// All chips of a scenario as one; the steps of a request begin after the
+// engine's overhead.
+TracedPool RequestPool(const ResolvedScenario& scenario,
+                       const SimulatedRun& run) {
+  TracedPool whole = WholeOf(scenario, run);
+  if (const InferencePlan* plan = scenario.inference()) {
+    whole.from = Time(plan->engine().request_overhead);
+  }
+  return whole;
+}
+
 // What there is to see of the pool, if anything is in the window, which is
 // counted from its own beginning.
 absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(
@@ -58,13 +70,26 @@ absl::StatusOr<std::optional<TimelineOptions>> OptionsOf(
   return options;
 }
 
+// Decode steps that the ranks of a timeline do not show.
+bool IsSample(const RequestTimeline* requests) {
+  return requests != nullptr && requests->drawn_steps < requests->decode_steps;
+}
+
 // Every rank that was asked for is known before anything is written.
 absl::Status CheckShown(const TraceRequest& request,
-                        absl::Span<const TracedPool> pools) {
+                        absl::Span<const TracedPool> pools,
+                        const RequestTimeline* requests) {
   for (const TracedPool& pool : pools) {
     RETURN_IF_ERROR(OptionsOf(request, pool).status());
   }
   if (request.from < EndOf(pools)) return absl::OkStatus();
+  if (IsSample(requests)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--trace-window: the trace draws {} of {} decode steps, which end "
+        "after {}, before the window; --every-token draws all of them",
+        requests->drawn_steps, requests->decode_steps,
+        SecondsText(ToSeconds(EndOf(pools)))));
+  }
   return absl::InvalidArgumentError(
       fmt::format("--trace-window: the step ends after {}, before the window",
                   SecondsText(ToSeconds(EndOf(pools)))));
@@ -106,6 +131,26 @@ absl::Status WritePools(const TraceRequest& request,
   return absl::OkStatus();
 }
 
+void SayWhatIsDrawn(const RequestTimeline* requests,
+                    absl::Span<const TracedPool> pools) {
+  if (requests == nullptr) return;
+  if (!IsSample(requests)) {
+    constexpr double kAlike = 1e-4;
+    const double drawn = ToSeconds(EndOf(pools));
+    const double reported = ToSeconds(requests->reported_end);
+    if (std::abs(drawn / reported - 1) < kAlike) return;
+    Say(
+        fmt::format("the steps of the trace overlap and end after {}; the "
+                    "report adds them up to {}",
+                    SecondsText(drawn), SecondsText(reported)));
+    return;
+  }
+  Say(
+      fmt::format("the trace draws the prefill and {} of {} decode steps; "
+                  "'simulate --every-token' draws all of them",
+                  requests->drawn_steps, requests->decode_steps));
+}
+
 absl::Status FinishTrace(const TraceRequest& request, PerfettoWriter& writer) {
   RETURN_IF_ERROR(writer.Finish());
   Say(fmt::format("wrote {} slices; this shows them: orrery view {}",
@@ -123,6 +168,10 @@ absl::Status WritePerfetto(const TraceRequest& request,
   writer.AddAttribute("orrery.chips", int64_t{scenario.system.chips()});
   writer.AddAttribute("orrery.step_time_ps",
                       EndOf(pools).time_since_epoch().count());
+  if (requests != nullptr) {
+    writer.AddAttribute("orrery.decode_steps", requests->decode_steps);
+    writer.AddAttribute("orrery.decode_steps_drawn", requests->drawn_steps);
+  }
   if (pools.size() > 1) writer.Enclose("pools");
   RETURN_IF_ERROR(WritePools(request, scenario, pools, requests, writer));
   return FinishTrace(request, writer);
@@ -210,7 +259,7 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         const SimulatedRun& run,
                         const RequestTimeline* requests) {
-  const TracedPool whole[] = {WholeOf(scenario, run)};
+  const TracedPool whole[] = {RequestPool(scenario, run)};
   return WriteTrace(request, scenario, whole, requests);
 }
 
@@ -218,7 +267,8 @@ absl::Status WriteTrace(const TraceRequest& request,
                         const ResolvedScenario& scenario,
                         absl::Span<const TracedPool> pools,
                         const RequestTimeline* requests) {
-  RETURN_IF_ERROR(CheckShown(request, pools));
+  RETURN_IF_ERROR(CheckShown(request, pools, requests));
+  SayWhatIsDrawn(requests, pools);
   switch (request.format) {
     case TraceFormat::kPerfetto:
       return WritePerfetto(request, scenario, pools, requests);
@@ -243,8 +293,9 @@ absl::Status SharedTrace::Add(const std::string& name,
                               const ResolvedScenario& scenario,
                               const SimulatedRun& run,
                               const RequestTimeline* requests) {
-  const TracedPool whole[] = {WholeOf(scenario, run)};
-  RETURN_IF_ERROR(CheckShown(request_, whole));
+  const TracedPool whole[] = {RequestPool(scenario, run)};
+  RETURN_IF_ERROR(CheckShown(request_, whole, requests));
+  SayWhatIsDrawn(requests, whole);
   writer_.BeginSection(name);
   return WritePools(request_, scenario, whole, requests, writer_);
 }

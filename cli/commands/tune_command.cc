@@ -18,7 +18,7 @@
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
 #include "cli/print/tuning_text.h"
-#include "run/search/report_value.h"
+#include "run/report_value.h"
 #include "run/search/tune.h"
 #include "run/search/tune_inference.h"
 

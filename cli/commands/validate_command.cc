@@ -14,7 +14,7 @@
 #include "accuracy/table/accuracy_table.h"
 #include "accuracy/training/left_out.h"
 #include "accuracy/training/training_suite.h"
-#include "accuracy/training/training_trust.h"
+#include "accuracy/trust/error_groups.h"
 #include "base/check.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -121,6 +121,20 @@ std::string RowsCsv(const pb::AccuracyReport& report) {
   return TableCsv(rows);
 }
 
+// The errors by kind of run; those of requests with the rows that no constant
+// was chosen on.
+absl::Status WriteErrors(const AccuracyTable& table,
+                         const std::optional<std::string>& file,
+                         const std::string& path) {
+  std::vector<const AccuracyTable*> tables = {&table};
+  std::optional<AccuracyTable> held_out;
+  if (table.suite() == Suite::kInference && !file) {
+    ASSIGN_OR_RETURN(held_out, RunHeldOutInference());
+    tables.push_back(&*held_out);
+  }
+  return WriteFile(path, ErrorsCsv(GroupErrors(tables)));
+}
+
 absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<Suite> suites, ChosenSuites(arguments));
   const std::string library = arguments.Get("library").value_or("");
@@ -131,8 +145,14 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
   const bool trains = suites == std::vector<Suite>{Suite::kTraining};
   if (!trains) {
     RETURN_IF_ERROR(
-        RefuseFlags(arguments, {"closed-form", "errors"},
+        RefuseFlags(arguments, {"closed-form"},
                     "other suites than 'orrery validate training'"));
+  }
+  if (!trains && suites != std::vector<Suite>{Suite::kInference}) {
+    RETURN_IF_ERROR(
+        RefuseFlags(arguments, {"errors"},
+                    "other suites than 'orrery validate training' and 'orrery "
+                    "validate inference'"));
   }
   if (arguments.Has("leave-out")) {
     RETURN_IF_ERROR(RefuseFlags(
@@ -169,9 +189,7 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
         const AccuracyTable table,
         RunSuite(suite, file, library, arguments.Has("closed-form")));
     met = met && table.met();
-    if (suite == Suite::kTraining && errors) {
-      RETURN_IF_ERROR(WriteFile(*errors, TrainingErrorsCsv(table)));
-    }
+    if (errors) RETURN_IF_ERROR(WriteErrors(table, file, *errors));
     if (files) *report.add_suites() = ToProto(table);
     // As it was: files instead of tables, but for a page, which is beside them.
     if (json.has_value() || csv.has_value()) continue;
@@ -237,8 +255,8 @@ Command ValidateCommand() {
                  .help = "training: by the closed form, without simulating"},
                 {.name = "errors",
                  .value = "FILE",
-                 .help = "training: write mean errors by chip and "
-                         "framework"},
+                 .help = "training, inference: write mean errors by kind of "
+                         "run"},
                 {.name = "markdown",
                  .value = "",
                  .help = "print Markdown tables"},

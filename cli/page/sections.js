@@ -113,6 +113,9 @@ function reportSections(report, picture) {
             ([name, s]) => [name, signed(seconds(Math.abs(s)), s)]))) : null,
     flat('Request', r), flat('Pools', r?.pools), flat('Closed form', e), flat('Bounds', report.bounds),
     costSection(report.cost), flat('Energy', report.energy),
+    ...(report.measured ?? []).map((m) => el('p', {}, `measured: ${words(m.quantity)} ${Number(m.measured.toPrecision(4))}` +
+        (has(m.predicted) ? `, predicted ${Number(m.predicted.toPrecision(4))} (${signed(percent(Math.abs(m.error)), m.error)})` : '') +
+        (m.note ? `; ${m.note}` : '') + ` [${m.source}]`)),
     report.trust ? el('p', {}, `trust: ${report.trust}`) : null, ...notes(report.warnings),
     flat('The run itself', report.engine),
   ];
@@ -196,6 +199,7 @@ function tuningSections(t) {
       ['do not fit', count(t.plans_too_large ?? 0)]]),
     section('The best plans, simulated', table(null, ['rank', 'simulated', 'estimated', 'memory', 'fits', `per million tokens, ${productive(best?.report.cost)}`, 'plan'],
         [...plans.map((p, i) => row(i + 1, p)), row('said', t.said)], [6]),
+        best?.report.trust ? el('p', {}, `trust in the best: ${best.report.trust}`) : null,
         t.order_changed ? el('p', {}, 'Simulation ranks them otherwise than the closed form does.') : null),
     best ? section('The best against the plan as said', terms(t.against_said, ['best', 'said'])) : null,
     plans.length > 1 ? section('The best against the second', terms(t.against_second, ['best', 'second'])) : null,
@@ -236,14 +240,16 @@ function comparisonSections(c) {
     section('Side by side', el('div', {class: 'scroll'}, el('table', {}, el('thead', {}, el('tr', {}, el('th', {scope: 'col', class: 'text'}, ''),
         sides.map((side) => el('th', {scope: 'col'}, side.name)), el('th', {scope: 'col'}, sides.length === 2 ? 'difference' : ''))),
         el('tbody', {}, lines)))),
+    ...sides.filter((side) => side.report.trust).map((side) => el('p', {}, `trust in ${side.name}: ${side.report.trust}`)),
     ...notes(c.notes),
   ];
 }
 
 function sweepSections(s) {
   const columns = s.columns ?? [];
-  const head = ['point', ...(s.axes ?? []), ...columns.map((c) => c.name)];
-  const line = (p) => [p.point ?? 0, ...(p.values ?? []), ...(p.problem ? [p.problem] : (p.columns ?? []).map((v, i) => quantity(columns[i].name, v)))];
+  const head = ['point', ...(s.axes ?? []), ...columns.map((c) => c.name), 'trust'];
+  const line = (p) => [p.point ?? 0, ...(p.values ?? []), ...(p.problem ? [p.problem] : [...(p.columns ?? []).map((v, i) => quantity(columns[i].name, v)),
+    has(p.trust_error) ? `${p.trust} ${percent(p.trust_error)}` : p.trust ?? ''])];
   const name = (p) => `point ${p.point ?? 0}: ` + (s.axes ?? []).map((a, i) => `${a} ${p.values[i]}`).join(', ') + '; ' +
       columns.map((c, i) => `${c.name} ${quantity(c.name, p.columns[i])}`).join(', ');
   const plane = el('div', {});

@@ -289,8 +289,8 @@ std::string ReasonsText(const AccuracyTable& table) {
   return text;
 }
 
-// Every row that was refused, or of the many of a suite of steps how many for
-// which reason.
+// Every row that was refused. A suite of steps refuses many: each reason once,
+// with the number of rows and the first of them.
 std::string RefusedText(const AccuracyTable& table, bool each) {
   std::string text;
   constexpr size_t kMostListed = 20;
@@ -301,10 +301,18 @@ std::string RefusedText(const AccuracyTable& table, bool each) {
     }
     return text;
   }
-  std::map<std::string, int> reasons;
-  for (const RefusedRow& refused : table.refused()) ++reasons[refused.reason];
-  for (const auto& [reason, count] : reasons) {
-    text += fmt::format("  {:>4}  {}\n", count, reason);
+  struct Refused {
+    int rows = 0;
+    std::string first;
+  };
+  std::map<std::string, Refused> reasons;
+  for (const RefusedRow& refused : table.refused()) {
+    Refused& of_reason = reasons[refused.reason];
+    if (of_reason.rows++ == 0) of_reason.first = refused.id;
+  }
+  for (const auto& [reason, refused] : reasons) {
+    text += fmt::format("  {:>4}  (the first: {}) {}\n", refused.rows,
+                        refused.first, reason);
   }
   return text;
 }

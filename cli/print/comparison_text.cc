@@ -201,6 +201,11 @@ std::string ComparisonText(const pb::Comparison& comparison) {
     if (!section.empty()) text += section + "\n";
     text += sections[section];
   }
+  for (const auto& side : comparison.sides()) {
+    if (!side.report().has_trust()) continue;
+    text +=
+        fmt::format("trust in {}: {}\n", side.name(), side.report().trust());
+  }
   for (const auto& against : comparison.against()) {
     text += AgainstText(comparison, against);
   }

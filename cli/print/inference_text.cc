@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/units_text.h"
 #include "cli/print/cost_text.h"
+#include "cli/print/report_text.h"
 
 namespace orrery {
 namespace {
@@ -164,6 +165,7 @@ std::string InferenceText(const pb::Report& report) {
                         SecondsText(report.bounds().lower_s()),
                         SecondsText(report.bounds().upper_s()));
   }
+  text += MeasuredText(report) + TrustText(report);
   if (report.has_engine()) {
     const auto& e = report.engine();
     text += fmt::format(

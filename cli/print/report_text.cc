@@ -133,10 +133,30 @@ std::string ReportText(const pb::Report& report) {
                         SecondsText(report.bounds().lower_s()),
                         SecondsText(report.bounds().upper_s()));
   }
-  if (report.has_trust()) text += fmt::format("trust: {}\n", report.trust());
+  text += MeasuredText(report) + TrustText(report);
   if (report.has_engine()) text += EngineText(report.engine());
   for (const std::string& warning : report.warnings()) {
     text += fmt::format("note: {}\n", warning);
+  }
+  return text;
+}
+
+std::string TrustText(const pb::Report& report) {
+  if (!report.has_trust()) return "";
+  return fmt::format("trust: {}\n", report.trust());
+}
+
+std::string MeasuredText(const pb::Report& report) {
+  std::string text;
+  for (const pb::MeasuredBeside& beside : report.measured()) {
+    text += fmt::format("measured: {} {:.4g}", beside.quantity(),
+                        beside.measured());
+    if (beside.has_predicted()) {
+      text += fmt::format(", predicted {:.4g} ({:+.1f} %)", beside.predicted(),
+                          100 * beside.error());
+    }
+    if (beside.has_note()) text += fmt::format("; {}", beside.note());
+    text += fmt::format(" [{}]\n", beside.source());
   }
   return text;
 }

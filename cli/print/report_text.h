@@ -9,6 +9,11 @@ namespace orrery {
 // Ends with a newline. Sections that the report does not have are left out.
 std::string ReportText(const pb::Report& report);
 
+// How near measured runs are, and what was measured of the run itself; a line
+// each, empty if the report does not say.
+std::string TrustText(const pb::Report& report);
+std::string MeasuredText(const pb::Report& report);
+
 // Of a plan that does not fit: what would make it fit, a line each, with the
 // price in step time.
 std::string AdviceText(const pb::Report& report);

@@ -19,12 +19,19 @@ std::string NumberText(double value) {
   return fmt::format("{:.5g}", value);
 }
 
+// "near 17 %".
+std::string TrustCell(const SweepRow& row) {
+  if (!row.trust_error) return row.trust;
+  return fmt::format("{} {:.0f} %", row.trust, 100 * *row.trust_error);
+}
+
 std::string Table(const Study& study, absl::Span<const SweepRow> rows) {
   std::vector<std::string> header = {"point"};
   for (const StudyAxis& axis : study.axes()) header.push_back(axis.name);
   for (const StudyColumn& column : study.columns()) {
     header.push_back(column.name);
   }
+  header.emplace_back("trust");
   std::vector<size_t> widths(header.size());
   std::vector<std::vector<std::string>> cells = {std::move(header)};
   for (const SweepRow& row : rows) {
@@ -32,6 +39,7 @@ std::string Table(const Study& study, absl::Span<const SweepRow> rows) {
     line.push_back(absl::StrCat(row.point));
     line.insert(line.end(), row.values.begin(), row.values.end());
     for (const double value : row.columns) line.push_back(NumberText(value));
+    if (row.problem.empty()) line.push_back(TrustCell(row));
     if (!row.problem.empty()) line.push_back(row.problem);
   }
   for (const auto& line : cells) {
@@ -66,7 +74,12 @@ std::string SweepJson(const SweepRow& row) {
   for (size_t i = 0; i < row.columns.size(); ++i) {
     absl::StrAppend(&text, i > 0 ? ", " : "", JsonNumberText(row.columns[i]));
   }
-  return text + "]}";
+  absl::StrAppend(&text, "], \"trust\": ", JsonString(row.trust));
+  if (row.trust_error) {
+    absl::StrAppend(&text,
+                    ", \"trust_error\": ", JsonNumberText(*row.trust_error));
+  }
+  return text + "}";
 }
 
 std::string SweepText(const Study& study, const SweepSummary& summary,

@@ -176,6 +176,9 @@ std::string TuningText(const pb::Tuning& tuning, const std::string& scenario,
                        SecondsText(mine), SecondsText(of),
                        SignedSecondsText(mine - of));
   };
+  if (best.report().has_trust()) {
+    text += fmt::format("trust in the best: {}\n", best.report().trust());
+  }
   if (best.settings().empty() && tuning.has_said()) {
     return text + "\nthe plan as given is the best\n";
   }

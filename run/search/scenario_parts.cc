@@ -21,7 +21,8 @@ constexpr size_t kMostChanges = 6;
 
 bool Ignored(const gp::FieldDescriptor& field) {
   return field.name() == "name" || field.name() == "description" ||
-         field.name() == "source" || field.name() == "fitted_row";
+         field.name() == "source" || field.name() == "measured" ||
+         field.name() == "fitted_row";
 }
 
 bool IsMessage(const gp::FieldDescriptor& field) {

@@ -17,7 +17,7 @@
 #include "catalog/nearest.h"
 #include "catalog/override.h"
 #include "catalog/preset_file.h"
-#include "run/search/report_value.h"
+#include "run/report_value.h"
 
 namespace orrery {
 namespace {

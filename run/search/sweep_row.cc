@@ -21,6 +21,7 @@ std::string SweepHeader(const Study& study) {
   for (const StudyColumn& column : study.columns()) {
     names.push_back(CsvField(column.name));
   }
+  names.insert(names.end(), {"trust", "trust_error"});
   return absl::StrJoin(names, ",");
 }
 
@@ -32,6 +33,11 @@ std::string SweepRecord(const SweepRow& row) {
   absl::StrAppend(&record, ",", CsvField(row.problem));
   for (const double value : row.columns) {
     fmt::format_to(std::back_inserter(record), ",{}", value);
+  }
+  if (!row.problem.empty()) return record;
+  absl::StrAppend(&record, ",", CsvField(row.trust), ",");
+  if (row.trust_error) {
+    fmt::format_to(std::back_inserter(record), "{}", *row.trust_error);
   }
   return record;
 }
@@ -52,11 +58,21 @@ absl::StatusOr<SweepRow> ParseSweepRecord(const Study& study,
   row.values.assign(fields.begin() + 1,
                     fields.begin() + 1 + static_cast<ptrdiff_t>(axes));
   row.problem = fields[1 + axes];
-  const size_t numbers = fields.size() - 2 - axes;
-  if (numbers != (row.problem.empty() ? columns : 0)) return bad();
-  row.columns.resize(numbers);
-  for (size_t i = 0; i < numbers; ++i) {
+  const size_t rest = fields.size() - 2 - axes;
+  if (!row.problem.empty()) {
+    if (rest != 0) return bad();
+    return row;
+  }
+  constexpr size_t kTrust = 2;
+  if (rest != columns + kTrust) return bad();
+  row.columns.resize(columns);
+  for (size_t i = 0; i < columns; ++i) {
     if (!absl::SimpleAtod(fields[2 + axes + i], &row.columns[i])) return bad();
+  }
+  row.trust = fields[2 + axes + columns];
+  const std::string& error = fields.back();
+  if (!error.empty() && !absl::SimpleAtod(error, &row.trust_error.emplace())) {
+    return bad();
   }
   return row;
 }

@@ -5,6 +5,7 @@
 #include <absl/strings/string_view.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,18 @@ struct SweepRow {
   std::string problem;
   // Of each column of the study; none if there is a problem.
   std::vector<double> columns;
+  // "measured", "near" or "extrapolated", and the error to expect, if measured
+  // runs are near (accuracy/trust/trust.h); empty if there is a problem.
+  std::string trust = {};
+  std::optional<double> trust_error = std::nullopt;
 };
 
 // How the problem of a point begins whose answer has not every number that the
 // study asks for.
 inline constexpr char kLacksNumber[] = "the answer has no number ";
 
-// "point,tensor,pipeline,problem,step_time_s", without a line break.
+// "point,tensor,pipeline,problem,step_time_s,trust,trust_error", without a line
+// break.
 std::string SweepHeader(const Study& study);
 // One record of CSV, a line; ParseSweepRecord gives the row back, to the last
 // bit.

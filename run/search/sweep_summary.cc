@@ -89,7 +89,12 @@ pb::SweepResult::Point ToPoint(const SweepRow& row) {
   point.set_point(row.point);
   for (const std::string& value : row.values) point.add_values(value);
   for (const double value : row.columns) point.add_columns(value);
-  if (!row.problem.empty()) point.set_problem(row.problem);
+  if (!row.problem.empty()) {
+    point.set_problem(row.problem);
+    return point;
+  }
+  point.set_trust(row.trust);
+  if (row.trust_error) point.set_trust_error(*row.trust_error);
   return point;
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "accuracy/trust/trust.h"
 #include "analytic/step/step_estimate.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -19,8 +20,8 @@
 #include "catalog/resolve.h"
 #include "run/derived_chip.h"
 #include "run/report.h"
+#include "run/report_value.h"
 #include "run/requests/scenario_report.h"
-#include "run/search/report_value.h"
 #include "run/search/tune.h"
 #include "run/search/tune_inference.h"
 #include "run/training_report.h"
@@ -215,6 +216,7 @@ class SweepWorker::Bench {
                      Framework::FromProto(filled.framework()));
     ASSIGN_OR_RETURN(const Variation variation,
                      Variation::FromProto(filled.variation()));
+    trust_.emplace(std::move(filled));
     ground_ = std::make_unique<SweepGround>(
         SweepGround{std::move(said), std::move(model), std::move(system),
                     std::move(kernels), std::move(framework), variation});
@@ -329,6 +331,7 @@ class SweepWorker::Bench {
     memory.set_capacity_bytes(MemoryCapacity(ground_->system).value());
     memory.set_reserved_bytes(estimate.reserved.value());
     memory.set_fits(memory.reserved_bytes() <= memory.capacity_bytes());
+    FillTrust(trust_->Of(training_), report);
     return report;
   }
 
@@ -360,6 +363,10 @@ class SweepWorker::Bench {
       columns.push_back(value);
     }
     row->columns = std::move(columns);
+    row->trust = LevelText(report.trust_basis().level());
+    if (report.trust_basis().has_mean_error()) {
+      row->trust_error = report.trust_basis().mean_error();
+    }
     return absl::OkStatus();
   }
 
@@ -379,6 +386,7 @@ class SweepWorker::Bench {
   std::vector<pb::Scenario> plans_;
   size_t current_plans_ = 0;
   pb::Training training_;  // with defaults
+  std::optional<PlanTrust> trust_;
 };
 
 SweepWorker::SweepWorker(const Study& study, const Catalog& catalog)

@@ -11,10 +11,10 @@
 #include "base/status.h"
 #include "catalog/defaults.h"
 #include "catalog/override.h"
+#include "run/report_value.h"
 #include "run/requests/inference_report.h"
 #include "run/requests/scenario_report.h"
 #include "run/search/differences.h"
-#include "run/search/report_value.h"
 
 namespace orrery {
 namespace {

@@ -7,6 +7,14 @@
 // lines of the block are its output; a line "..." stands for any number of
 // lines.
 //
+// A figure in a sentence says which command prints it:
+//
+//   <!-- figure: orrery validate cost => (\d+) rows -->655<!-- end -->
+//
+// After => stands a regular expression; its first group is the figure, searched
+// for in the whole output. "=> dense models #2" is the second number of the
+// line that begins with "dense models".
+//
 // With ORRERY_REFRESH_DOCS set the pages are rewritten with what the commands
 // print today (scripts/refresh_docs).
 #include <absl/strings/match.h>
@@ -22,8 +30,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <regex>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/format.h"
@@ -192,6 +204,53 @@ Ran RunShown(const std::string& command, const std::string& folder) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, output};
 }
 
+// "<!-- figure: COMMAND => PATTERN -->SHOWN<!-- end -->".
+struct Figure {
+  std::string command;
+  std::string pattern;
+  std::string shown;
+  size_t begin = 0;  // of what is shown, in the page
+};
+
+const std::string kFigure = "<!-- figure: ";
+const std::string kFigureShown = " -->";
+const std::string kFigureEnd = "<!-- end -->";
+
+std::vector<Figure> FiguresOf(const std::string& text) {
+  std::vector<Figure> figures;
+  size_t at = 0;
+  while ((at = text.find(kFigure, at)) != std::string::npos) {
+    at += kFigure.size();
+    const size_t arrow = text.find(" => ", at);
+    const size_t shown = text.find(kFigureShown, at);
+    const size_t end = text.find(kFigureEnd, at);
+    if (arrow == std::string::npos || shown == std::string::npos ||
+        end == std::string::npos || arrow > shown || shown > end) {
+      ADD_FAILURE() << "a figure without => or end: " << text.substr(at, 80);
+      break;
+    }
+    const size_t begin = shown + kFigureShown.size();
+    figures.push_back({.command = text.substr(at, arrow - at),
+                       .pattern = text.substr(arrow + 4, shown - arrow - 4),
+                       .shown = text.substr(begin, end - begin),
+                       .begin = begin});
+    at = end;
+  }
+  return figures;
+}
+
+// "dense models #2" as a regular expression.
+std::regex PatternOf(const std::string& text) {
+  const size_t at = text.rfind(" #");
+  if (at == std::string::npos) return std::regex(text);
+  std::string pattern = "(?:^|\n) *" + text.substr(0, at);
+  const std::string number = "[-+]?[0-9.]+(?: %)?";
+  for (int i = std::stoi(text.substr(at + 2)); i > 1; --i) {
+    pattern += " +" + number;
+  }
+  return std::regex(pattern + " +(" + number + ")");
+}
+
 std::vector<std::string> Pages() {
   std::vector<std::string> pages = {"README.md"};
   for (const auto& entry :
@@ -210,7 +269,8 @@ std::vector<std::string> Lines(absl::string_view text) {
 
 class Docs : public testing::TestWithParam<std::string> {};
 
-TEST_P(Docs, CommandsWorkAsShown) {
+// A new folder in which the tree's files can be named.
+std::string MakeFolder() {
   const std::string folder =
       fmt::format("{}/orrery_docs_{}", testing::TempDir(), getpid());
   std::filesystem::create_directory(folder);
@@ -220,6 +280,65 @@ TEST_P(Docs, CommandsWorkAsShown) {
         std::filesystem::absolute(entry.path()),
         std::filesystem::path(folder) / entry.path().filename(), ignored);
   }
+  return folder;
+}
+
+TEST_P(Docs, FiguresAreWhatCommandsPrint) {
+  std::string text = ReadFile(GetParam()).value();
+  const std::vector<Figure> figures = FiguresOf(text);
+  const std::string folder = MakeFolder();
+  std::map<std::string, std::string> outputs;
+  std::vector<std::string> now;
+  for (const Figure& figure : figures) {
+    SCOPED_TRACE(fmt::format("{} => {}", figure.command, figure.pattern));
+    const auto [output, is_new] = outputs.try_emplace(figure.command);
+    if (is_new) output->second = RunShown(figure.command, folder).output;
+    std::smatch match;
+    const bool found =
+        std::regex_search(output->second, match, PatternOf(figure.pattern));
+    EXPECT_TRUE(found && match.size() == 2) << output->second;
+    now.push_back(found && match.size() == 2 ? match[1].str() : figure.shown);
+    if (std::getenv("ORRERY_REFRESH_DOCS") != nullptr) continue;
+    EXPECT_EQ(figure.shown, now.back()) << "run scripts/refresh_docs";
+  }
+  std::filesystem::remove_all(folder);
+  if (std::getenv("ORRERY_REFRESH_DOCS") == nullptr) return;
+  // From the last to the first: what stands before one that is rewritten stays.
+  for (size_t i = figures.size(); i-- > 0;) {
+    text.replace(figures[i].begin, figures[i].shown.size(), now[i]);
+  }
+  ASSERT_TRUE(WriteFile(GetParam(), text).ok());
+}
+
+// Where accuracy is told in sentences, each share in them is printed by a
+// command: none can become stale unseen.
+TEST(DocsFigures, SharesInAccuracyProseAreMarked) {
+  for (const char* page : {"README.md", "docs/accuracy.md"}) {
+    std::string text = ReadFile(page).value();
+    const std::vector<Figure> figures = FiguresOf(text);
+    for (size_t i = figures.size(); i-- > 0;) {
+      text.erase(figures[i].begin, figures[i].shown.size());
+    }
+    bool fenced = false;
+    int number = 0;
+    for (absl::string_view line : absl::StrSplit(text, '\n')) {
+      ++number;
+      if (absl::StartsWith(line, "```")) fenced = !fenced;
+      if (fenced || absl::StartsWith(line, "    ")) continue;
+      const std::string words(line);
+      std::smatch share;
+      const bool unmarked =
+          std::regex_search(words, share, std::regex("[0-9.]+ %"));
+      // What a comment asks for is a pattern and no figure.
+      EXPECT_TRUE(!unmarked || absl::StrContains(words, kFigure))
+          << page << ":" << number << ": '" << share.str()
+          << "' is not marked as a figure";
+    }
+  }
+}
+
+TEST_P(Docs, CommandsWorkAsShown) {
+  const std::string folder = MakeFolder();
   std::vector<std::pair<Shown, std::vector<std::string>>> refreshed;
   for (const Shown& shown : CommandsOf(GetParam())) {
     // Serves until it is interrupted; it has tests of its own.

@@ -312,13 +312,16 @@ TEST(Pools, ATimelineHasBoth) {
       const SimulatedRun prefill,
       RunScenario(s, {.part = InferencePart::kRequest, .record = true}));
   ASSERT_OK_AND_ASSIGN(SimulatedRun decode, RunDecodePool(s, {.record = true}));
-  const Time arrives = prefill.result.end + FromSeconds(1e-3);
+  const Time arrives = prefill.result.end + FromSeconds(3e-3 + 1e-3);
   const RequestTimeline timeline =
-      RequestsOf(s, prefill, {.run = std::move(decode), .from = arrives});
+      RequestsOf(s, prefill, {.run = std::move(decode), .from = arrives},
+                 InferencePart::kRequest, Duration(std::chrono::seconds(9)));
   using Kind = RequestStep::Kind;
-  ASSERT_EQ(timeline.steps.size(), 6u);
-  const Kind kinds[] = {Kind::kPrefill, Kind::kTransfer, Kind::kDecode,
-                        Kind::kDecode,  Kind::kDecode,   Kind::kDecode};
+  // The engine's 3 ms come first, and the rest of 255 decode steps last.
+  ASSERT_EQ(timeline.steps.size(), 8u);
+  const Kind kinds[] = {Kind::kOverhead, Kind::kPrefill, Kind::kTransfer,
+                        Kind::kDecode,   Kind::kDecode,  Kind::kDecode,
+                        Kind::kDecode,   Kind::kNotDrawn};
   Time last{};
   for (size_t i = 0; i < timeline.steps.size(); ++i) {
     const RequestStep& step = timeline.steps[i];
@@ -327,14 +330,16 @@ TEST(Pools, ATimelineHasBoth) {
     EXPECT_GT(step.to, step.from) << i;
     last = step.to;
   }
-  EXPECT_EQ(timeline.steps[1].to, arrives);
-  EXPECT_GE(timeline.steps[2].from, arrives);
+  EXPECT_EQ(timeline.steps[2].to, arrives);
+  EXPECT_GE(timeline.steps[3].from, arrives);
+  EXPECT_EQ(timeline.steps[7].to, Time(std::chrono::seconds(9)));
+  EXPECT_EQ(timeline.steps[7].steps, 251);
   // One prompt of 2048 tokens; the decode pool has all 64 sequences.
   EXPECT_EQ(timeline.sequences, 1);
-  EXPECT_EQ(timeline.steps[0].tokens, 2048);
-  EXPECT_EQ(timeline.steps[2].count, s.inference()->batch());
+  EXPECT_EQ(timeline.steps[1].tokens, 2048);
+  EXPECT_EQ(timeline.steps[3].count, s.inference()->batch());
   // A head of keys and values of 80 layers in FP8: 20 480 B per token and chip.
-  EXPECT_EQ(timeline.cached_after[0], Bytes(20480 * 2048));
+  EXPECT_EQ(timeline.cache[0].held, Bytes(20480 * 2048));
 }
 
 }  // namespace

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "analytic/inference/inference_estimate.h"
 #include "proto/report.pb.h"
@@ -271,20 +276,25 @@ TEST(MixedSteps, ForgetNoSequence) {
   EXPECT_EQ(pass.groups[1].count * pass.parts, 6);
 }
 
-// 64 prompts of 2048 tokens, four to a step of 8192: 16 steps of prefill, and
-// the first four of decoding. The cache grows by what each brings.
+// 64 prompts of 2048 tokens, four to a step of 8192: after the engine's 3 ms 16
+// steps of prefill, the first four of decoding, and 251 more as one. The cache
+// grows by what each brings.
 TEST(RequestTimeline, HasTheStepsOfEveryRequest) {
   const ResolvedScenario s = Scenario(
       {"inference.engine.max_step_tokens=8192", "inference.micro_batches=2"});
   ASSERT_OK_AND_ASSIGN(
       const SimulatedRun run,
       RunScenario(s, {.part = InferencePart::kRequest, .record = true}));
-  const RequestTimeline timeline = RequestsOf(s, run);
+  const Duration end = std::chrono::seconds(9);
+  const RequestTimeline timeline =
+      RequestsOf(s, run, InferencePart::kRequest, end);
   EXPECT_EQ(timeline.sequences, 64);
-  ASSERT_EQ(timeline.steps.size(), 20u);
+  ASSERT_EQ(timeline.steps.size(), 22u);
+  EXPECT_EQ(timeline.steps[0].kind, RequestStep::Kind::kOverhead);
+  EXPECT_EQ(timeline.steps[0].to, Time(std::chrono::milliseconds(3)));
   Time last{};
-  for (size_t i = 0; i < timeline.steps.size(); ++i) {
-    const RequestStep& step = timeline.steps[i];
+  for (size_t i = 0; i < 20; ++i) {
+    const RequestStep& step = timeline.steps[i + 1];
     EXPECT_EQ(step.decodes(), i >= 16);
     EXPECT_EQ(step.first, i < 16 ? 4 * static_cast<int64_t>(i) : 0);
     EXPECT_EQ(step.count, i < 16 ? 4 : 64);
@@ -296,10 +306,59 @@ TEST(RequestTimeline, HasTheStepsOfEveryRequest) {
     // chip, in blocks of 64 tokens.
     const int64_t tokens = i < 16 ? 4 * static_cast<int64_t>(i + 1) * 2048
                                   : int64_t{64} * (2048 + 64);
-    EXPECT_EQ(timeline.cached_after[i], Bytes(20480 * tokens)) << i;
+    EXPECT_EQ(timeline.cache[i].held, Bytes(20480 * tokens)) << i;
   }
-  EXPECT_LE(last, run.result.end);
-  EXPECT_GT(timeline.room, timeline.cached_after.back());
+  EXPECT_LE(last, run.result.end + timeline.steps[0].to.time_since_epoch());
+  EXPECT_EQ(timeline.steps[21].kind, RequestStep::Kind::kNotDrawn);
+  EXPECT_EQ(timeline.steps[21].from, last);
+  EXPECT_EQ(timeline.steps[21].to, Time(end));
+  EXPECT_EQ(timeline.steps[21].steps, 251);
+  EXPECT_EQ(timeline.drawn_steps, 4);
+  EXPECT_EQ(timeline.decode_steps, 255);
+  // 2048 + 256 tokens of each are four blocks more than the first steps filled.
+  EXPECT_LE(timeline.cache.back().held,
+            Bytes(int64_t{20480} * 64 * (2048 + 256)));
+  EXPECT_GT(timeline.cache.back().held,
+            Bytes(int64_t{20480} * 64 * (2048 + 64)));
+  EXPECT_GT(timeline.room, timeline.cache.back().held);
+}
+
+// A token is made from the one before it: the first stage does not begin a
+// decode step before the last stage has ended the step before, for the same
+// part of the batch.
+TEST(RequestTimeline, ADecodeStepWaitsForTheTokensOfTheStepBefore) {
+  for (const char* parts : {"1", "4"}) {
+    const ResolvedScenario s =
+        Scenario({"inference.parallel.tensor=4",
+                  "inference.parallel.pipeline=2", "inference.output=9",
+                  std::string("inference.micro_batches=") + parts});
+    ASSERT_OK_AND_ASSIGN(
+        const SimulatedRun run,
+        RunScenario(s, {.part = InferencePart::kWholeRequest, .record = true}));
+    // By step and part: when the first stage begins, and the last ends.
+    std::map<std::pair<int, int>, Time> begins;
+    std::map<std::pair<int, int>, Time> ends;
+    for (const TaskSpan& span : run.spans) {
+      const Mark& mark = run.placed.program.role_of(span.rank).mark(span.task);
+      if (mark.phase != WorkPhase::kDecode || span.stream != kComputeStream) {
+        continue;
+      }
+      const std::pair key{*mark.micro_batch, mark.piece.value_or(0)};
+      const bool first_stage = run.placed.program.ranks()[span.rank].number < 4;
+      if (first_stage) {
+        const auto at = begins.try_emplace(key, span.started).first;
+        at->second = std::min(at->second, span.started);
+      } else {
+        ends[key] = std::max(ends[key], span.ended);
+      }
+    }
+    EXPECT_EQ(begins.size(), 8u * static_cast<size_t>(std::stoi(parts)));
+    for (const auto& [key, begin] : begins) {
+      if (key.first == 0) continue;
+      EXPECT_GE(begin, ends.at({key.first - 1, key.second}))
+          << "step " << key.first << " part " << key.second;
+    }
+  }
 }
 
 // Two all-reduces in each of 80 layers, 2 us more each; embedding and head are

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/trust/trust.h"
 #include "base/check.h"
 #include "base/format.h"
 #include "base/units_text.h"
@@ -15,6 +16,8 @@
 #include "run/phase_ground.h"
 #include "run/report.h"
 #include "run/requests/kv_transfer.h"
+#include "run/requests/request_timeline.h"
+#include "run/run_scenario.h"
 #include "workload/model/kv_cache.h"
 #include "workload/model/parameters.h"
 #include "workload/plan/inference_memory.h"
@@ -65,7 +68,9 @@ class RequestLaws {
       CheckStreaming();
       CheckBandwidth();
       CheckEveryToken();
+      CheckTimeline();
     }
+    CheckTrust();
     CheckChunks();
     CheckTokens();
     CheckCapacity();
@@ -225,6 +230,71 @@ class RequestLaws {
                 off <= kPromised && off <= few->integration_error + kRounded,
                 fmt::format("{:.4f} % apart, {:.4f} % said", 100 * off,
                             100 * few->integration_error));
+  }
+
+  // Of a few tokens, all of them and a sample.
+  void CheckTimeline() {
+    static constexpr int kFewTokens = 7;
+    const auto few = With(scenario_, [](pb::Scenario& s) {
+      auto& inference = *s.mutable_inference();
+      inference.set_output(std::min(inference.output(), kFewTokens));
+    });
+    if (!few || few->inference()->disaggregated()) return;
+    const InferencePlan& plan = *few->inference();
+    const auto report = Request(*few, true);
+    const auto drawn =
+        RunScenario(*few, {.part = InferencePart::kWholeRequest});
+    const auto sample =
+        RunScenario(*few, {.part = InferencePart::kRequest, .record = true});
+    sheet_.Hold("a legal case runs", report.ok() && drawn.ok() && sample.ok(),
+                drawn.status().ToString());
+    if (!report.ok() || !drawn.ok() || !sample.ok()) return;
+    const Duration overhead = plan.engine().request_overhead;
+    const bool drafts =
+        plan.speculation() && plan.speculation()->draft_cost > 0;
+    if (plan.decode().degrees.pipeline == 1 && !drafts &&
+        !plan.engine().overlap_steps) {
+      const Duration end = drawn->result.end - Time{} + overhead;
+      // A picosecond of each step; and what a host that is ahead of the chip
+      // hides behind the step before.
+      constexpr double kRounded = 1e-9;
+      constexpr double kHidden = 0.1;
+      const double ratio = ToSeconds(end) / ToSeconds(report->end_to_end);
+      sheet_.Hold("drawn steps take what the report adds up",
+                  ratio <= 1 + kRounded && ratio >= 1 - kHidden,
+                  fmt::format("drawn {}, reported {}", Text(end),
+                              Text(report->end_to_end)));
+    }
+    const RequestTimeline timeline =
+        RequestsOf(*few, *sample, InferencePart::kRequest, report->end_to_end);
+    int64_t steps = 0;
+    Time last{};
+    for (const RequestStep& step : timeline.steps) {
+      last = std::max(last, step.to);
+      if (step.decodes()) ++steps;
+      if (step.kind == RequestStep::Kind::kNotDrawn) steps += step.steps;
+    }
+    sheet_.Hold("no step is lost", steps == DecodeSteps(plan),
+                fmt::format("{} of {} steps", steps, DecodeSteps(plan)));
+    if (timeline.drawn_steps == timeline.decode_steps) return;
+    sheet_.Hold("a drawn request does not end before the report's",
+                last >= Time(report->end_to_end),
+                fmt::format("drawn {}, reported {}", Text(last - Time{}),
+                            Text(report->end_to_end)));
+  }
+
+  void CheckTrust() {
+    pb::Scenario proto = scenario_.proto;
+    pb::Chip& chip = *proto.mutable_system()->mutable_chip();
+    const auto rate = ParseBytesPerSecond(chip.memory_bandwidth());
+    CHECK(rate.ok()) << rate.status().ToString();
+    chip.set_memory_bandwidth(
+        fmt::format("{} TB/s", 100 * rate->value() / 1e12));
+    const pb::Trust trust = TrustIn(proto);
+    sheet_.Hold(
+        "a machine nobody built is not vouched for",
+        trust.level() == pb::Trust::EXTRAPOLATED && !trust.has_mean_error(),
+        trust.text());
   }
 
   double PrefillFlops(const InferencePlan& plan) const {

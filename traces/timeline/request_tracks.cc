@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/format.h"
+#include "base/units_text.h"
+#include "traces/timeline/timeline_lanes.h"
 
 namespace orrery {
 namespace {
@@ -45,7 +46,10 @@ class RequestWriter {
   }
 
  private:
-  void Slice(TrackId track, const RequestStep& step, const std::string& name) {
+  // Steps of a pipeline overlap: the next begins in the first stage while the
+  // last stages still work.
+  void Slice(LanedTrack& track, const RequestStep& step,
+             const std::string& name) {
     const EventArgument arguments[] = {{tokens_, step.tokens},
                                        {cached_, step.cached},
                                        {sequences_, step.count}};
@@ -53,28 +57,58 @@ class RequestWriter {
   }
 
   // Cut to the window.
-  void Slice(TrackId track, Time from, Time to, const std::string& name,
+  void Slice(LanedTrack& track, Time from, Time to, const std::string& name,
              const EventDetails& details) {
     if (from >= to_ || to <= from_) return;
-    writer_.Begin(track, std::max(from, from_), writer_.Name(name), details);
-    writer_.End(track, std::min(to, to_));
+    from = std::max(from, from_);
+    to = std::min(to, to_);
+    const TrackId row = track.RowFor(from, to);
+    writer_.Begin(row, from, writer_.Name(name), details);
+    writer_.End(row, to);
+  }
+
+  static std::string NameOf(const RequestStep& step) {
+    switch (step.kind) {
+      case RequestStep::Kind::kOverhead:
+        return "request overhead";
+      case RequestStep::Kind::kPrefill:
+        return "prefill";
+      case RequestStep::Kind::kTransfer:
+        return "cache to the decode pool";
+      case RequestStep::Kind::kDecode:
+        return "decode step";
+      case RequestStep::Kind::kDrafts:
+        return "drafts of these steps";
+      case RequestStep::Kind::kHost:
+        return "host after the last step";
+      case RequestStep::Kind::kNotDrawn:
+        return fmt::format("{} more decode step{}, {} (not drawn)", step.steps,
+                           step.steps == 1 ? "" : "s",
+                           SecondsText(ToSeconds(step.to - step.from)));
+    }
+    return "";
   }
 
   void WriteSteps() {
-    const TrackId track = writer_.AddTrack({.name = "steps", .parent = root_});
+    LanedTrack track(
+        writer_,
+        {.name = "steps",
+         .parent = root_,
+         .description =
+             requests_.drawn_steps < requests_.decode_steps
+                 ? fmt::format("{} of {} decode steps are drawn; the last "
+                               "slice is as long as the others take.",
+                               requests_.drawn_steps, requests_.decode_steps)
+                 : ""});
     int64_t decoded = 0;
     for (const RequestStep& step : requests_.steps) {
-      switch (step.kind) {
-        case RequestStep::Kind::kPrefill:
-          Slice(track, step, fmt::format("prefill of {}", step.count));
-          break;
-        case RequestStep::Kind::kTransfer:
-          Slice(track, step, "cache to the decode pool");
-          break;
-        case RequestStep::Kind::kDecode:
-          Slice(track, step, fmt::format("decode step {}", decoded++));
-          break;
+      std::string name = NameOf(step);
+      if (step.kind == RequestStep::Kind::kPrefill) {
+        name += fmt::format(" of {}", step.count);
+      } else if (step.decodes()) {
+        name += fmt::format(" {}", decoded++);
       }
+      Slice(track, step, name);
     }
   }
 
@@ -90,11 +124,11 @@ class RequestWriter {
   }
 
   void WriteLane(int64_t first, int64_t end) {
-    const TrackId lane = writer_.AddTrack(
-        {.name = end == first + 1
-                     ? fmt::format("request {}", first)
-                     : fmt::format("requests {} to {}", first, end - 1),
-         .parent = root_});
+    LanedTrack lane(writer_,
+                    {.name = end == first + 1 ? fmt::format("request {}", first)
+                                              : fmt::format("requests {} to {}",
+                                                            first, end - 1),
+                     .parent = root_});
     Time last{};
     int64_t token = 1;
     bool waits = true;
@@ -107,18 +141,16 @@ class RequestWriter {
         Slice(lane, last, step.from, "waits", {});
       }
       // Once its prompt is in, a request waits for the others' too.
-      waits = !step.decodes();
+      waits = step.kind == RequestStep::Kind::kOverhead ||
+              step.kind == RequestStep::Kind::kPrefill ||
+              step.kind == RequestStep::Kind::kTransfer;
       Slice(lane, step,
-            step.decodes() ? fmt::format("token {}", ++token)
-            : step.kind == RequestStep::Kind::kTransfer
-                ? "cache to the decode pool"
-                : "prefill");
-      last = step.to;
+            step.decodes() ? fmt::format("token {}", ++token) : NameOf(step));
+      last = std::max(last, step.to);
     }
   }
 
   void WriteCache() {
-    CHECK(requests_.cached_after.size() == requests_.steps.size());
     const TrackId bytes = writer_.AddCounter(
         {.name = "KV cache", .parent = root_, .unit = CounterUnit::kGibibytes});
     const TrackId used =
@@ -126,13 +158,14 @@ class RequestWriter {
                             .parent = root_,
                             .unit = CounterUnit::kPercent,
                             .description = "Of what a chip has room for."});
-    for (size_t i = 0; i < requests_.steps.size(); ++i) {
-      // Taken when the step begins; the last before the window holds in it.
-      const bool last = i + 1 == requests_.steps.size();
-      if (!last && requests_.steps[i + 1].from <= from_) continue;
-      if (requests_.steps[i].from >= to_) break;
-      const Time at = std::max({requests_.steps[i].from, from_, kFirstInstant});
-      const auto held = static_cast<double>(requests_.cached_after[i].value());
+    for (size_t i = 0; i < requests_.cache.size(); ++i) {
+      const CacheHeld& level = requests_.cache[i];
+      // The last level before the window holds in it.
+      const bool last = i + 1 == requests_.cache.size();
+      if (!last && requests_.cache[i + 1].at <= from_) continue;
+      if (level.at >= to_) break;
+      const Time at = std::max({level.at, from_, kFirstInstant});
+      const auto held = static_cast<double>(level.held.value());
       writer_.Count(bytes, at, held / kGibibyte);
       if (requests_.room > Bytes(0)) {
         writer_.Count(used, at,

@@ -127,7 +127,7 @@ TEST(InferenceRows, WhatCannotBePredictedIsRefusedWithItsColumn) {
 TEST(InferenceSuite, SourcesMeetTheirBars) {
   ASSERT_OK_AND_ASSIGN(const AccuracyTable table,
                        RunInferenceSuite(std::nullopt));
-  EXPECT_EQ(table.rows().size(), 512u);
+  EXPECT_EQ(table.rows().size(), 513u);
   for (const AccuracyGroup& group : table.groups()) {
     EXPECT_TRUE(group.met()) << group.key.subject << " " << group.errors.median;
     // Chips by themselves as well.

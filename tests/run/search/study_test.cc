@@ -7,9 +7,9 @@
 
 #include "catalog/catalog.h"
 #include "catalog/textproto.h"
+#include "run/report_value.h"
 #include "run/search/objective.h"
 #include "run/search/plan_space.h"
-#include "run/search/report_value.h"
 #include "tests/status_matchers.h"
 
 namespace orrery {

@@ -3,6 +3,13 @@
 #include <utility>
 
 namespace orrery {
+namespace {
+
+// Of a token's number in the vocabulary.
+constexpr Bytes kTokenBytes{4};
+
+}  // namespace
+
 EngineWriter::EngineWriter(const InferencePlan& plan,
                            const ParallelLayout& layout,
                            const PassOptions& options, RoleBuilder& role,
@@ -96,8 +103,43 @@ EngineWriter::Run EngineWriter::Begin(const PassUnits& units, int part) {
     role_.SetMark(task, MarkOf(run, -1));
     run.inputs.push_back(task);
   }
+  if (tokens_.size() == static_cast<size_t>(parts_)) {
+    run.inputs.push_back(tokens_[static_cast<size_t>(part)]);
+  } else {
+    run.inputs.insert(run.inputs.end(), tokens_.begin(), tokens_.end());
+  }
   SkipEmpty(units, run);
   return run;
+}
+
+// Forward transfers go from a stage to the one after; after the last stage
+// comes the first.
+void EngineWriter::SendTokens(const InferencePass& pass, const Run& run) {
+  const int last = layout_.stages.stages() - 1;
+  const SlotRef slot =
+      slots_.PipelineChannel(Channel::kForwardSend, last, /*mirrored=*/false,
+                             /*arm=*/0, /*peer=*/0);
+  const TaskRef task =
+      role_.AddSend(slot, "send tokens",
+                    {.bytes = pass.groups[0].count * kTokenBytes,
+                     .share = options_.exchange_share});
+  role_.SetMark(task, MarkOf(run, -1));
+  for (const TaskRef& before : run.inputs) role_.AddDependency(before, task);
+}
+
+void EngineWriter::ReceiveTokens(const InferencePass& pass) {
+  const int last = layout_.stages.stages() - 1;
+  for (int part = 0; part < pass.parts; ++part) {
+    const SlotRef slot =
+        slots_.PipelineChannel(Channel::kForwardReceive, last,
+                               /*mirrored=*/false, /*arm=*/0, last);
+    const TaskRef task =
+        role_.AddReceive(slot, "receive tokens",
+                         {.bytes = pass.groups[0].count * kTokenBytes,
+                          .share = options_.exchange_share});
+    role_.SetMark(task, {.phase = phase_, .micro_batch = step_});
+    tokens_.push_back(task);
+  }
 }
 
 bool EngineWriter::WriteNext(const PassUnits& units, Run& run) {
@@ -160,7 +202,7 @@ void EngineWriter::WriteTogether(const PassUnits& units, Run& a, Run& b) {
 }
 
 void EngineWriter::Write(const InferencePass& pass, const PassUnits& units,
-                         Bytes grows) {
+                         Bytes grows, bool decode_follows) {
   const EngineProfile& engine = plan_.engine();
   const bool decodes = pass.purpose == PassPurpose::kDecode;
   const bool serial = options_.waited == DimensionSet::All();
@@ -171,6 +213,8 @@ void EngineWriter::Write(const InferencePass& pass, const PassUnits& units,
   parts_ = pass.parts;
   graph_.reset();
   first_.reset();
+  const bool returns = decode_follows && layout_.stages.stages() > 1;
+  const bool last_stage = rank_ + 1 == layout_.stages.stages();
   std::vector<TaskRef> ends;
   for (int part = 0; part < pass.parts; ++part) {
     Run run = Begin(units, part);
@@ -179,14 +223,21 @@ void EngineWriter::Write(const InferencePass& pass, const PassUnits& units,
       WriteTogether(units, run, other);
       End(units, run);
       End(units, other);
+      if (returns && last_stage) {
+        SendTokens(pass, run);
+        SendTokens(pass, other);
+      }
       ends.insert(ends.end(), other.inputs.begin(), other.inputs.end());
     } else {
       while (run.unit < UnitsOf(units).size()) WriteNext(units, run);
       End(units, run);
+      if (returns && last_stage) SendTokens(pass, run);
       if (serial) before_ = run.inputs;
     }
     ends.insert(ends.end(), run.inputs.begin(), run.inputs.end());
   }
+  tokens_.clear();
+  if (returns && rank_ == 0) ReceiveTokens(pass);
   if (first_ && grows > Bytes(0)) {
     role_.Allocate(*first_, MemoryEffect::When::kStart, MemoryKind::kKvCache,
                    grows);

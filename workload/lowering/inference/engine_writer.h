@@ -5,6 +5,8 @@
 // For every pass: the host prepares it and starts its kernels, one by one or as
 // a graph; the parts of the batch go through the rank's units, received from
 // the stage before and sent to the one after; the host takes the tokens out.
+// The last stage sends them to the first, which waits for them before it
+// decodes on.
 // Two halves that take turns are written in turn, from one exchange to the
 // next, so that one computes while the other communicates.
 #include <cstdint>
@@ -26,9 +28,11 @@ class EngineWriter {
                const PassOptions& options, RoleBuilder& role, int rank,
                bool hosted);
 
-  // `grows` is what the cache gains in it. For people, the passes of either
-  // kind are counted from 0.
-  void Write(const InferencePass& pass, const PassUnits& units, Bytes grows);
+  // `grows` is what the cache gains in it; `decode_follows` says whether the
+  // next pass needs its tokens. For people, the passes of either kind are
+  // counted from 0.
+  void Write(const InferencePass& pass, const PassUnits& units, Bytes grows,
+             bool decode_follows);
 
   const RoleSlots& slots() const { return slots_; }
   const WorkSplit& work() const { return work_; }
@@ -49,6 +53,9 @@ class EngineWriter {
   void WriteTogether(const PassUnits& units, Run& a, Run& b);
   void End(const PassUnits& units, const Run& run);
   void SkipEmpty(const PassUnits& units, Run& run);
+  // The new tokens of a part: the last stage sends them to the first.
+  void SendTokens(const InferencePass& pass, const Run& run);
+  void ReceiveTokens(const InferencePass& pass);
   const std::vector<PassUnits::Unit>& UnitsOf(const PassUnits& units) const {
     return units.of_stage[static_cast<size_t>(rank_)];
   }
@@ -79,6 +86,8 @@ class EngineWriter {
   std::optional<TaskRef> last_;
   // What the next pass waits for.
   std::vector<TaskRef> before_;
+  // The tokens that the first stage waits for, by part of the pass before.
+  std::vector<TaskRef> tokens_;
 };
 
 }  // namespace orrery

@@ -63,7 +63,9 @@ absl::StatusOr<PlacedProgram> LowerInference(
     for (size_t i = 0; i < passes.size(); ++i) {
       const Bytes after = cache(passes[i], HeldAfter(passes[i]));
       writer.Write(passes[i], units[static_cast<size_t>(key.rank_class)][i],
-                   after - so_far);
+                   after - so_far,
+                   i + 1 < passes.size() &&
+                       passes[i + 1].purpose == PassPurpose::kDecode);
       so_far = std::max(so_far, after);
     }
     role.SetInitialMemory(MemoryKind::kWeights, memory[stage].weights);

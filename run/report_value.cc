@@ -1,4 +1,4 @@
-#include "run/search/report_value.h"
+#include "run/report_value.h"
 
 #include <absl/algorithm/container.h>
 #include <google/protobuf/descriptor.h>
