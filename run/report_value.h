@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "proto/report.pb.h"
-#include "run/search/expression.h"
+#include "run/expression.h"
 
 namespace orrery {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "proto/study.pb.h"
-#include "run/search/expression.h"
+#include "run/expression.h"
 #include "run/search/inference_space.h"
 #include "run/search/plan_space.h"
 

@@ -34,9 +34,9 @@ absl::StatusOr<ResolvedScenario> With(const pb::Scenario& said,
 struct ServingCandidate {
   enum class Fate : uint8_t { kIllegal, kTooLarge, kBeyondLimits, kGood };
   Fate fate = Fate::kIllegal;
-  absl::Status why_not;  // of an illegal one
-  size_t place = 0;      // in the space
-  double rank = 0;       // less is better
+  absl::Status why_not = {};  // of an illegal one
+  size_t place = 0;           // in the space
+  double rank = 0;            // less is better
   double estimate = 0;
 };
 

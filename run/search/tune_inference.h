@@ -14,7 +14,7 @@
 
 #include "proto/scenario.pb.h"
 #include "proto/search.pb.h"
-#include "run/search/expression.h"
+#include "run/expression.h"
 #include "run/search/inference_space.h"
 #include "run/search/objective.h"
 #include "run/simulated_run.h"

@@ -181,8 +181,9 @@ TEST_P(ContextRanks, ExchangeTheBytesOfTheFormulas) {
                    .context = 4,
                    .attention = GetParam()};
   const auto context_bytes = [&](auto list) {
+    const LayerOps ops = BuildLayer(model, 0, shape);
     int64_t bytes = 0;
-    for (const LayerStep& step : BuildLayer(model, 0, shape).*list) {
+    for (const LayerStep& step : ops.*list) {
       const Exchange* e = step.exchange();
       if (e != nullptr && e->group == ExchangeGroup::kContext) {
         bytes += e->bytes.value() * e->steps;

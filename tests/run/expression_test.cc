@@ -1,4 +1,4 @@
-#include "run/search/expression.h"
+#include "run/expression.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

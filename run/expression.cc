@@ -1,4 +1,4 @@
-#include "run/search/expression.h"
+#include "run/expression.h"
 
 #include <absl/strings/ascii.h>
 #include <absl/strings/numbers.h>
