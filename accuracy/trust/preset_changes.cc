@@ -200,6 +200,8 @@ absl::StatusOr<pb::Scenario> Unchanged(const Catalog& catalog,
     RETURN_IF_ERROR(MergeParts(catalog, &other));
     result = std::move(other);
   }
+  // They are among the kernels now, as in a scenario that was resolved.
+  if (result.has_framework()) result.mutable_framework()->clear_kernels();
   FillDefaults(&result);
   return result;
 }

@@ -73,9 +73,9 @@ TEST_P(CatalogRuns, SayWhatWasMeasured) {
     const MeasurementRow* row = FindRow(table, value.row());
     ASSERT_NE(row, nullptr) << value.row();
     const auto* column = absl::c_find_if(kColumns, [&](const Column& each) {
-      return value.quantity() == each.quantity;
+      return value.report_field() == each.quantity;
     });
-    ASSERT_NE(column, std::end(kColumns)) << value.quantity();
+    ASSERT_NE(column, std::end(kColumns)) << value.report_field();
     ASSERT_OK_AND_ASSIGN(const double in_row, row->Positive(column->column));
     EXPECT_NEAR(value.value() / column->to_report(in_row), 1, 1e-3);
   }
