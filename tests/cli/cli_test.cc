@@ -66,7 +66,7 @@ TEST(Cli, WrongWordsAreAnsweredWithRightOnes) {
   EXPECT_THAT(Refusal({"show", "quickstrat"}),
               HasSubstr("did you mean 'quickstart'?"));
   EXPECT_THAT(Refusal({"list", "chip"}), HasSubstr("did you mean 'chips'?"));
-  EXPECT_THAT(Refusal({"show", ""}), HasSubstr("no file ''"));
+  EXPECT_THAT(Refusal({"show", ""}), HasSubstr("'show' needs SCENARIO, and got an empty one"));
 }
 
 TEST(Cli, EveryScenarioShowsAndWhatItShowsIsTheSameAgain) {
@@ -108,7 +108,7 @@ TEST(Cli, AMissingPhysicalQuantityIsAnErrorNotZero) {
   EXPECT_THAT(Refusal({"show", "quickstart", "--set", "system.chip.memory="}),
               HasSubstr("system.chip.memory: "));
   EXPECT_THAT(Refusal({"show", "quickstart", "--set", "system.chip.memory=96"}),
-              HasSubstr("'96' is not a number of bytes"));
+              HasSubstr("must be a number of bytes from 1 MB to 100 TB, got '96'"));
 }
 
 TEST(Cli, JsonHasTheSchemasNamesAndGoesWhereItIsTold) {

@@ -120,7 +120,7 @@ class SweepTeamTest : public ::testing::Test {
 TEST_F(SweepTeamTest, RowsDoNotDependOnBlocksThreadsOrRanks) {
   const std::string one = Alone(/*block=*/1000, /*threads=*/1);
   EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 3 * 3 * 40);
-  EXPECT_THAT(one, HasSubstr("no whole number"));
+  EXPECT_THAT(one, HasSubstr("not a whole number"));
   EXPECT_EQ(Alone(1, 4), one);
   EXPECT_EQ(Alone(7, 2), one);
   for (const int ranks : {2, 4}) {
@@ -238,7 +238,7 @@ TEST_F(SweepTeamTest, LettersAreReadAsWritten) {
   SweepRow refused;
   refused.point = 6;
   refused.values = {"3", "", "", ""};
-  refused.problem = "data: 'chips / 3' is \"5.3\", no whole number";
+  refused.problem = "data: 'chips / 3' is \"5.3\", not a whole number";
   const RowsLetter rows{{5, 7}, {answered, refused}};
   const auto read = ReadLetter(study_, WriteLetter(rows));
   ASSERT_TRUE(read && std::holds_alternative<RowsLetter>(*read));

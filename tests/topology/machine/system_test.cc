@@ -100,7 +100,8 @@ TEST(System, AChipCannotSendMoreThanItsLinks) {
   EXPECT_THAT(Changed("scale_up { chip_bandwidth: '301 GB/s' }"),
               StatusIs(kInvalid,
                        "system.scale_up.chip_bandwidth: 301 GB/s is "
-                       "more than the 300 GB/s of a chip's links"));
+                       "more than the 300 GB/s of a chip's links; at most 300 "
+                       "GB/s, or leave it out"));
   ASSERT_OK_AND_ASSIGN(const System capped,
                        Changed("scale_up { chip_bandwidth: '150 GB/s' }"));
   EXPECT_EQ(capped.scale_up()->chip_bandwidth, BytesPerSecond(150e9));

@@ -116,7 +116,7 @@ TEST(TrainingPlan, LayersAreSpreadEvenlyOrAsSaid) {
   EXPECT_THAT(Refusal("layers_per_stage: [11, 12]"),
               HasSubstr("sums to 23; must sum to the model's 24 layers"));
   EXPECT_THAT(Refusal("layers_per_stage: [24]"),
-              HasSubstr("has 1 entries; pipeline x virtual_stages = 2"));
+              HasSubstr("has 1 entries; write pipeline x virtual_stages = 2"));
   EXPECT_THAT(Refusal("layers_per_stage: [-1, 25]"), HasSubstr("-1"));
 }
 
