@@ -80,9 +80,11 @@ CollectiveForm DirectExpertForm(const GroupNetwork& group,
     const auto nic = static_cast<size_t>(group.nic(d));
     out[nic] += all - kept.share;
     in[nic] += (n - kept.members) * share;
-    loads.network = std::max({loads.network, out[nic], in[nic]});
+    const double most = std::max(out[nic], in[nic]);
+    loads.network = std::max(loads.network, most);
+    loads.crowded =
+        std::max(loads.crowded, most * group.nic_crowd(group.nic(d)));
   }
-  loads.crowded = loads.network;
   form.AddWave({{group.crosses() ? Across(group) : Inside(group)}}, loads);
   return std::move(form).Build();
 }
@@ -146,8 +148,8 @@ CollectiveForm ByIslandForm(const GroupNetwork& group,
       loads.island = std::max(loads.island, islands * most / k);
     }
   }
+  loads.crowded = loads.network * group.most_crowded_on_nic();
   loads.network *= group.most_on_nic();
-  loads.crowded = loads.network;
   FormBuilder form(group, CollectiveAlgorithm::kHierarchical,
                    ProtocolUse::kExperts);
   form.AddWave({{Across(group)}}, loads);

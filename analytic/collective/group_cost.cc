@@ -144,7 +144,7 @@ TierPrice GroupCost::Priced(Tier tier, const Protocol& protocol,
 
 GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
                                     Bytes bytes, const GroupSpan& span) const {
-  Price best = {Seconds(std::numeric_limits<double>::infinity()), {}};
+  Price best = {.alone = Seconds(std::numeric_limits<double>::infinity())};
   const auto consider = [&](const Protocol* inner, const Protocol* outer) {
     TierPrice island, network;
     Duration base{}, fill{};
@@ -162,7 +162,7 @@ GroupCost::Price GroupCost::PriceOf(const CollectiveForm& form, Kind kind,
                 2 * std::sqrt(ToSeconds(fill) * time.wire.count())) +
         time.total();
     if (alone >= best.alone) return;
-    best = {alone, alone - time.wire + time.crowded};
+    best = {alone, alone - time.wire + time.crowded, time.wire, time.crowded};
   };
   const bool up = form.uses_island();
   const bool out = form.uses_network();
@@ -225,7 +225,7 @@ GroupCost::Price GroupCost::BestOf(Kind kind, Bytes bytes,
   Group& group = *groups_[static_cast<size_t>(span.number)];
   std::vector<CollectiveForm>& forms = group.forms[static_cast<size_t>(kind)];
   if (forms.empty()) forms = Forms(kind, group.network);
-  Price best = {Seconds(std::numeric_limits<double>::infinity()), {}};
+  Price best = {.alone = Seconds(std::numeric_limits<double>::infinity())};
   for (const CollectiveForm& form : forms) {
     const Price price = PriceOf(form, kind, bytes, span);
     if (price.alone < best.alone) best = price;

@@ -5,7 +5,8 @@
 // ports and the library's calibration, for the algorithms and protocols that
 // the library has. It is chosen by what it costs with nothing else on the
 // links; its price is that, or that of all groups like it at once (Others), who
-// share the cables between leaves and spines of a tapered fabric.
+// share the NICs of several chips and the cables between leaves and spines of a
+// tapered fabric.
 //
 //   ASSIGN_OR_RETURN(GroupCost cost, GroupCost::Create(system));
 //   const GroupSpan span = cost.Span({0, 1, 2, 3, 4, 5, 6, 7});
@@ -52,10 +53,13 @@ class GroupCost {
   // one, none twice.
   GroupSpan Span(absl::Span<const int> chips);
 
-  // What a call takes with the links to itself, and among groups like its own.
+  // What a call takes with the links to itself, and among groups like its own;
+  // and for how long of either its busiest line is.
   struct Price {
     Seconds alone{};
     Seconds among_others{};
+    Seconds wire{};
+    Seconds crowded_wire{};
   };
   // A group of one takes no time. Point-to-point among more than two is one
   // step around a ring. Requires: a span of this cost.
@@ -77,6 +81,9 @@ class GroupCost {
   // The one that `others` asks for.
   Seconds Chosen(const Price& price) const {
     return others_ == Others::kNone ? price.alone : price.among_others;
+  }
+  Seconds ChosenWire(const Price& price) const {
+    return others_ == Others::kNone ? price.wire : price.crowded_wire;
   }
 
  private:

@@ -49,13 +49,14 @@ void GroupNetwork::FindNics() {
   absl::flat_hash_map<int, int> on_island;
   for (const int chip : chips_) ++on_island[ports_->IslandOf(chip)];
   absl::flat_hash_map<int, int> number;
-  std::vector<int> on_nic, pairs_on_nic;
+  std::vector<int> on_nic, pairs_on_nic, chips_of_nic;
   for (const int chip : chips_) {
     const auto [found, is_new] = number.try_emplace(
         ports_->NicOf(chip), static_cast<int>(number.size()));
     if (is_new) {
       on_nic.push_back(0);
       pairs_on_nic.push_back(0);
+      chips_of_nic.push_back(ports_->ChipsOf(ports_->NicOf(chip)));
     }
     nics_.push_back(found->second);
     const auto nic = static_cast<size_t>(found->second);
@@ -69,6 +70,16 @@ void GroupNetwork::FindNics() {
   most_on_nic_ = *std::max_element(on_nic.begin(), on_nic.end());
   most_pairs_on_nic_ =
       *std::max_element(pairs_on_nic.begin(), pairs_on_nic.end());
+  // No more groups than there are, whatever part of a NIC's chips this one has.
+  const double groups = static_cast<double>(ports_->chips) / ranks();
+  for (size_t nic = 0; nic < on_nic.size(); ++nic) {
+    const double crowd =
+        std::min(groups, static_cast<double>(chips_of_nic[nic]) / on_nic[nic]);
+    nic_crowds_.push_back(crowd);
+    most_crowded_on_nic_ = std::max(most_crowded_on_nic_, on_nic[nic] * crowd);
+    most_pairs_crowding_nic_ =
+        std::max(most_pairs_crowding_nic_, pairs_on_nic[nic] * crowd);
+  }
 }
 
 void GroupNetwork::FindLeaves() {

@@ -49,6 +49,13 @@ class GroupNetwork {
   // members that have to pass one in an exchange of everyone with everyone.
   int most_on_nic() const { return most_on_nic_; }
   int most_pairs_on_nic() const { return most_pairs_on_nic_; }
+  // How many groups like this one send through a NIC, if every chip of the
+  // machine is in one; and the most members and pairs of all of them on one.
+  double nic_crowd(int nic) const {
+    return nic_crowds_[static_cast<size_t>(nic)];
+  }
+  double most_crowded_on_nic() const { return most_crowded_on_nic_; }
+  double most_pairs_crowding_nic() const { return most_pairs_crowding_nic_; }
   // The longest route between members of different islands.
   int most_network_hops() const { return most_network_hops_; }
 
@@ -109,6 +116,9 @@ class GroupNetwork {
   int nic_count_ = 0;
   int most_on_nic_ = 1;
   int most_pairs_on_nic_ = 0;
+  std::vector<double> nic_crowds_;
+  double most_crowded_on_nic_ = 1;
+  double most_pairs_crowding_nic_ = 0;
   int most_network_hops_ = 0;
   std::vector<int> leaves_;
   std::vector<double> leaf_crowds_;

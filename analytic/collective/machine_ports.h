@@ -69,6 +69,13 @@ struct MachinePorts {
   int NicOf(int chip) const {
     return IslandOf(chip) * nics + chip % island_chips * nics / island_chips;
   }
+  // The chips whose first NIC this is.
+  int ChipsOf(int nic) const {
+    const int place = nic % nics;
+    const int first = (place * island_chips + nics - 1) / nics;
+    const int next = ((place + 1) * island_chips + nics - 1) / nics;
+    return next - first;
+  }
   // Of a Clos: the leaf of a NIC, and how many NICs are on it.
   int LeafOf(int nic) const;
   int NicsOn(int leaf) const;

@@ -161,7 +161,9 @@ std::vector<MessageTerm> PortLines::SendToAll(double load) {
   if (group_.crosses()) {
     const double nic = group_.most_pairs_on_nic();
     known_.network = std::max(nic, group_.most_pairs_on_leaf()) * load;
-    known_.crowded = std::max(nic, group_.most_pairs_crowded()) * load;
+    known_.crowded = std::max(group_.most_pairs_crowding_nic(),
+                              group_.most_pairs_crowded()) *
+                     load;
     messages.push_back(
         {Tier::kScaleOut, ports.NetworkLatency(group_.most_network_hops()), 1});
   }
@@ -203,7 +205,9 @@ void PortLines::Count(size_t line, double load, WaveTerm& wave) const {
     return;
   }
   double crowded = load;
-  if (line >= first_leaf_) {
+  if (line < first_leaf_) {
+    crowded *= group_.nic_crowd(static_cast<int>((line - island_lines_) / 2));
+  } else {
     // In the bytes of a chip's NICs that would take as long.
     load *= group_.ports().nics_per_chip / group_.leaf_up();
     // Of transfers between two, those of the same island run at once.

@@ -85,7 +85,7 @@ class TwoTrees {
 // on once for every tree that has members elsewhere, whatever it adds up.
 WaveTerm ReductionTreeLoads(const GroupNetwork& group, int g) {
   const double nic = static_cast<double>(group.most_on_nic()) / g;
-  WaveTerm loads{.network = nic, .crowded = nic};
+  WaveTerm loads{.network = nic, .crowded = group.most_crowded_on_nic() / g};
   std::vector<int> trees(static_cast<size_t>(group.leaf_count()));
   if (trees.empty()) return loads;
   for (int place = 0; place < g; ++place) {

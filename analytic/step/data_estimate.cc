@@ -24,14 +24,15 @@ class DataEstimate {
     if (!q_.plan.reduces_every_micro_batch() && !q_.overlaps_reduction()) {
       for (const PieceTraffic& piece : Traffic()) {
         for (const UnitTraffic& unit : piece.units) {
-          out.reduction_s += unit.reduce_s + unit.across_s;
+          out.reduction_s += unit.reduce.seconds + unit.across.seconds;
         }
-        out.reduction_s += piece.rest.reduce_s + piece.rest.across_s;
+        out.reduction_s +=
+            piece.rest.reduce.seconds + piece.rest.across.seconds;
       }
     }
     if (sharded(Sharding::kOptimizer) && !sharded(Sharding::kWeights) &&
         !q_.overlaps_gather(/*forward=*/true)) {
-      out.gathering_s = GatherTime(Held());
+      out.gathering_s = GatherTime(Held()).seconds;
     }
     return out;
   }
@@ -45,7 +46,7 @@ class DataEstimate {
       piece.units.reserve(units.size());
       for (const RankParameters& unit : units) {
         UnitTraffic& traffic = piece.units.emplace_back();
-        if (sharded(Sharding::kOptimizer)) traffic.gather_s = GatherTime(unit);
+        if (sharded(Sharding::kOptimizer)) traffic.gather = GatherTime(unit);
         open += unit;
         const Bytes full =
             StorageBytes(q_.plan.gradient_precision(), open.total());
@@ -63,19 +64,21 @@ class DataEstimate {
 
  private:
   bool sharded(Sharding from) const { return q_.plan.sharding() >= from; }
-  double Time(GroupFamily family, CommunicationKind kind, Bytes bytes) const {
+  TrafficTime Time(GroupFamily family, CommunicationKind kind,
+                   Bytes bytes) const {
     bytes = std::max(Bytes(1), bytes);
     const double check =
         ToSeconds(CheckTime(q_.plan.framework(), q_.placement.Size(family)));
     if (!least_) {
-      return check +
-             q_.prices.Call(kind, bytes, q_.spans.of(family, q_.pipeline_rank));
+      const PriceList::CallPrice price =
+          q_.prices.PriceOf(kind, bytes, q_.spans.of(family, q_.pipeline_rank));
+      return {check + price.seconds, price.wire};
     }
     double least = std::numeric_limits<double>::infinity();
     for (const GroupSpan& span : q_.spans.column(family)) {
       least = std::min(least, q_.prices.PriceOf(kind, bytes, span).least);
     }
-    return check + least;
+    return {.seconds = check + least};
   }
 
   // Within the ranks that share one copy of the state, and between copies.
@@ -83,7 +86,7 @@ class DataEstimate {
     if (parameters == 0) return;
     const Bytes bytes = StorageBytes(q_.plan.gradient_precision(), parameters);
     if (!sharded(Sharding::kOptimizer)) {
-      traffic.reduce_s +=
+      traffic.reduce +=
           Time(experts ? GroupFamily::kExpertData : GroupFamily::kData,
                CommunicationKind::kAllReduce, bytes);
       return;
@@ -92,9 +95,9 @@ class DataEstimate {
         experts ? GroupFamily::kExpertShard : GroupFamily::kShard;
     const auto replica =
         experts ? GroupFamily::kExpertReplica : GroupFamily::kReplica;
-    traffic.reduce_s += Time(shard, CommunicationKind::kReduceScatter, bytes);
-    traffic.across_s += Time(replica, CommunicationKind::kAllReduce,
-                             Bytes(bytes.value() / q_.placement.Size(shard)));
+    traffic.reduce += Time(shard, CommunicationKind::kReduceScatter, bytes);
+    traffic.across += Time(replica, CommunicationKind::kAllReduce,
+                           Bytes(bytes.value() / q_.placement.Size(shard)));
   }
 
   void Fill(const RankParameters& bucket, UnitTraffic& traffic) const {
@@ -105,17 +108,17 @@ class DataEstimate {
       Reduce(bucket.experts, true, filled);
       known_reduction_ = {bucket, filled};
     }
-    const double gather_s = traffic.gather_s;
+    const TrafficTime gather = traffic.gather;
     traffic = known_reduction_->second;
-    traffic.gather_s = gather_s;
+    traffic.gather = gather;
   }
 
-  double GatherTime(const RankParameters& unit) const {
+  TrafficTime GatherTime(const RankParameters& unit) const {
     if (known_gather_ && known_gather_->first == unit) {
       return known_gather_->second;
     }
     const int width = WeightBytes(q_.plan);
-    double time = 0;
+    TrafficTime time;
     if (unit.dense > 0) {
       time += Time(GroupFamily::kShard, CommunicationKind::kAllGather,
                    Bytes(unit.dense * width));
@@ -139,12 +142,15 @@ class DataEstimate {
   // The tied embedding and the norm of the whole model's gradient.
   void AddEnds(DataTimes& out) const {
     out.norm_s =
-        Time(GroupFamily::kTensor, CommunicationKind::kAllReduce, Bytes(4)) +
-        Time(GroupFamily::kModel, CommunicationKind::kAllReduce, Bytes(4));
+        Time(GroupFamily::kTensor, CommunicationKind::kAllReduce, Bytes(4))
+            .seconds +
+        Time(GroupFamily::kModel, CommunicationKind::kAllReduce, Bytes(4))
+            .seconds;
     if (!q_.shares_tie) return;
     const int64_t count = EmbeddingParametersOf(q_.model, q_.plan.degrees());
     out.tie_s = Time(GroupFamily::kEmbedding, CommunicationKind::kAllReduce,
-                     StorageBytes(q_.plan.gradient_precision(), count));
+                     StorageBytes(q_.plan.gradient_precision(), count))
+                    .seconds;
   }
 
   void AddOptimizer(DataTimes& out) const {
@@ -181,7 +187,7 @@ class DataEstimate {
   // Of what was asked for last: layers follow layers of the same kind.
   mutable std::optional<std::pair<RankParameters, UnitTraffic>>
       known_reduction_;
-  mutable std::optional<std::pair<RankParameters, double>> known_gather_;
+  mutable std::optional<std::pair<RankParameters, TrafficTime>> known_gather_;
 };
 
 }  // namespace

@@ -33,15 +33,28 @@ struct DataQuestion {
   }
 };
 
-// Seconds of the calls that belong to a unit of a piece.
+// Seconds of calls that follow one another, and for how many of them their
+// busiest line is.
+struct TrafficTime {
+  double seconds = 0;
+  double wire = 0;
+
+  TrafficTime& operator+=(const TrafficTime& other) {
+    seconds += other.seconds;
+    wire += other.wire;
+    return *this;
+  }
+};
+
+// What the calls that belong to a unit of a piece take.
 struct UnitTraffic {
   // Its weights come.
-  double gather_s = 0;
+  TrafficTime gather = {};
   // Its gradient fills a bucket, which is reduced among the ranks that share a
   // copy of the state, and in the last micro-batch between copies.
   bool fills = false;
-  double reduce_s = 0;
-  double across_s = 0;
+  TrafficTime reduce = {};
+  TrafficTime across = {};
 };
 
 struct PieceTraffic {

@@ -58,16 +58,17 @@ const PipelineEnds& KnownPipeline::Ends(const PipelineTimes& times) {
   std::string key;
   key.reserve(sizeof(double) * (1 + times.hops.size()) +
               sizeof(StageTimes) * times.kinds.size() +
-              sizeof(uint16_t) * times.kind_of_stage.size() + 5);
+              sizeof(uint16_t) * times.kind_of_stage.size() +
+              sizeof(PairDelays) * times.pairs.size() + 4);
   for (const bool flag :
        {times.sends_are_waited_for, times.results_are_waited_for,
-        times.reductions_are_waited_for, times.host_waits_for_receive,
-        times.pairs_hide}) {
+        times.reductions_are_waited_for, times.host_waits_for_receive}) {
     key.push_back(flag ? '1' : '0');
   }
   AddBytes(absl::MakeConstSpan(&times.gather, 1), &key);
   AddBytes(times.kinds, &key);
   AddBytes(times.kind_of_stage, &key);
+  AddBytes(times.pairs, &key);
   AddBytes(times.hops, &key);
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;

@@ -27,23 +27,39 @@ UnitTotals TotalsOf(const PricedUnit& unit, const TrainingPlan& plan,
                     const UnitSetting& setting) {
   const LayerOps& ops = unit.ops;
   const Bytes kept = KeptBytes(ops, plan);
-  PassQuestion question{.unit = unit,
-                        .plan = plan,
-                        .waited = setting.waited,
-                        .chunks = setting.chunks};
-  const PassSet passes = WalkPasses(question);
-  question.least = true;
-  return {.time = EstimateUnit(unit, plan, setting.waited),
-          .passes = passes,
-          .least = WalkPasses(question),
-          .kept = kept,
-          .recomputed = KeptBytes(ops, kNoModule) - kept,
-          .forward_tasks = CountTasks(ops.forward),
-          .backward_tasks = CountTasks(ops.input_gradient) +
-                            CountTasks(ops.weight_gradient) +
-                            CountTasks(RecomputedSteps(ops, plan)),
-          .calls = CallsOf(ops, plan),
-          .is_layer = ops.checkpointed};
+  PassSet passes, least;
+  const auto walk = [&](PassDelays PassSet::*delays, PipelinePass pass) {
+    PassTasks tasks =
+        TasksOf({.unit = unit, .plan = plan, .chunks = setting.chunks}, pass);
+    passes.*delays = WalkPass(tasks, {.waited = setting.waited});
+    least.*delays = WalkPass(tasks, {.waited = setting.waited, .least = true});
+    return tasks;
+  };
+  const StageLayout& layout = plan.layout().stages;
+  UnitTotals::Turns turns{.forward =
+                              walk(&PassSet::forward, PipelinePass::kForward)};
+  if (layout.splits_gradients() || layout.bidirectional()) {
+    walk(&PassSet::input_gradient, PipelinePass::kInputGradient);
+    walk(&PassSet::weight_gradient, PipelinePass::kWeightGradient);
+  }
+  if (!layout.splits_gradients()) {
+    turns.backward = walk(&PassSet::backward, PipelinePass::kBackward);
+  }
+  return {
+      .time = EstimateUnit(unit, plan, setting.waited),
+      .passes = passes,
+      .least = least,
+      .turns = layout.bidirectional()
+                   ? std::make_shared<const UnitTotals::Turns>(std::move(turns))
+                   : nullptr,
+      .kept = kept,
+      .recomputed = KeptBytes(ops, kNoModule) - kept,
+      .forward_tasks = CountTasks(ops.forward),
+      .backward_tasks = CountTasks(ops.input_gradient) +
+                        CountTasks(ops.weight_gradient) +
+                        CountTasks(RecomputedSteps(ops, plan)),
+      .calls = CallsOf(ops, plan),
+      .is_layer = ops.checkpointed};
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "analytic/step/pass_delays.h"
+#include "analytic/step/pass_tasks.h"
 #include "analytic/step/price_list.h"
 #include "analytic/step/priced_unit.h"
 #include "analytic/step/unit_estimate.h"
@@ -51,6 +52,12 @@ struct UnitTotals {
   UnitEstimate time;
   PassSet passes;
   PassSet least;  // with calls that take the least they may
+  // Of passes that may take turns: of bidirectional pipelines alone.
+  struct Turns {
+    PassTasks forward;
+    PassTasks backward = {};
+  };
+  std::shared_ptr<const Turns> turns;
   Bytes kept;
   Bytes recomputed;
   // Ops and exchanges of its passes.

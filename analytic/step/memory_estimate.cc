@@ -56,8 +56,8 @@ std::vector<UnitMemory> MemoryOfPiece(const DataQuestion& question, int place,
     const PieceTraffic& traffic = pieces[static_cast<size_t>(place)];
     for (size_t i = 0; i < units.size(); ++i) {
       const UnitTraffic& unit = traffic.units[units.size() - 1 - i];
-      if (unit.fills) units[i].bucket_s = unit.reduce_s;
-      if (waits) units[i].gather_s = unit.gather_s;
+      if (unit.fills) units[i].bucket_s = unit.reduce.seconds;
+      if (waits) units[i].gather_s = unit.gather.seconds;
     }
   }
   return units;

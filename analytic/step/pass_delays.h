@@ -66,6 +66,15 @@ struct RowDelays {
   double after_input = PassDelays::kNever;
 };
 
+// A forward and a backward pass that take turns: after the kernels before them,
+// the input of the one and that of the other. What they yield is there when
+// both are done.
+struct PairDelays {
+  PassMoment after_kernels = {0, 0};
+  PassMoment after_first = {PassDelays::kNever, 0};
+  PassMoment after_second = {PassDelays::kNever, 0};
+};
+
 // The four passes of a unit, or of a stage.
 struct PassSet {
   PassDelays forward = {};

@@ -272,7 +272,7 @@ class PipelineClock::Walk {
         continue;
       }
       const Pass& other = passes_[++i];
-      if (times_.pairs_hide) {
+      if (!times_.pairs.empty()) {
         StartPair(pass, other, rank);
         note(pass, rank);
       } else {
@@ -362,8 +362,9 @@ class PipelineClock::Walk {
     rank.result = ends.result;
   }
 
-  // A forward pass takes turns with a backward pass. Kernels of both make one
-  // row, and what the pair yields is there when both are done.
+  // A forward pass takes turns with a backward pass, and what the pair yields
+  // is there when both are done. Neither is sooner than by itself, with the
+  // calls for its weights and gradients.
   void StartPair(const Pass& a, const Pass& b, Rank& rank) {
     const Moment kernels = rank.free;
     const Moment input_a = InputOf(a, rank);
@@ -371,16 +372,16 @@ class PipelineClock::Walk {
     const Ends ends_a = EndsOf(a, rank, input_a);
     const Ends ends_b = EndsOf(b, rank, input_b);
     Complete(b, kernels, input_b, rank);
-    const Moment row =
-        Latest(Latest(kernels, input_a) + KernelsOf(a), input_b) + KernelsOf(b);
-    rank.free = Latest(row, Latest(ends_a.kernels, ends_b.kernels));
-    rank.result = Latest(rank.free, Latest(ends_a.result, ends_b.result));
-  }
-
-  double KernelsOf(const Pass& pass) const {
-    const StageTimes& stage = TimesOf(pass);
-    return pass.pass == PipelinePass::kForward ? stage.forward_kernels
-                                               : stage.backward_kernels;
+    const PairDelays& pair = times_.pairs[a.stage];
+    const auto both = [&](double PassMoment::*end) {
+      return Latest(kernels + pair.after_kernels.*end,
+                    Latest(input_a + pair.after_first.*end,
+                           input_b + pair.after_second.*end));
+    };
+    rank.free = Latest(both(&PassMoment::kernels),
+                       Latest(ends_a.kernels, ends_b.kernels));
+    rank.result = Latest(Latest(rank.free, both(&PassMoment::result)),
+                         Latest(ends_a.result, ends_b.result));
   }
 
   // Gradients that a pass completes go into the row of reductions.

@@ -43,10 +43,6 @@ struct StageTimes {
   PassDelays weight_gradient = {};
   PassDelays backward = {};  // both gradients in one pass
   PassDelays last_backward = {};
-  // Of kernels alone, where passes that take turns hide the communication of
-  // one another.
-  double forward_kernels = 0;
-  double backward_kernels = 0;
   LaunchTimes forward_launch = {};
   LaunchTimes input_gradient_launch = {};
   LaunchTimes weight_gradient_launch = {};
@@ -69,6 +65,11 @@ struct PipelineTimes {
   // Stages that do the same stand here once.
   absl::Span<const StageTimes> kinds;
   absl::Span<const uint16_t> kind_of_stage;
+  // Of a forward pass of a stage, and a backward pass of the stage that is on
+  // the same rank, in which each hides what it can of the other's
+  // communication; by the stage of the forward pass. Empty: one pass follows
+  // the other.
+  absl::Span<const PairDelays> pairs;
   // From each rank to the next, and from the last to the first.
   absl::Span<const double> hops;
   // What a receiver does with what it gets before it goes on.
@@ -82,8 +83,6 @@ struct PipelineTimes {
   bool reductions_are_waited_for = false;
   // The host waits for what comes from another rank before it goes on.
   bool host_waits_for_receive = false;
-  // Passes that take turns hide the communication of one another.
-  bool pairs_hide = false;
 };
 
 struct RankEnd {

@@ -44,10 +44,12 @@ class PriceList {
   double slowness() const { return slowness_; }
   // The group of these chips, for calls; see GroupCost::Span.
   GroupSpan Span(absl::Span<const int> chips) { return groups_.Span(chips); }
-  // Seconds of a call as asked for by `others`; and what it takes at least,
-  // with the links to itself and less what a formula may be off.
+  // Seconds of a call as asked for by `others`, for how many of them its
+  // busiest line is; and what it takes at least, with the links to itself and
+  // less what a formula may be off.
   struct CallPrice {
     double seconds = 0;
+    double wire = 0;
     double least = 0;
   };
   CallPrice PriceOf(CommunicationKind kind, Bytes bytes, const GroupSpan& span);
@@ -65,7 +67,9 @@ class PriceList {
 
   CallPrice Of(const GroupCost::Price& price) const {
     constexpr double kExact = 0.001;
-    return {groups_.Chosen(price).count(), price.alone.count() * (1 - kExact)};
+    return {.seconds = groups_.Chosen(price).count(),
+            .wire = groups_.ChosenWire(price).count(),
+            .least = price.alone.count() * (1 - kExact)};
   }
 
   PriceList(KernelTimer timer, GroupCost groups)

@@ -1,8 +1,10 @@
 #include "analytic/step/rank_kinds.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "analytic/step/pass_walk.h"
 #include "analytic/step/stage_passes.h"
 
 namespace orrery {
@@ -33,6 +35,7 @@ class KindFinder {
   bool DoTheSame(int a, int b) const {
     if (q_.spans.any_differ() || SharesTie(a) != SharesTie(b) ||
         q_.slow.SlowdownOf(a) != q_.slow.SlowdownOf(b) ||
+        &UnitsOf(a) != &UnitsOf(b) ||
         q_.pipeline.Completion(a) != q_.pipeline.Completion(b) ||
         q_.pipeline.Beginning(a) != q_.pipeline.Beginning(b)) {
       return false;
@@ -44,6 +47,22 @@ class KindFinder {
       }
     }
     return true;
+  }
+
+  // A forward pass of a stage and a backward pass of the other one of its rank.
+  PairDelays PairOf(int stage, bool least) const {
+    const int rank = layout_.PlaceOf(stage, /*second_half=*/false).rank;
+    const PlanUnits& units = UnitsOf(rank);
+    std::vector<const PassTasks*> forward, backward;
+    for (const int id : q_.units.of_stage(stage)) {
+      forward.push_back(&units[id].turns->forward);
+    }
+    const absl::Span<const int> others =
+        q_.units.of_stage(layout_.StageOf(rank, 1));
+    for (auto id = others.rbegin(); id != others.rend(); ++id) {
+      backward.push_back(&units[*id].turns->backward);
+    }
+    return WalkPair(forward, backward, least);
   }
 
   // Adds the times of its stages to `stages` and `least`.
@@ -102,7 +121,7 @@ class KindFinder {
 
   static double GathersOf(const PieceTraffic& traffic) {
     double sum = 0;
-    for (const UnitTraffic& unit : traffic.units) sum += unit.gather_s;
+    for (const UnitTraffic& unit : traffic.units) sum += unit.gather.seconds;
     return sum;
   }
 
@@ -121,9 +140,6 @@ class KindFinder {
     }
     question.units = passes;
     StageTimes& times = stages.kinds.emplace_back(ComposeStage(question));
-    times.forward_kernels = work.forward.kernels;
-    times.backward_kernels =
-        work.input_gradient.kernels + work.weight_gradient.kernels;
     AddLaunches(units, q_.units.of_stage(stage), question.least, times);
     if (kind == nullptr) return;
     const size_t count = passes.size();
@@ -135,7 +151,7 @@ class KindFinder {
       plain.weight_gradient = plain.weight_gradient.Then(down.weight_gradient);
       plain.backward = plain.backward.Then(down.backward);
     }
-    const double kernels = times.forward_kernels + times.backward_kernels;
+    const double kernels = work.kernels();
     const double alone = ThroughKernels(layout_, plain);
     const double together = ThroughKernels(layout_, PassesOf(times));
     kind->exposed += rounds_ * std::max(0.0, alone - kernels);
@@ -261,6 +277,21 @@ RankKinds::RankKinds(const RankQuestion& question) {
       const auto from = static_cast<size_t>(layout.StageOf(first, piece));
       stages_.of_stage[to] = stages_.of_stage[from];
       least_stages_.of_stage[to] = least_stages_.of_stage[from];
+    }
+  }
+  if (!layout.bidirectional() || !question.pairs_hide) return;
+  for (StageKinds* of : {&stages_, &least_stages_}) {
+    // Pairs of the same kinds are alike.
+    std::map<std::pair<int, int>, PairDelays> known;
+    for (int stage = 0; stage < layout.stages(); ++stage) {
+      const int rank = layout.PlaceOf(stage, /*second_half=*/false).rank;
+      const int other = layout.StageOf(rank, 1);
+      const auto kind = [&](int at) {
+        return of->of_stage[static_cast<size_t>(at)];
+      };
+      const auto [found, added] = known.try_emplace({kind(stage), kind(other)});
+      if (added) found->second = finder.PairOf(stage, of == &least_stages_);
+      of->pairs.push_back(found->second);
     }
   }
 }

@@ -31,6 +31,8 @@ struct RankQuestion {
   PriceList& prices;
   // Reductions and gathers hide where the plan lets them.
   bool overlap = true;
+  // So do calls of layers in passes that take turns.
+  bool pairs_hide = true;
   const SlowStages& slow;
 };
 
@@ -51,6 +53,8 @@ struct RankKind {
 struct StageKinds {
   std::vector<StageTimes> kinds;
   std::vector<uint16_t> of_stage;
+  // See PipelineTimes::pairs.
+  std::vector<PairDelays> pairs;
 };
 
 class RankKinds {

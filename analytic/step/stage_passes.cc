@@ -60,14 +60,21 @@ class Composer {
  private:
   using Kind = PassDelays PassSet::*;
 
+  // Calls one after the other: the end of the last, and the share of its time
+  // for which its busiest line is.
+  struct Row {
+    double end = kNever;
+    double busy = 1;
+  };
+
   // Rows of a rank.
   struct Rows {
     PassMoment at;
     // The last kernels of the pass of the last unit, and of the one before it.
     double last;
     double before_last;
-    double gathered;
-    double reduced = kNever;
+    Row gathered;
+    Row reduced = {};
   };
 
   static Gathers Ahead(bool overlaps) {
@@ -86,25 +93,30 @@ class Composer {
                : Gathers::kNone;
   }
 
-  // Calls that meet take longer: each what it meets of the other.
-  double Meet(double start, double seconds, double& other) const {
-    if (q_.least) return start + seconds;
-    const double met = std::clamp(other - start, 0.0, seconds);
-    if (met > 0) other += met;
-    return start + seconds + met;
+  // A call that starts no earlier than `start`; it and one that it meets take
+  // longer by what does not fit on the line.
+  void Add(double start, const TrafficTime& call, Row& row, Row& other) const {
+    start = std::max(row.end, start);
+    row.end = start + call.seconds;
+    if (q_.least || call.seconds == 0) return;
+    row.busy = call.wire / call.seconds;
+    const double met = std::clamp(other.end - start, 0.0, call.seconds);
+    if (met == 0) return;
+    const double longer = met * std::max(0.0, row.busy + other.busy - 1);
+    row.end += longer;
+    other.end += longer;
   }
 
-  void Gather(Gathers gathers, double seconds, Rows& rows) const {
-    if (gathers == Gathers::kNone || seconds == 0) return;
+  void Gather(Gathers gathers, const TrafficTime& call, Rows& rows) const {
+    if (gathers == Gathers::kNone || call.seconds == 0) return;
     double issued = kNever;
     if (gathers == Gathers::kWithPass) {
       issued = std::max(rows.at.result, rows.last);
     } else if (gathers == Gathers::kOneAhead) {
       issued = rows.before_last;
     }
-    rows.gathered =
-        Meet(std::max(rows.gathered, issued), seconds, rows.reduced);
-    rows.at.result = std::max(rows.at.result, rows.gathered);
+    Add(issued, call, rows.gathered, rows.reduced);
+    rows.at.result = std::max(rows.at.result, rows.gathered.end);
   }
 
   void Reduce(const UnitTraffic& traffic, bool across, Rows& rows) const {
@@ -112,9 +124,9 @@ class Composer {
     const double ready = data_.overlaps_reduction()
                              ? rows.at.kernels
                              : std::max(rows.at.kernels, rows.at.result);
-    rows.reduced =
-        Meet(std::max(rows.reduced, ready),
-             traffic.reduce_s + (across ? traffic.across_s : 0), rows.gathered);
+    TrafficTime call = traffic.reduce;
+    if (across) call += traffic.across;
+    Add(ready, call, rows.reduced, rows.gathered);
   }
 
   template <bool kForward>
@@ -129,8 +141,8 @@ class Composer {
       if (pass.empty()) continue;
       const UnitTraffic& traffic =
           q_.traffic.units[kForward ? count - 1 - i : i];
-      if (waits) rows.at.result = std::max(rows.at.result, rows.reduced);
-      Gather(among.gathers, traffic.gather_s, rows);
+      if (waits) rows.at.result = std::max(rows.at.result, rows.reduced.end);
+      Gather(among.gathers, traffic.gather, rows);
       rows.at = pass.After(rows.at);
       rows.before_last = rows.last;
       rows.last = rows.at.kernels;
@@ -140,10 +152,8 @@ class Composer {
   }
 
   Rows AfterKernels(const Among& among) const {
-    Rows rows{.at = {0, kNever},
-              .last = 0,
-              .before_last = kNever,
-              .gathered = kNever};
+    Rows rows{
+        .at = {0, kNever}, .last = 0, .before_last = kNever, .gathered = {}};
     // In a row of passes without a wait the unit before the first one has just
     // been passed.
     if (!q_.least && among.gathers == Gathers::kOneAhead) rows.before_last = 0;
@@ -153,7 +163,7 @@ class Composer {
     return {.at = {kNever, 0},
             .last = kNever,
             .before_last = kNever,
-            .gathered = kNever};
+            .gathered = {}};
   }
 
   template <bool kForward>
@@ -176,16 +186,18 @@ class Composer {
   RowDelays Reductions(Kind kind, const Among& among) const {
     RowDelays delays;
     for (const UnitTraffic& unit : q_.traffic.units) {
-      delays.after_row += unit.reduce_s + (among.across ? unit.across_s : 0);
+      delays.after_row +=
+          unit.reduce.seconds + (among.across ? unit.across.seconds : 0);
     }
     const UnitTraffic& rest = q_.traffic.rest;
-    delays.after_row += rest.reduce_s + (among.across ? rest.across_s : 0);
+    delays.after_row +=
+        rest.reduce.seconds + (among.across ? rest.across.seconds : 0);
     Rows rows = AfterKernels(among);
     Run<false>(kind, among, rows);
-    delays.after_kernels = rows.reduced;
+    delays.after_kernels = rows.reduced.end;
     rows = AfterInput();
     Run<false>(kind, among, rows);
-    delays.after_input = rows.reduced;
+    delays.after_input = rows.reduced.end;
     return delays;
   }
 
@@ -194,7 +206,7 @@ class Composer {
     Rows rows{.at = {kNever, kNever},
               .last = kNever,
               .before_last = kNever,
-              .gathered = q_.gathered_before};
+              .gathered = {.end = q_.gathered_before}};
     Run<true>(&PassSet::forward, {.gathers = FirstGathers()}, rows);
     return rows.at;
   }

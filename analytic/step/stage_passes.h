@@ -5,8 +5,9 @@
 // A unit waits for its weights. These come one unit ahead where the plan lets
 // them: a gather starts when the pass before the last has ended. Gathers follow
 // one another, and so do reductions, each of which starts when the gradients of
-// its bucket are there. What both send takes the same links, so that one that
-// meets the other takes longer by what it meets.
+// its bucket are there. Both take the same links: where a gather meets a
+// reduction, and the two together keep a line busy for more than the time there
+// is, each takes longer by what does not fit.
 //
 //   StageTimes times = ComposeStage({.plan = plan, .question = data,
 //                                    .units = units, .traffic = traffic});

@@ -89,7 +89,8 @@ class PlanEstimate {
     const int ranks = layout_.ranks();
     const double m = plan_.micro_batches();
     const SlowStages slow(slow_, placement_, layout_, prices_,
-                          [&] { return UnitsAt(FullestPlace(plan_)); });
+                          FullestPlace(plan_),
+                          [&](int place) { return UnitsAt(place); });
     const RankKinds kinds = KindsWith(slow);
     const PipelineTimes times =
         TimesOf(kinds.stages(), hops_.transfers, hops_.gather);
@@ -160,29 +161,32 @@ class PlanEstimate {
  private:
   RankKinds KindsWith(const SlowStages& slow) {
     return RankKinds({model_, plan_, placement_, pipeline_, units_, spans_,
-                      prices_, !waited_.Has(Dimension::kData), slow});
+                      prices_, !waited_.Has(Dimension::kData), !waits(), slow});
   }
   std::unique_ptr<PlanUnits> UnitsAt(int expert_place) const {
     return std::make_unique<PlanUnits>(model_, plan_, expert_place, setting_,
                                        prices_, known_units_);
   }
 
+  // For exchanges of layers.
+  bool waits() const {
+    return waited_.Has(Dimension::kTensor) ||
+           waited_.Has(Dimension::kContext) || waited_.Has(Dimension::kExpert);
+  }
+
   PipelineTimes TimesOf(const StageKinds& stages, absl::Span<const double> hops,
                         double gather) const {
-    const bool waits = waited_.Has(Dimension::kTensor) ||
-                       waited_.Has(Dimension::kContext) ||
-                       waited_.Has(Dimension::kExpert);
     return {.kinds = stages.kinds,
             .kind_of_stage = stages.of_stage,
+            .pairs = stages.pairs,
             .hops = hops,
             .gather = gather,
             .sends_are_waited_for = !plan_.overlap_pipeline(),
-            .results_are_waited_for = waits,
+            .results_are_waited_for = waits(),
             .reductions_are_waited_for = plan_.reduces_every_micro_batch() &&
                                          (waited_.Has(Dimension::kData) ||
                                           !plan_.overlap_gradient_reduction()),
-            .host_waits_for_receive = plan_.framework().host_waits_for_receive,
-            .pairs_hide = !waits};
+            .host_waits_for_receive = plan_.framework().host_waits_for_receive};
   }
 
   // What is beyond the terms or, if negative, less than they.
