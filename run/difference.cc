@@ -23,8 +23,14 @@ struct Setup {
   bool fabric = true;
 };
 
-std::vector<Setup> Setups(const System& system, const Degrees& degrees,
-                          RunOptions options) {
+std::vector<Setup> Setups(const ResolvedScenario& scenario,
+                          const Degrees& degrees, RunOptions options) {
+  const System& system = scenario.system;
+  // The two halves of a bidirectional pipeline hold a copy each.
+  const TrainingPlan* plan = scenario.training();
+  const bool copies =
+      degrees.data * degrees.context > 1 ||
+      (plan != nullptr && plan->layout().stages.bidirectional());
   std::vector<Setup> setups;
   bool latency = true;
   bool fabric = true;
@@ -43,7 +49,7 @@ std::vector<Setup> Setups(const System& system, const Degrees& degrees,
       {Dimension::kTensor, degrees.tensor > 1},
       {Dimension::kContext, degrees.context > 1},
       {Dimension::kExpert, degrees.expert > 1},
-      {Dimension::kData, degrees.data * degrees.context > 1}};
+      {Dimension::kData, copies}};
   std::vector<Dimension> overlapping;
   for (const auto& [dimension, exists] : dimensions) {
     if (exists && !options.waited.Has(dimension)) {
@@ -110,14 +116,14 @@ absl::StatusOr<double> Run(const ResolvedScenario& scenario,
 
 absl::StatusOr<pb::Report::Difference> MeasureDifference(
     const ResolvedScenario& scenario, RunOptions options, double simulated_s,
-    double estimate_s) {
+    const pb::Report::Estimate& estimate) {
   options.record = false;
   options.progress = {};
   pb::Report::Difference result;
   const std::optional<Degrees> degrees = ComparedDegrees(scenario, options);
   if (!degrees) return result;
   const std::vector<Setup> setups =
-      Setups(scenario.system, *degrees, std::move(options));
+      Setups(scenario, *degrees, std::move(options));
   std::vector<absl::StatusOr<double>> outcomes(setups.size());
   InParallel(setups.size(),
              [&](size_t i) { outcomes[i] = Run(scenario, setups[i]); });
@@ -126,7 +132,11 @@ absl::StatusOr<pb::Report::Difference> MeasureDifference(
     effect.set_name(name);
     effect.set_seconds(seconds);
   };
-  double left = simulated_s - estimate_s;
+  double left = simulated_s - estimate.step_time_s();
+  if (estimate.has_held_s()) {
+    add("closed form held within its bounds", -estimate.held_s());
+    left += estimate.held_s();
+  }
   for (size_t i = 0; i < setups.size(); ++i) {
     RETURN_IF_ERROR(outcomes[i].status());
     add(setups[i].off, left - *outcomes[i]);

@@ -30,9 +30,9 @@ namespace orrery {
 // Of the step; more that is unexplained is an answer of "no".
 inline constexpr double kMostUnexplained = 0.01;
 
-// `simulated_s` and `estimate_s` are those of the scenario with `options`.
+// `simulated_s` and `estimate` are those of the scenario with `options`.
 absl::StatusOr<pb::Report::Difference> MeasureDifference(
     const ResolvedScenario& scenario, RunOptions options, double simulated_s,
-    double estimate_s);
+    const pb::Report::Estimate& estimate);
 
 }  // namespace orrery

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "base/units_text.h"
+#include "run/inference_run.h"
 #include "run/scenario_cost.h"
 #include "run/training_report.h"
 #include "workload/plan/memory.h"
@@ -269,6 +270,29 @@ void FillEstimate(const StepEstimate& from, pb::Report::Estimate& to) {
   to.set_peak_bytes(from.peak.value());
 }
 
+namespace {
+
+// No run of the program lies outside its bounds, whatever the formulas say.
+void HoldWithinBounds(const pb::Report::Bounds& bounds,
+                      pb::Report::Estimate& estimate) {
+  const double terms = estimate.step_time_s();
+  const double held = std::clamp(terms, bounds.lower_s(), bounds.upper_s());
+  if (held == terms) return;
+  estimate.set_held_s(held - terms);
+  estimate.set_step_time_s(held);
+}
+
+// Through a pipeline the closed form of a request's step is of a step among
+// others, and the program is this one by itself.
+bool TellOfTheSame(const ResolvedScenario& scenario, InferencePart part) {
+  const InferencePlan* plan = scenario.inference();
+  if (plan == nullptr) return true;
+  const PassPurpose purpose = PassesOf(*plan, part).front().purpose;
+  return plan->layout(purpose).degrees.pipeline == 1;
+}
+
+}  // namespace
+
 pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
                       const StepEstimate& estimate, const RunOptions& options,
                       const RunCost& cost) {
@@ -284,6 +308,9 @@ pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
   report.mutable_bounds()->set_busiest_resource_s(
       ToSeconds(run.bounds.busiest));
   report.mutable_bounds()->set_upper_s(ToSeconds(run.bounds.upper));
+  if (TellOfTheSame(scenario, options.part)) {
+    HoldWithinBounds(report.bounds(), *report.mutable_estimate());
+  }
   auto& engine = *report.mutable_engine();
   engine.set_events(run.result.events);
   engine.set_tasks(run.result.tasks);

@@ -28,27 +28,41 @@ UnitTotals TotalsOf(const PricedUnit& unit, const TrainingPlan& plan,
   const LayerOps& ops = unit.ops;
   const Bytes kept = KeptBytes(ops, plan);
   PassSet passes, least;
-  const auto walk = [&](PassDelays PassSet::*delays, PipelinePass pass) {
+  LaunchTails tails, least_tails;
+  const auto walk = [&](PassDelays PassSet::*delays,
+                        PassMoment LaunchTails::*tail, PipelinePass pass) {
     PassTasks tasks =
         TasksOf({.unit = unit, .plan = plan, .chunks = setting.chunks}, pass);
-    passes.*delays = WalkPass(tasks, {.waited = setting.waited});
-    least.*delays = WalkPass(tasks, {.waited = setting.waited, .least = true});
+    const WalkOptions as_priced{.waited = setting.waited};
+    const WalkOptions at_least{.waited = setting.waited, .least = true};
+    passes.*delays = WalkPass(tasks, as_priced);
+    least.*delays = WalkPass(tasks, at_least);
+    if (plan.framework().dispatch) {
+      tails.*tail = WalkTail(tasks, as_priced);
+      least_tails.*tail = WalkTail(tasks, at_least);
+    }
     return tasks;
   };
   const StageLayout& layout = plan.layout().stages;
   UnitTotals::Turns turns{.forward =
-                              walk(&PassSet::forward, PipelinePass::kForward)};
+                              walk(&PassSet::forward, &LaunchTails::forward,
+                                   PipelinePass::kForward)};
   if (layout.splits_gradients() || layout.bidirectional()) {
-    walk(&PassSet::input_gradient, PipelinePass::kInputGradient);
-    walk(&PassSet::weight_gradient, PipelinePass::kWeightGradient);
+    walk(&PassSet::input_gradient, &LaunchTails::input_gradient,
+         PipelinePass::kInputGradient);
+    walk(&PassSet::weight_gradient, &LaunchTails::weight_gradient,
+         PipelinePass::kWeightGradient);
   }
   if (!layout.splits_gradients()) {
-    turns.backward = walk(&PassSet::backward, PipelinePass::kBackward);
+    turns.backward = walk(&PassSet::backward, &LaunchTails::backward,
+                          PipelinePass::kBackward);
   }
   return {
       .time = EstimateUnit(unit, plan, setting.waited),
       .passes = passes,
       .least = least,
+      .tails = tails,
+      .least_tails = least_tails,
       .turns = layout.bidirectional()
                    ? std::make_shared<const UnitTotals::Turns>(std::move(turns))
                    : nullptr,

@@ -52,6 +52,9 @@ struct UnitTotals {
   UnitEstimate time;
   PassSet passes;
   PassSet least;  // with calls that take the least they may
+  // Of hosts that run ahead alone.
+  LaunchTails tails;
+  LaunchTails least_tails;
   // Of passes that may take turns: of bidirectional pipelines alone.
   struct Turns {
     PassTasks forward;

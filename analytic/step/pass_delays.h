@@ -83,4 +83,13 @@ struct PassSet {
   PassDelays backward = {};  // both gradients in one pass
 };
 
+// Of each pass of a unit, both of its ends after the host has started its last
+// kernel, which does not run before.
+struct LaunchTails {
+  PassMoment forward = {PassDelays::kNever, PassDelays::kNever};
+  PassMoment input_gradient = forward;
+  PassMoment weight_gradient = forward;
+  PassMoment backward = forward;
+};
+
 }  // namespace orrery

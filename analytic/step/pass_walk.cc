@@ -58,10 +58,11 @@ class UnitWalk {
   }
 
   bool finished() const { return ends_.size() == list_.tasks.size(); }
-  // The first task waits for the input, whatever it is.
-  void Next(Rows& rows) {
+  // The first task waits for the input, whatever it is; and this one for what
+  // else there is.
+  void Next(Rows& rows, double after = kNever) {
     const TimedTask& task = list_.tasks[ends_.size()];
-    double after = ends_.empty() ? input_ : kNever;
+    if (ends_.empty()) after = std::max(after, input_);
     for (const int32_t before : task.after) {
       after = std::max(after, EndOf(before));
     }
@@ -143,6 +144,17 @@ PassDelays WalkPass(const PassTasks& tasks, const WalkOptions& options) {
   delays.after_kernels = Walk(tasks, options, {.kernels = 0, .result = kNever});
   delays.after_input = Walk(tasks, options, {.kernels = kNever, .result = 0});
   return tasks.held_up > 0 ? PassDelays(tasks.held_up).Then(delays) : delays;
+}
+
+PassMoment WalkTail(const PassTasks& tasks, const WalkOptions& options) {
+  size_t last = tasks.tasks.size();
+  while (last > 0 && tasks.tasks[last - 1].dimension) --last;
+  Rows rows(options, kNever);
+  UnitWalk walk(tasks, kNever);
+  for (size_t i = 0; i < tasks.tasks.size(); ++i) {
+    walk.Next(rows, i + 1 == last ? 0 : kNever);
+  }
+  return {rows.kernels(), walk.Result(rows)};
 }
 
 PairDelays WalkPair(UnitTasks first, UnitTasks second, bool least) {

@@ -22,6 +22,8 @@ struct WalkOptions {
 };
 
 PassDelays WalkPass(const PassTasks& tasks, const WalkOptions& options);
+// Both ends after the host has started the last kernel (LaunchTails).
+PassMoment WalkTail(const PassTasks& tasks, const WalkOptions& options);
 
 // A forward and a backward pass of a rank that take turns, unit by unit: the
 // one that is further behind starts its next task. Requires: nothing is waited

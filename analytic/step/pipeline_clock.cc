@@ -345,10 +345,10 @@ class PipelineClock::Walk {
         break;
     }
     if (launch->all > 0) {
-      ends.result = Latest(
-          ends.result, rank.host + launch->before_last + launch->last_result);
+      ends.kernels =
+          Latest(ends.kernels, rank.host + launch->after_host.kernels);
+      ends.result = Latest(ends.result, rank.host + launch->after_host.result);
       rank.host += launch->all;
-      ends.kernels = Latest(ends.kernels, rank.host);
     }
     return ends;
   }

@@ -27,12 +27,12 @@
 
 namespace orrery {
 
-// What the host needs to start a pass. It runs ahead of the chip, but no pass
-// ends before it was started, and its result follows the last unit's start.
+// What the host needs to start a pass. It runs ahead of the chip, but the last
+// kernel of no unit runs before it was started.
 struct LaunchTimes {
   double all = 0;
-  double before_last = 0;  // of its units
-  double last_result = 0;  // from there to the result
+  // Both ends of the pass after the host's start.
+  PassMoment after_host = {PassDelays::kNever, PassDelays::kNever};
 };
 
 // One micro-batch in one stage. Seconds.
@@ -69,7 +69,7 @@ struct PipelineTimes {
   // the same rank, in which each hides what it can of the other's
   // communication; by the stage of the forward pass. Empty: one pass follows
   // the other.
-  absl::Span<const PairDelays> pairs;
+  absl::Span<const PairDelays> pairs = {};
   // From each rank to the next, and from the last to the first.
   absl::Span<const double> hops;
   // What a receiver does with what it gets before it goes on.

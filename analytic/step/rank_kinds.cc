@@ -65,6 +65,22 @@ class KindFinder {
     return WalkPair(forward, backward, least);
   }
 
+  // Seconds of the step in which kernels of a rank wait for calls of its
+  // layers, all of whose passes take turns.
+  double ExposedOfPairs(int rank, absl::Span<const PairDelays> pairs) const {
+    const PlanUnits& units = UnitsOf(rank);
+    double kernels = 0;
+    double together = 0;
+    for (int piece = 0; piece < layout_.pieces(); ++piece) {
+      const int stage = layout_.StageOf(rank, piece);
+      together += pairs[static_cast<size_t>(stage)].after_kernels.kernels;
+      for (const int id : q_.units.of_stage(stage)) {
+        kernels += units[id].time.kernels();
+      }
+    }
+    return rounds_ * std::max(0.0, together - kernels);
+  }
+
   // Adds the times of its stages to `stages` and `least`.
   RankKind KindOf(int rank, StageKinds& stages, StageKinds& least) {
     const double of_all = q_.prices.slowness();
@@ -160,22 +176,24 @@ class KindFinder {
                             times.forward.after_kernels.kernels;
   }
 
-  // What the host starts in each pass. The result of a pass need not wait for
-  // the last kernel of its last unit.
+  // What the host starts in each pass.
   void AddLaunches(const PlanUnits& units, absl::Span<const int> ids,
                    bool least, StageTimes& times) const {
     if (!q_.plan.framework().dispatch ||
         q_.plan.framework().blocking_launches) {
       return;
     }
-    const auto add = [&](PassDelays PassSet::*pass, auto launching, int id,
-                         LaunchTimes& launch) {
+    const auto add = [&](PassDelays PassSet::*pass, PassMoment LaunchTails::*of,
+                         auto launching, int id, LaunchTimes& launch) {
       const PlanUnits::Unit& unit = units[id];
       const PassDelays& delays = (least ? unit.least : unit.passes).*pass;
       if (delays.empty()) return;
-      launch.before_last = launch.all;
+      const PassMoment& tail = (least ? unit.least_tails : unit.tails).*of;
       launch.all += launching(unit.time);
-      launch.last_result = delays.after_kernels.result;
+      PassMoment& end = launch.after_host;
+      end = delays.After(end);
+      end.kernels = std::max(end.kernels, launch.all + tail.kernels);
+      end.result = std::max(end.result, launch.all + tail.result);
     };
     const auto forward = [](const UnitEstimate& time) {
       return time.forward.launching;
@@ -192,11 +210,14 @@ class KindFinder {
     for (size_t i = 0; i < ids.size(); ++i) {
       const int up = ids[i];
       const int down = ids[ids.size() - 1 - i];
-      add(&PassSet::forward, forward, up, times.forward_launch);
-      add(&PassSet::input_gradient, inputs, down, times.input_gradient_launch);
-      add(&PassSet::weight_gradient, weights, down,
-          times.weight_gradient_launch);
-      add(&PassSet::backward, both, down, times.backward_launch);
+      add(&PassSet::forward, &LaunchTails::forward, forward, up,
+          times.forward_launch);
+      add(&PassSet::input_gradient, &LaunchTails::input_gradient, inputs, down,
+          times.input_gradient_launch);
+      add(&PassSet::weight_gradient, &LaunchTails::weight_gradient, weights,
+          down, times.weight_gradient_launch);
+      add(&PassSet::backward, &LaunchTails::backward, both, down,
+          times.backward_launch);
     }
   }
 
@@ -293,6 +314,9 @@ RankKinds::RankKinds(const RankQuestion& question) {
       if (added) found->second = finder.PairOf(stage, of == &least_stages_);
       of->pairs.push_back(found->second);
     }
+  }
+  for (RankKind& kind : kinds_) {
+    kind.exposed = finder.ExposedOfPairs(kind.first, stages_.pairs);
   }
 }
 

@@ -38,7 +38,8 @@ std::vector<Term> Terms(const pb::Report& r) {
           {"bubble", e.bubble_s(), b.bubble_s()},
           {"late peers", 0, b.late_peer_s()},
           {"host", e.host_s(), b.host_s()},
-          {"optimizer", e.optimizer_s(), b.optimizer_s()}};
+          {"optimizer", e.optimizer_s(), b.optimizer_s()},
+          {"held within its bounds", e.held_s(), 0}};
 }
 
 std::string DifferenceText(const pb::Report& report) {
@@ -69,7 +70,7 @@ std::string CheckText(const pb::Report& report, bool request) {
                   "closed form", "simulated", "of step");
   const double step = report.step_time_s();
   for (const Term& term : Terms(report)) {
-    if (term.estimate_s <= 0 && term.simulated_s <= 0) continue;
+    if (term.estimate_s == 0 && term.simulated_s == 0) continue;
     text +=
         fmt::format("{:<24} {:>12} {:>12} {:>+8.2f}%\n", term.name,
                     SecondsText(term.estimate_s), SecondsText(term.simulated_s),
@@ -118,7 +119,7 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(*report.mutable_difference(),
                    MeasureDifference(scenario, options, report.step_time_s(),
-                                     report.estimate().step_time_s()));
+                                     report.estimate()));
   progress.Wipe();
   ASSIGN_OR_RETURN(const bool print,
                    WriteReport(arguments, scenario.proto, report));

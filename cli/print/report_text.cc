@@ -125,8 +125,10 @@ std::string ReportText(const pb::Report& report) {
   text += "\n";
   if (report.has_estimate()) {
     const double estimate = report.estimate().step_time_s();
-    text += fmt::format("closed form: {} ({:+.1f} %)\n", SecondsText(estimate),
-                        100 * (estimate / report.step_time_s() - 1));
+    text += fmt::format(
+        "closed form: {} ({:+.1f} %){}\n", SecondsText(estimate),
+        100 * (estimate / report.step_time_s() - 1),
+        report.estimate().has_held_s() ? ", held within the bounds" : "");
   }
   if (report.has_bounds()) {
     text += fmt::format("bounds: {} to {}\n",

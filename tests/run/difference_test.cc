@@ -35,8 +35,10 @@ Measured Measure(const std::string& text, const RunOptions& options = {}) {
   Measured measured;
   measured.step_s = ToSeconds(run->result.end);
   measured.difference_s = measured.step_s - estimate->step_s();
-  const auto difference = MeasureDifference(*scenario, options, measured.step_s,
-                                            estimate->step_s());
+  pb::Report::Estimate of_report;
+  of_report.set_step_time_s(estimate->step_s());
+  const auto difference =
+      MeasureDifference(*scenario, options, measured.step_s, of_report);
   CHECK(difference.ok()) << difference.status().ToString();
   measured.unexplained_s = difference->unexplained_s();
   for (const auto& effect : difference->effects()) {
