@@ -236,8 +236,8 @@ double EstimateOverSimulated(const TrainingCase& made) {
   const SimulatedRun run = RunCase(made, {.fidelity = Fidelity::kClosedForm,
                                           .waited = DimensionSet::All(),
                                           .chip_sharing = false});
-  auto estimator =
-      StepEstimator::Create(made.model, made.system, KernelsOf(made));
+  auto estimator = StepEstimator::Create(made.model, made.system,
+                                         KernelsOf(made), Others::kNone);
   CHECK(estimator.ok()) << estimator.status().ToString();
   return estimator->Estimate(made.plan, {.waited = DimensionSet::All()})
              .step_s() /

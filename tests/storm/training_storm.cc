@@ -134,6 +134,12 @@ class TrainingLaws {
     const pb::Report report =
         MakeReport(scenario_, run, estimate, options_, RunCost{});
     HoldTrainingReport(scenario_, run, report, sheet_);
+    const double held = report.estimate().step_time_s();
+    sheet_.Hold(
+        "the closed form lies within the bounds of its run",
+        held >= report.bounds().lower_s() && held <= report.bounds().upper_s(),
+        fmt::format("{:.9g} s, bounds {:.9g} and {:.9g}", held,
+                    report.bounds().lower_s(), report.bounds().upper_s()));
     if (report.has_cost()) sheet_.Label("priced");
     HoldBill(scenario_, sheet_);
     HoldMoney(report, sheet_);

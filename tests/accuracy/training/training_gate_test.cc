@@ -1,6 +1,5 @@
-// No source of the training suite gets worse unnoticed. By the closed form,
-// which predicts all rows in seconds; it is within a few percent of the
-// simulation (tests/crosscheck).
+// No source of the training suite gets worse unnoticed: simulated, as `orrery
+// validate training` says it and as answers quote it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,32 +21,32 @@ namespace {
 const std::map<std::string, double>& Gates() {
   static const auto* gates =
       new std::map<std::string, double>{{"dense models", 0.060},
-                                        {"mixtures of experts", 0.180},
-                                        {"bigscience_176b", 0.055},
-                                        {"deepseek_v3_report", 0.200},
-                                        {"hf_sweep", 0.200},
+                                        {"mixtures of experts", 0.190},
+                                        {"bigscience_176b", 0.040},
+                                        {"deepseek_v3_report", 0.170},
+                                        {"hf_sweep", 0.195},
                                         {"korthikanti22", 0.025},
-                                        {"llama3_herd", 0.200},
-                                        {"llm_foundry", 0.060},
-                                        {"llm_foundry_h100", 0.060},
+                                        {"llama3_herd", 0.160},
+                                        {"llm_foundry", 0.050},
+                                        {"llm_foundry_h100", 0.045},
                                         {"maxtext_v4", 0.080},
-                                        {"maxtext_v5e", 0.090},
-                                        {"maxtext_v5p", 0.095},
+                                        {"maxtext_v5e", 0.085},
+                                        {"maxtext_v5p", 0.090},
                                         {"mbridge_25.09", 0.150},
                                         {"mbridge_25.11", 0.100},
-                                        {"megatron_llama_example", 0.070},
-                                        {"megatron_readme_gpt3", 0.085},
+                                        {"megatron_llama_example", 0.090},
+                                        {"megatron_readme_gpt3", 0.080},
                                         {"megatron_sc21", 0.030},
-                                        {"nemo_2407", 0.055},
-                                        {"torchtitan_h100", 0.185},
-                                        {"torchtitan_h200", 0.095},
+                                        {"nemo_2407", 0.060},
+                                        {"torchtitan_h100", 0.175},
+                                        {"torchtitan_h200", 0.080},
                                         {"tpu_trillium", 0.090}};
   return *gates;
 }
 
 const AccuracyTable& Suite() {
-  static const auto* table = new AccuracyTable(
-      RunTrainingSuite(std::nullopt, {.closed_form = true}).value());
+  static const auto* table =
+      new AccuracyTable(RunTrainingSuite(std::nullopt, {}).value());
   return *table;
 }
 
@@ -105,8 +104,8 @@ TEST(TrainingLeaveOut, UnsetsWhatWasFittedOnTheSourceAndNothingElse) {
 }
 
 // What answers say of their trust is of the suite as it is: the same kinds of
-// runs with as many rows, and means that are near (the table is of simulated
-// steps).
+// runs, with as many rows and the same means, which the table has in four
+// digits.
 TEST(TrainingTrust, IsThatOfTheSuite) {
   const AccuracyTable* const suite[] = {&Suite()};
   const std::vector<ErrorGroup> now = GroupErrors(suite);
@@ -125,8 +124,7 @@ TEST(TrainingTrust, IsThatOfTheSuite) {
     EXPECT_EQ(kind.sequence, now[i].kind.sequence);
     EXPECT_EQ(kind.hidden, now[i].kind.hidden);
     EXPECT_EQ(kept[i].rows, now[i].rows);
-    // The error of one row is no mean.
-    if (kept[i].rows > 1) EXPECT_NEAR(kept[i].mean, now[i].mean, 0.03);
+    EXPECT_NEAR(kept[i].mean, now[i].mean, 1e-4);
   }
 }
 

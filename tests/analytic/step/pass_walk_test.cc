@@ -6,7 +6,10 @@ namespace orrery {
 namespace {
 
 TimedTask Kernel(double seconds, TaskNumbers after) {
-  return {.seconds = seconds, .least = seconds, .after = std::move(after)};
+  return {.dimension = std::nullopt,
+          .seconds = seconds,
+          .least = seconds,
+          .after = std::move(after)};
 }
 TimedTask Call(double seconds, double least, TaskNumbers after) {
   return {.dimension = Dimension::kExpert,

@@ -156,13 +156,16 @@ TEST(PipelineClock, AHostRunsAheadOfTheChip) {
   const auto orders =
       MakeOrders(PipelineSchedule::kOneForwardOneBackward, 1, 1, 2);
   StageTimes times = StageTimes::Serial(2, 2, 2);
-  times.forward_launch = {.all = 5};
-  times.backward_launch = {.all = 1};
+  // The last kernel of either takes a second.
+  times.forward_launch = {.all = 5, .after_host = {5 + 1, 5 + 1}};
+  times.backward_launch = {.all = 3, .after_host = {3 + 1, 3 + 1}};
   const std::vector<uint16_t> one = {0};
   const std::vector<double> hops = {0};
   const auto ends = PipelineClock(orders).Run(
       {.kinds = {&times, 1}, .kind_of_stage = one, .hops = hops});
-  EXPECT_DOUBLE_EQ(ends[0].passes, 11 + 4);
+  // The host has started them at 5, 8, 13 and 16: forward ends at 6, backward
+  // at 10, forward at 14, and the last backward pass takes four seconds more.
+  EXPECT_DOUBLE_EQ(ends[0].passes, 14 + 4);
 }
 
 // Whatever was asked before, in whatever order: the answer of a clock.
