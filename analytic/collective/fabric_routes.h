@@ -54,6 +54,8 @@ class FabricRoutes {
   // island, whichever way is slower.
   double PortWeight(int chip) const;
 
+  const Graph& graph() const { return graph_; }
+
  private:
   FabricRoutes(Graph graph, MachineRouting routing,
                const std::array<BytesPerSecond, kTiers>& rates);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "analytic/collective/collective_bounds.h"
 #include "analytic/collective/collective_forms.h"
 #include "analytic/collective/expert_forms.h"
 #include "base/check.h"
@@ -218,6 +219,21 @@ GroupCost::Price GroupCost::PriceOfRingStep(Bytes bytes,
   Group& group = *groups_[static_cast<size_t>(span.number)];
   if (!group.ring_step) group.ring_step = AroundTheRingForm(group.network);
   return PriceOf(*group.ring_step, Kind::kPointToPoint, bytes, span);
+}
+
+Seconds GroupCost::LeastOf(Kind kind, Bytes bytes, const GroupSpan& span,
+                           const Price& price) const {
+  if (routes_ == nullptr) return price.alone * (1 - kExact);
+  const GroupNetwork& network =
+      groups_[static_cast<size_t>(span.number)]->network;
+  std::vector<VertexId> chips;
+  for (int rank = 0; rank < network.ranks(); ++rank) {
+    chips.push_back(static_cast<VertexId>(network.chip(rank)));
+  }
+  const Seconds bound =
+      CollectiveLowerBound(kind, bytes, routes_->graph(), chips,
+                           ports_->island_reduces || ports_->network_reduces);
+  return std::min(bound, price.alone) * (1 - kExact);
 }
 
 GroupCost::Price GroupCost::BestOf(Kind kind, Bytes bytes,

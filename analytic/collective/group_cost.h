@@ -72,6 +72,14 @@ class GroupCost {
   Seconds RingStepTime(Bytes bytes, const GroupSpan& span) {
     return Chosen(PriceOfRingStep(bytes, span));
   }
+  // What a call takes at least, with the links to itself. Where formulas hold
+  // they do to 0.1 %; else it is what no chip can beat, nothing for tokens that
+  // are routed.
+  Seconds LeastOf(CommunicationKind kind, Bytes bytes, const GroupSpan& span,
+                  const Price& price) const;
+  Seconds LeastOfExperts(const Price& price) const {
+    return routes_ == nullptr ? price.alone * (1 - kExact) : Seconds(0);
+  }
   // The form of tokens on their way to experts, or back, and the price of a
   // form; `bytes` as of an all-to-all. Requires: more than one rank.
   CollectiveForm ExpertForm(const GroupSpan& span, const ExpertTraffic& traffic,
@@ -87,6 +95,8 @@ class GroupCost {
   }
 
  private:
+  static constexpr double kExact = 0.001;
+
   struct Group {
     GroupNetwork network;
     // By kind; made when first asked for.

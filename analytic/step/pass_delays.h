@@ -28,8 +28,10 @@ struct PassDelays {
   constexpr PassDelays(double seconds)
       : after_kernels{seconds, seconds}, after_input{seconds, seconds} {}
 
+  // Calls alone are something, too.
   bool empty() const {
-    return after_kernels.kernels == 0 && after_input.kernels == kNever;
+    return after_kernels.kernels == 0 && after_input.kernels == kNever &&
+           after_input.result == 0;
   }
   PassMoment After(const PassMoment& start) const {
     return {std::max(start.kernels + after_kernels.kernels,

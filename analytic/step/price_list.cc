@@ -41,7 +41,10 @@ PriceList::CallPrice PriceList::PriceOf(CommunicationKind kind, Bytes bytes,
   if (calls_.size() >= kMostRemembered) calls_.clear();
   const auto [entry, added] =
       calls_.try_emplace(CallKey(kind, bytes.value(), span.number));
-  if (added) entry->second = Of(groups_.PriceOf(kind, bytes, span));
+  if (added) {
+    const GroupCost::Price price = groups_.PriceOf(kind, bytes, span);
+    entry->second = Of(price, groups_.LeastOf(kind, bytes, span, price));
+  }
   return entry->second;
 }
 
@@ -52,7 +55,11 @@ PriceList::CallPrice PriceList::RingStep(Bytes bytes, const GroupSpan& span) {
   if (ring_steps_.size() >= kMostRemembered) ring_steps_.clear();
   const auto [entry, added] =
       ring_steps_.try_emplace({bytes.value(), span.number});
-  if (added) entry->second = Of(groups_.PriceOfRingStep(bytes, span));
+  if (added) {
+    const GroupCost::Price price = groups_.PriceOfRingStep(bytes, span);
+    entry->second = Of(price, groups_.LeastOf(CommunicationKind::kPointToPoint,
+                                              bytes, span, price));
+  }
   return entry->second;
 }
 
@@ -74,9 +81,10 @@ PriceList::CallPrice PriceList::ExpertCall(Bytes bytes, const GroupSpan& span,
     forms->second = {groups_.ExpertForm(span, traffic, /*combine=*/false),
                      groups_.ExpertForm(span, traffic, /*combine=*/true)};
   }
-  entry->second =
-      Of(groups_.PriceOf(forms->second[combine ? 1 : 0],
-                         CommunicationKind::kAllToAll, bytes, span));
+  const GroupCost::Price price =
+      groups_.PriceOf(forms->second[combine ? 1 : 0],
+                      CommunicationKind::kAllToAll, bytes, span);
+  entry->second = Of(price, groups_.LeastOfExperts(price));
   return entry->second;
 }
 

@@ -65,11 +65,10 @@ class PriceList {
  private:
   using CallKey = std::tuple<CommunicationKind, int64_t, int>;
 
-  CallPrice Of(const GroupCost::Price& price) const {
-    constexpr double kExact = 0.001;
+  CallPrice Of(const GroupCost::Price& price, Seconds least) const {
     return {.seconds = groups_.Chosen(price).count(),
             .wire = groups_.ChosenWire(price).count(),
-            .least = price.alone.count() * (1 - kExact)};
+            .least = least.count()};
   }
 
   PriceList(KernelTimer timer, GroupCost groups)

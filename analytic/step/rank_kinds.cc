@@ -189,9 +189,11 @@ class KindFinder {
       const PassDelays& delays = (least ? unit.least : unit.passes).*pass;
       if (delays.empty()) return;
       const PassMoment& tail = (least ? unit.least_tails : unit.tails).*of;
-      launch.all += launching(unit.time);
       PassMoment& end = launch.after_host;
       end = delays.After(end);
+      // Calls are not started one by one.
+      if (tail.kernels == PassDelays::kNever) return;
+      launch.all += launching(unit.time);
       end.kernels = std::max(end.kernels, launch.all + tail.kernels);
       end.result = std::max(end.result, launch.all + tail.result);
     };

@@ -120,12 +120,13 @@ class Composer {
   }
 
   void Reduce(const UnitTraffic& traffic, bool across, Rows& rows) const {
-    if (!traffic.fills) return;
+    TrafficTime call = traffic.reduce;
+    if (across) call += traffic.across;
+    // Ranks that share with nobody reduce nothing.
+    if (!traffic.fills || call.seconds == 0) return;
     const double ready = data_.overlaps_reduction()
                              ? rows.at.kernels
                              : std::max(rows.at.kernels, rows.at.result);
-    TrafficTime call = traffic.reduce;
-    if (across) call += traffic.across;
     Add(ready, call, rows.reduced, rows.gathered);
   }
 

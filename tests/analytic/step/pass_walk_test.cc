@@ -42,6 +42,12 @@ TEST(WalkPass, ACallAtItsEndHoldsUpItsResultAlone) {
   EXPECT_EQ(delays.after_kernels.result, 2 + 3);
 }
 
+TEST(WalkPass, OfACallAloneIsNotEmpty) {
+  const PassTasks call = {.tasks = {Call(3, 3, {kPassInput})}, .exits = {0}};
+  EXPECT_FALSE(WalkPass(call, {}).empty());
+  EXPECT_TRUE(WalkPass({.tasks = {}, .exits = {kPassInput}}, {}).empty());
+}
+
 TEST(WalkTail, IsWhatTheLastKernelIsFollowedBy) {
   const PassTasks sends = {
       .tasks = {Kernel(7, {kPassInput}), Kernel(2, {0}), Call(3, 3, {1})},
