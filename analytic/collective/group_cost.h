@@ -86,6 +86,8 @@ class GroupCost {
                             bool combine) const;
   Price PriceOf(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
                 const GroupSpan& span) const;
+  // Some links are not like the others of their kind.
+  bool has_faults() const { return !system_.faults().empty(); }
   // The one that `others` asks for.
   Seconds Chosen(const Price& price) const {
     return others_ == Others::kNone ? price.alone : price.among_others;

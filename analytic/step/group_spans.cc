@@ -48,7 +48,7 @@ const GroupSpan& GroupSpans::of(GroupFamily family, std::optional<int> stage) {
   if (!span) {
     if (placement_.Size(family) == 1) return span.emplace();
     const std::vector<int> members = placement_.Members(family, 0);
-    differ = mapped_ || MayDiffer(members);
+    differ = mapped_ || prices_.has_faults() || MayDiffer(members);
     span = differ ? Slowest(family, std::nullopt) : SpanOf(members);
   }
   if (!differ || !stage) return *span;
@@ -75,7 +75,8 @@ GroupSpan GroupSpans::SpanOf(std::vector<int> members) const {
 }
 
 // Ranks next to each other within the group lie as far apart as the first two.
-// All groups lie alike if a group fills whole nodes or a node whole groups.
+// All groups lie alike if a group fills whole nodes or a node whole groups, and
+// no link has a fault.
 bool GroupSpans::MayDiffer(absl::Span<const int> members) const {
   const int64_t stride = members[1] - members[0];
   const int64_t extent = stride * static_cast<int64_t>(members.size());

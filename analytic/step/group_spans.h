@@ -32,9 +32,9 @@ class GroupSpans {
              PriceList& prices);
 
   const Placement& placement() const { return placement_; }
-  // Of rank 0's group, or, where groups lie on nodes in different ways, of the
-  // slowest: all wait for it in the end. Of one stage, if it is said which.
-  // Found once.
+  // Of rank 0's group, or, where groups lie on nodes in different ways or links
+  // have faults, of the slowest: all wait for it in the end. Of one stage, if
+  // it is said which. Found once.
   const GroupSpan& of(GroupFamily family,
                       std::optional<int> stage = std::nullopt);
   // Of the pipeline that a rank with the fullest experts belongs to: its groups

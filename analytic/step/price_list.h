@@ -42,6 +42,8 @@ class PriceList {
   // Kernels asked for from now on take so many times as long.
   void SetSlowness(double slowness) { slowness_ = slowness; }
   double slowness() const { return slowness_; }
+  // Groups are alike only where they have the same chips.
+  bool has_faults() const { return groups_.has_faults(); }
   // The group of these chips, for calls; see GroupCost::Span.
   GroupSpan Span(absl::Span<const int> chips) { return groups_.Span(chips); }
   // Seconds of a call as asked for by `others`, for how many of them its
