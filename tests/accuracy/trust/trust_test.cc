@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -96,6 +97,25 @@ TEST(Trust, DoesNotDependOnHowAValueIsSpelled) {
             TrustOf("quickstart", {"system.chip.memory_bandwidth=3350 GB/s",
                                    "system.chip.power=0.7 kW"})
                 .SerializeAsString());
+}
+
+// vLLM adds nothing to a request, so that 5 us are no number of times as much.
+TEST(Trust, MakesNoRatioToZero) {
+  const std::string field = "inference.engine.request_overhead";
+  const pb::Trust trust = TrustOf(
+      "llama2_70b_inference", {"inference.engine.preset=vllm", field + "=5 us",
+                               "system.chip.power=1 kW"});
+  ASSERT_GE(trust.differences_size(), 2) << trust.text();
+  for (const auto& difference : trust.differences()) {
+    EXPECT_EQ(difference.has_factor(),
+              difference.field() != field && difference.field() != "system")
+        << difference.text();
+    if (difference.has_factor()) {
+      EXPECT_TRUE(std::isfinite(difference.factor())) << difference.text();
+    }
+  }
+  EXPECT_THAT(FieldsOf(trust), testing::Contains(field));
+  EXPECT_THAT(trust.text(), HasSubstr(field + " is 5 us, not 0 us"));
 }
 
 // Each part of a scenario counts: chip, kernels, system, network, framework,
