@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 
@@ -72,7 +73,7 @@ absl::StatusOr<LineLog> LineLog::Open(const std::string& path,
     return absl::FailedPreconditionError(fmt::format(
         "{}: is of something else ('{}', not '{}'); remove it or name another "
         "file",
-        path, log.lines_[0].substr(0, 200), std::string(title)));
+        path, Excerpt(log.lines_[0], 200), std::string(title)));
   }
   log.lines_.erase(log.lines_.begin());
   return log;

@@ -12,6 +12,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/excerpt.h"
 #include "base/status.h"
 
 namespace orrery {
@@ -64,9 +65,8 @@ constexpr double kLeast = 1e-30;
 absl::Status Refuse(absl::string_view text, absl::string_view what,
                     absl::string_view example) {
   return absl::InvalidArgumentError(
-      fmt::format("'{}' is not {}; write for example \"{}\"",
-                  std::string(text.substr(0, 80)), std::string(what),
-                  std::string(example)));
+      fmt::format("'{}' is not {}; write for example \"{}\"", Excerpt(text),
+                  std::string(what), std::string(example)));
 }
 
 // The leading decimal number of `text`, which it is stripped of.
@@ -117,8 +117,7 @@ absl::StatusOr<double> Parse(absl::string_view text,
   if (value > kMost || (value > 0 && value < kLeast)) {
     return absl::InvalidArgumentError(
         fmt::format("'{}' is {} beyond anything real; write for example \"{}\"",
-                    std::string(text.substr(0, 80)), std::string(what),
-                    std::string(example)));
+                    Excerpt(text), std::string(what), std::string(example)));
   }
   return value;
 }

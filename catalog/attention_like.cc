@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/status.h"
 #include "catalog/merge.h"
 
@@ -25,8 +26,7 @@ absl::StatusOr<pb::FlashAttention> Completed(const pb::Kernels& library,
     return absl::InvalidArgumentError(fmt::format(
         "kernels.flash_attention.like: '{}' is like '{}', which is not among "
         "the library's: {}",
-        absl::Utf8SafeCHexEscape(said.name().substr(0, 80)),
-        absl::Utf8SafeCHexEscape(said.like().substr(0, 80)),
+        Excerpt(said.name()), Excerpt(said.like()),
         absl::StrJoin(names, ", ")));
   }
   const double slowdown = said.has_slowdown() ? said.slowdown() : 1;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -29,9 +30,7 @@ absl::string_view OneOf(absl::string_view kind) {
 }
 
 // A name as somebody typed it, in a line of a message.
-std::string Shown(absl::string_view name) {
-  return absl::Utf8SafeCHexEscape(name.substr(0, 80));
-}
+std::string Shown(absl::string_view name) { return Excerpt(name); }
 
 // Presets of the program as messages: their text is part of it and does not
 // change, so each is parsed once, whoever asks. For many threads.

@@ -3,6 +3,7 @@
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "base/status.h"
@@ -45,7 +46,7 @@ absl::StatusOr<const HfFamily*> FindFamily(HfConfig& config) {
   const std::vector<std::string> presets =
       NearestNames(wanted, Catalog().Names("models"));
   return absl::InvalidArgumentError(fmt::format(
-      "cannot import model type '{}'{}; known: {}{}", wanted.substr(0, 80),
+      "cannot import model type '{}'{}; known: {}{}", Excerpt(wanted),
       DidYouMean(wanted, alike), absl::StrJoin(HuggingFaceModelTypes(), ", "),
       presets.empty() ? std::string("; begin with a model of 'orrery list "
                                     "models' and say what differs")

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/units_text.h"
 #include "proto/enum_names.h"
@@ -171,12 +172,11 @@ bool IsOneLine(std::string_view text) {
   });
 }
 
-constexpr size_t kQuoted = 80;
+constexpr size_t kShown = 80;
 
 std::string Shown(const std::string& text) {
-  const std::string cut = text.substr(0, kQuoted);
-  return text.size() > kQuoted ? fmt::format("'{}...'", cut)
-                               : fmt::format("'{}'", cut);
+  return fmt::format("'{}{}'", Excerpt(text, kShown),
+                     text.size() > kShown ? "..." : "");
 }
 
 class LegalReader {

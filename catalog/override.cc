@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/enum_value.h"
@@ -119,10 +120,9 @@ absl::StatusOr<int> FindEntry(gp::Message& message,
     added->GetReflection()->SetString(added, id, index);
     return size;
   }
-  return Bad(path,
-             fmt::format("no entry '{}'; there are {}", index.substr(0, 80),
-                         keys.empty() ? fmt::format("{} entries", size)
-                                      : absl::StrJoin(keys, ", ")));
+  return Bad(path, fmt::format("no entry '{}'; there are {}", Excerpt(index),
+                               keys.empty() ? fmt::format("{} entries", size)
+                                            : absl::StrJoin(keys, ", ")));
 }
 
 // Commas separate entries of a list, except inside braces and quotes.
@@ -204,7 +204,7 @@ absl::Status ReadValue(const gp::FieldDescriptor& field,
       field.cpp_type() == Type::CPPTYPE_BOOL     ? "true or false"
       : field.cpp_type() == Type::CPPTYPE_STRING ? "a text in quotes"
                                                  : LegalValues(field);
-  return Bad(path, fmt::format("'{}' is not {}", text.substr(0, 80), wanted));
+  return Bad(path, fmt::format("'{}' is not {}", Excerpt(text), wanted));
 }
 
 // Puts the value in the place of what the field holds.
@@ -253,7 +253,7 @@ absl::StatusOr<Override> ParseOverride(absl::string_view text) {
     return absl::InvalidArgumentError(
         fmt::format("--set '{}': write PATH=VALUE, for example "
                     "training.parallel.tensor=4",
-                    text.substr(0, 80)));
+                    Excerpt(text)));
   }
   return Override{
       std::string(absl::StripAsciiWhitespace(text.substr(0, equals))),

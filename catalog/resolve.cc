@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -57,10 +58,12 @@ absl::StatusOr<std::vector<Override>> ParseOverrides(
   return overrides;
 }
 
-// Whether a published run is another one with these: prices are no part of it.
+// Whether a published run is another one with these: prices and what was
+// measured of it are no part of it.
 bool ChangesRun(absl::Span<const Override> overrides) {
   return absl::c_any_of(overrides, [](const Override& each) {
-    return !absl::StartsWith(each.path, "cost.") && each.path != "name" &&
+    return !absl::StartsWith(each.path, "cost.") &&
+           !absl::StartsWith(each.path, "measured") && each.path != "name" &&
            each.path != "seed";
   });
 }
@@ -177,6 +180,9 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   RETURN_IF_ERROR(CheckMessageComment(text, origin, *scenario.descriptor()));
   RETURN_IF_ERROR(ParseTextproto(text, origin, &scenario));
   RebasePaths(catalog, std::string(origin), &scenario);
+  // What the file says was measured of another run; what an override says was
+  // measured of this one.
+  if (ChangesRun(overrides)) scenario.clear_measured();
   const auto merge = [&](pb::Scenario* said) -> absl::Status {
     RETURN_IF_ERROR(CheckParts(*said, origin));
     return Annotate(MergeParts(catalog, said), origin);
@@ -184,7 +190,6 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   RETURN_IF_ERROR(ApplyAndMerge(overrides, merge, &scenario));
   // They are among the scenario's kernels now, and act there.
   if (scenario.has_framework()) scenario.mutable_framework()->clear_kernels();
-  if (ChangesRun(overrides)) scenario.clear_measured();
   // Whoever calls it, it has a name.
   if (!scenario.has_name()) scenario.set_name(NameFrom(origin));
   return scenario;
@@ -222,7 +227,7 @@ absl::StatusOr<pb::Scenario> MergeScenario(const Catalog& catalog,
     return absl::NotFoundError(fmt::format(
         "there is no scenario and no file '{}'{} ('orrery list scenarios' "
         "shows the presets)",
-        scenario.substr(0, 200),
+        Excerpt(scenario, 200),
         DidYouMean(scenario, catalog.Names("scenarios"))));
   }
   if (!text.ok()) return text.status();
@@ -245,7 +250,7 @@ absl::StatusOr<pb::System> ResolveSystem(const Catalog& catalog,
     return absl::InvalidArgumentError(
         fmt::format("--set {}: there is only a system here; write "
                     "system.FIELD=VALUE, for example system.nodes=2",
-                    set.substr(0, 80)));
+                    Excerpt(set)));
   }
   ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
   pb::Scenario scenario;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/status.h"
 #include "catalog/attention_like.h"
 #include "catalog/chip_like.h"
@@ -205,7 +206,7 @@ absl::Status MergeParts(const Catalog& catalog, pb::Scenario* scenario) {
     return absl::InvalidArgumentError(
         fmt::format("framework.kernels.attention: must be one of the library's "
                     "({}), got '{}'",
-                    absl::StrJoin(names, ", "), attention->substr(0, 80)));
+                    absl::StrJoin(names, ", "), Excerpt(*attention)));
   }
   return MergeEngine(catalog, scenario);
 }

@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/utf8.h"
@@ -297,7 +298,7 @@ void TellKind(const PatchedText& source, const Word& word,
   }
   const auto must_be = [&](absl::string_view what) {
     remark->message =
-        fmt::format("{} must be {}, not '{}'", name, what, value.substr(0, 80));
+        fmt::format("{} must be {}, not '{}'", name, what, Excerpt(value));
   };
   switch (type) {
     case gp::FieldDescriptor::CPPTYPE_ENUM:
@@ -400,7 +401,7 @@ std::string ExplainEnum(const gp::FieldDescriptor& field,
                         absl::string_view value) {
   const std::vector<std::string> names = LegalNames(*field.enum_type());
   return fmt::format("{} must be one of {}, not '{}'{}", field.name(),
-                     absl::StrJoin(names, ", "), value.substr(0, 80),
+                     absl::StrJoin(names, ", "), Excerpt(value),
                      DidYouMean(value, names));
 }
 
@@ -411,8 +412,8 @@ std::string NoSuchField(const gp::Descriptor& message, absl::string_view name) {
   if (hint.empty()) {
     hint = fmt::format("; its fields are {}", absl::StrJoin(names, ", "));
   }
-  return fmt::format("{} has no field '{}'{}", message.name(),
-                     name.substr(0, 80), hint);
+  return fmt::format("{} has no field '{}'{}", message.name(), Excerpt(name),
+                     hint);
 }
 
 absl::Status ParseTextproto(absl::string_view text, absl::string_view origin,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
@@ -64,7 +65,7 @@ absl::StatusOr<ExitCode> Run(absl::Span<const std::string> words) {
   }
   return absl::InvalidArgumentError(
       fmt::format("there is no command '{}'{} ('orrery --help' lists them)",
-                  name.substr(0, 80), DidYouMean(name, names)));
+                  Excerpt(name), DidYouMean(name, names)));
 }
 
 // A failed CHECK aborts; to the shell that is exit code 3.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 
@@ -34,7 +35,7 @@ class ExpressionParser {
 
   absl::Status Unexpected(std::string_view wanted) const {
     return absl::InvalidArgumentError(
-        fmt::format("'{}': expected {} at '{}'", text().substr(0, 200), wanted,
+        fmt::format("'{}': expected {} at '{}'", Excerpt(text(), 200), wanted,
                     text().substr(std::min(at_, text().size()), 20)));
   }
 
@@ -295,7 +296,7 @@ absl::StatusOr<double> Expression::Evaluate(Lookup lookup) const {
       const std::optional<double> value = lookup(name);
       if (!value) {
         return absl::InvalidArgumentError(
-            fmt::format("'{}': there is no '{}'", text_.substr(0, 200), name));
+            fmt::format("'{}': there is no '{}'", Excerpt(text_, 200), name));
       }
       stack.push_back(*value);
       continue;
@@ -308,7 +309,7 @@ absl::StatusOr<double> Expression::Evaluate(Lookup lookup) const {
     stack.back() = Apply(step.op, stack.back(), b);
     if (!std::isfinite(stack.back())) {
       return absl::InvalidArgumentError(
-          fmt::format("'{}' is not a number", text_.substr(0, 200)));
+          fmt::format("'{}' is not a number", Excerpt(text_, 200)));
     }
   }
   return stack.back();

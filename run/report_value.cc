@@ -3,6 +3,7 @@
 #include <absl/algorithm/container.h>
 #include <google/protobuf/descriptor.h>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "catalog/nearest.h"
 
@@ -86,7 +87,7 @@ absl::Status CheckNames(const Expression& expression,
         "'{}': there is no '{}'{} (names are those that 'orrery simulate "
         "SCENARIO --json -' prints, such as step_time_s or "
         "cost.dollars_per_run)",
-        expression.text().substr(0, 200), name.substr(0, 80),
+        Excerpt(expression.text(), 200), Excerpt(name),
         DidYouMean(name, known)));
   }
   return absl::OkStatus();

@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/status.h"
 #include "base/units_text.h"
 
@@ -33,7 +34,7 @@ absl::Status Unknown(absl::string_view text) {
   return absl::InvalidArgumentError(fmt::format(
       "algo '{}': write 'default', an algorithm such as Ring, Tree or NVLS, or "
       "one with its protocol such as Ring/LL",
-      std::string(text.substr(0, 80))));
+      Excerpt(text)));
 }
 
 absl::StatusOr<MeasuredAlgorithm> ReadOne(absl::string_view text) {

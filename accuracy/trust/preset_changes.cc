@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/format.h"
@@ -310,7 +311,9 @@ std::vector<PresetChange> MeasuredFields::ChangesOf(
     if (was != before.end() && was->second.number) {
       const double preset = *was->second.number;
       if (value == preset) continue;  // spelled in another unit
-      change.factor = value / preset;
+      // Nothing is so many times zero.
+      if (preset != 0) change.factor = value / preset;
+      change.from_zero = preset == 0;
       change.within =
           preset > 0 && value <= preset * kNear && value >= preset / kNear;
     }
@@ -334,8 +337,10 @@ std::vector<PresetChange> MeasuredFields::ChangesOf(
                    })});
   }
   const auto distance = [](const PresetChange& change) {
+    constexpr double kFurthest = std::numeric_limits<double>::infinity();
+    if (change.from_zero) return kFurthest;
     if (!change.factor) return 0.0;
-    return *change.factor > 0 ? std::abs(std::log(*change.factor)) : 1e9;
+    return *change.factor > 0 ? std::abs(std::log(*change.factor)) : kFurthest;
   };
   absl::c_stable_sort(changes, [&](const auto& a, const auto& b) {
     if (a.within != b.within) return b.within;

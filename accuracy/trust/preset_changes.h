@@ -26,8 +26,11 @@ struct PresetChange {
   std::string path;  // "system.chip.memory_bandwidth"
   std::string value;
   std::string preset_value = {};  // empty: unset
-  // The value over the preset's, if both are numbers.
+  // The value over the preset's, if both are numbers and the preset's is not
+  // zero.
   std::optional<double> factor = std::nullopt;
+  // Both are numbers, and the preset's is zero.
+  bool from_zero = false;
   // It lies between the lowest and the highest value of measured machines, or
   // next to the preset's.
   bool within = false;

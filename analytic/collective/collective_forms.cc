@@ -223,8 +223,12 @@ std::optional<CollectiveForm> FormOf(Algorithm algorithm, Kind kind,
       if (!sums) break;
       return HalvingDoublingForm(group);
     case Algorithm::kDoubleBinaryTree:
-      if (!sums) break;
-      return DoubleBinaryTreeForm(group);
+      // Shards take trees where islands are meshed and unequal.
+      if (!sums && !(shards && group.crosses() && group.meshed() &&
+                     !group.hierarchical() && group.most_on_island() > 1)) {
+        break;
+      }
+      return DoubleBinaryTreeForm(kind, group);
     case Algorithm::kBruck:
       if (!shards && kind != Kind::kAllToAll) break;
       return BruckForm(kind, group);

@@ -63,8 +63,10 @@ CollectiveForm HalvingDoublingForm(const GroupNetwork& group);
 CollectiveForm BruckForm(CommunicationKind kind, const GroupNetwork& group);
 // All-reduce over two trees of height h in k pieces: 2 h a + 2 m b (k-1)/k, and
 // (2h-1) m b/k to fill the pipeline [S]. Across islands a pair of trees per
-// place, fed by chains inside.
-CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group);
+// place, fed by chains inside. All-gather and reduce-scatter: what all ranks
+// below an edge need or give crosses it one way, and the rest the other way.
+CollectiveForm DoubleBinaryTreeForm(CommunicationKind kind,
+                                    const GroupNetwork& group);
 // The switches of islands add up and multicast, trees join what each of G
 // places owns (NVLS tree): (1 + 1/G) m b inside, 2 m/G b between, in pieces,
 // and four trips to or from a switch besides the messages of the trees.

@@ -55,15 +55,31 @@ class TwoTrees {
   int height() const {
     return static_cast<int>(std::bit_width(static_cast<unsigned>(nodes_ - 1)));
   }
-  // Calls visit(child, parent) for every edge at a depth.
+  // Calls visit(second, child, parent) for every edge at a depth of either
+  // tree.
   template <class Visit>
   void ForEachEdge(int depth, Visit visit) const {
     for (int node = 1; node < nodes_; ++node) {
       if (depths_[static_cast<size_t>(node)] != depth) continue;
       const int parent = ParentOf(node);
-      visit(node, parent);
-      visit(Other(node), Other(parent));
+      visit(false, node, parent);
+      visit(true, Other(node), Other(parent));
     }
+  }
+
+  // What the nodes at and below each weigh, if node n weighs weights[n]: in the
+  // tree of the first edges of ForEachEdge and, if `second`, in the other one.
+  std::vector<int> Below(const std::vector<int>& weights, bool second) const {
+    std::vector<int> below(weights.size(), 0);
+    for (int node = 0; node < nodes_; ++node) {
+      const int named = second ? Other(node) : node;
+      for (int at = node;; at = ParentOf(at)) {
+        below[static_cast<size_t>(second ? Other(at) : at)] +=
+            weights[static_cast<size_t>(named)];
+        if (at == 0) break;
+      }
+    }
+    return below;
   }
 
  private:
@@ -106,17 +122,34 @@ WaveTerm ReductionTreeLoads(const GroupNetwork& group, int g) {
   return loads;
 }
 
+// The share of what ranks have that takes an edge: all of it for sums; of
+// shards, those of the ranks below it one way and the others the other way.
+double OnEdge(Kind kind, const GroupNetwork& group, int below, bool up) {
+  if (kind == Kind::kAllReduce) return 1;
+  const double theirs = static_cast<double>(below) / group.ranks();
+  return up == (kind == Kind::kAllGather) ? theirs : 1 - theirs;
+}
+
 // Up both trees and down again, a pair for each lane.
-void AddTrees(FormBuilder& form, const RingLanes& lanes) {
+void AddTrees(FormBuilder& form, Kind kind, const GroupNetwork& group,
+              const RingLanes& lanes) {
   const TwoTrees trees(lanes.islands());
+  std::vector<int> members;
+  for (int island = 0; island < lanes.islands(); ++island) {
+    members.push_back(lanes.members(island));
+  }
+  const std::vector<int> below[] = {trees.Below(members, false),
+                                    trees.Below(members, true)};
   const auto level = [&](int depth, bool up) {
     form.BeginWave();
     form.BeginRound();
-    trees.ForEachEdge(depth, [&](int child, int parent) {
+    trees.ForEachEdge(depth, [&](bool second, int child, int parent) {
+      const double share =
+          OnEdge(kind, group, below[second][static_cast<size_t>(child)], up);
       for (int lane = 0; lane < lanes.count(); ++lane) {
         form.Send(lanes.Behind(lane, up ? child : parent, 0),
                   lanes.Behind(lane, up ? parent : child, 0),
-                  0.5 / lanes.count());
+                  0.5 * share / lanes.count());
       }
     });
   };
@@ -126,7 +159,7 @@ void AddTrees(FormBuilder& form, const RingLanes& lanes) {
 
 }  // namespace
 
-CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group) {
+CollectiveForm DoubleBinaryTreeForm(Kind kind, const GroupNetwork& group) {
   const RingLanes lanes(group);
   FormBuilder form(group, Algorithm::kDoubleBinaryTree, ProtocolUse::kTree);
   int longest = 1;
@@ -138,16 +171,18 @@ CollectiveForm DoubleBinaryTreeForm(const GroupNetwork& group) {
     form.BeginWave();
     form.BeginRound();
     for (int island = 0; island < lanes.islands(); ++island) {
-      if (link + 1 >= lanes.members(island)) continue;
+      const int behind = lanes.members(island) - 1 - link;
+      if (behind < 1) continue;
+      const double share = OnEdge(kind, group, behind, up);
       for (int lane = 0; lane < lanes.count(); ++lane) {
         const int near = lanes.Behind(lane, island, link);
         const int far = lanes.Behind(lane, island, link + 1);
-        form.Send(up ? far : near, up ? near : far, 1.0 / lanes.count());
+        form.Send(up ? far : near, up ? near : far, share / lanes.count());
       }
     }
   };
   for (int link = longest - 2; link >= 0; --link) chain(link, true);
-  AddTrees(form, lanes);
+  AddTrees(form, kind, group, lanes);
   for (int link = 0; link <= longest - 2; ++link) chain(link, false);
   return std::move(form).BuildStreaming();
 }
@@ -227,7 +262,7 @@ CollectiveForm SwitchTreeForm(const GroupNetwork& group) {
   const double port = group.slowest_port();
   // All of it one way while owners take their part the other way, and back.
   form.AddWave({{ToSwitch(group)}}, {.island = port});
-  AddTrees(form, RingLanes(group));
+  AddTrees(form, Kind::kAllReduce, group, RingLanes(group));
   form.AddWave({{ToSwitch(group)}}, {.island = port});
   CollectiveForm made = std::move(form).BuildStreaming();
   made.all.island = (1 + 1.0 / g) * port;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analytic/collective/collective_bounds.h"
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -56,7 +57,7 @@ absl::StatusOr<std::vector<Bytes>> ParseSizes(const std::string& text) {
     return absl::InvalidArgumentError(fmt::format(
         "--size '{}': write a size of 1 B to 1 PiB, or a range such as "
         "1KB..16GB",
-        text.substr(0, 80)));
+        Excerpt(text)));
   }
   std::vector<Bytes> sizes;
   for (Bytes size = first; size <= last && sizes.size() < kMostSizes;
@@ -169,7 +170,7 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     return absl::InvalidArgumentError(fmt::format(
         "--set {}: a collective depends on fields of the system alone, e.g. "
         "system.scale_out.fabric.routing=ECMP",
-        set.substr(0, 80)));
+        Excerpt(set)));
   }
   int nodes = 1;
   if (arguments.Has("nodes")) {

@@ -5,6 +5,7 @@
 #include <absl/strings/str_split.h>
 #include <google/protobuf/util/json_util.h>
 
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -97,7 +98,7 @@ absl::StatusOr<std::vector<ComparedSide>> ReadSides(
       return absl::InvalidArgumentError(fmt::format(
           "--change '{}' changes nothing; write PATH=VALUE, for example "
           "training.micro_batch=2",
-          change.substr(0, 80)));
+          Excerpt(change)));
     }
     absl::StatusOr<pb::Scenario> said =
         MergeScenario(catalog, sides[0].name, sets);

@@ -1,4 +1,5 @@
 // orrery import: models described elsewhere, as ours.
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -39,7 +40,7 @@ absl::StatusOr<ExitCode> Import(const Arguments& arguments) {
     return absl::InvalidArgumentError(fmt::format(
         "cannot import '{}'; the one known format is hf (a Hugging Face "
         "config.json)",
-        format.substr(0, 80)));
+        Excerpt(format)));
   }
   ASSIGN_OR_RETURN(const std::string text,
                    ReadFile(path == "-" ? "/dev/stdin" : path));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/overload.h"
 #include "base/status.h"
@@ -170,7 +171,7 @@ absl::StatusOr<Op> ReadOp(const Arguments& arguments) {
   }
   return absl::InvalidArgumentError(fmt::format(
       "--op must be one of {}, got '{}'{}", absl::StrJoin(names, ", "),
-      name.substr(0, 80), DidYouMean(name, names)));
+      Excerpt(name), DidYouMean(name, names)));
 }
 
 // The matrix units of the chip must know the format of the operands.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
@@ -107,10 +108,9 @@ absl::StatusOr<ExitCode> List(const Arguments& arguments) {
   if (!arguments.positional().empty()) {
     const std::string& kind = arguments.positional()[0];
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-      return absl::InvalidArgumentError(
-          fmt::format("there is no kind '{}' of presets; there are {}{}",
-                      kind.substr(0, 80), absl::StrJoin(kinds, ", "),
-                      DidYouMean(kind, kinds)));
+      return absl::InvalidArgumentError(fmt::format(
+          "there is no kind '{}' of presets; there are {}{}", Excerpt(kind),
+          absl::StrJoin(kinds, ", "), DidYouMean(kind, kinds)));
     }
     kinds = {kind};
   }

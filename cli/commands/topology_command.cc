@@ -1,4 +1,5 @@
 // orrery topology: what was built of a system.
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -29,7 +30,7 @@ absl::StatusOr<ExitCode> Topology(const Arguments& arguments) {
   if (!proto.has_nodes()) {
     return absl::InvalidArgumentError(fmt::format(
         "topology: {} does not say how many nodes there are; add --nodes 2",
-        arguments.positional()[0].substr(0, 80)));
+        Excerpt(arguments.positional()[0])));
   }
   ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
   ASSIGN_OR_RETURN(const Graph graph, BuildGraph(system));
@@ -47,7 +48,7 @@ absl::StatusOr<ExitCode> Topology(const Arguments& arguments) {
     ASSIGN_OR_RETURN(text, TopologySvg(system, graph));
   } else {
     return absl::InvalidArgumentError(fmt::format(
-        "--format: must be text, dot or svg, got '{}'", format.substr(0, 80)));
+        "--format: must be text, dot or svg, got '{}'", Excerpt(format)));
   }
   if (const auto output = arguments.Get("output")) {
     RETURN_IF_ERROR(WriteFile(*output, text));

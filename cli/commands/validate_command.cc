@@ -16,6 +16,7 @@
 #include "accuracy/training/training_suite.h"
 #include "accuracy/trust/error_groups.h"
 #include "base/check.h"
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<Suite>> ChosenSuites(const Arguments& arguments) {
     names.emplace_back(Name(suite));
   }
   return absl::InvalidArgumentError(
-      fmt::format("there is no suite '{}'{} (suites: {})", name.substr(0, 80),
+      fmt::format("there is no suite '{}'{} (suites: {})", Excerpt(name),
                   DidYouMean(name, names), absl::StrJoin(names, ", ")));
 }
 

@@ -3,6 +3,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "cli/commands/commands.h"
@@ -44,7 +45,7 @@ absl::StatusOr<int> Port(const Arguments& arguments) {
   int port = 0;
   if (!absl::SimpleAtoi(*text, &port) || port < 0 || port > 65535) {
     return absl::InvalidArgumentError(fmt::format(
-        "--port must be between 0 and 65535, got '{}'", text->substr(0, 80)));
+        "--port must be between 0 and 65535, got '{}'", Excerpt(*text)));
   }
   return port;
 }

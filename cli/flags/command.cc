@@ -10,6 +10,7 @@
 #include <map>
 #include <system_error>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
@@ -42,9 +43,8 @@ absl::Status UnknownFlag(const Command& command, absl::string_view name) {
     names.push_back(fmt::format("--{}", flag.name));
   }
   const std::string typed = fmt::format("--{}", name);
-  return Bad(command,
-             fmt::format("'{}' has no flag '{}'{}", command.name,
-                         typed.substr(0, 80), DidYouMean(typed, names)));
+  return Bad(command, fmt::format("'{}' has no flag '{}'{}", command.name,
+                                  Excerpt(typed), DidYouMean(typed, names)));
 }
 
 // The same file, however it is written. Two may share what is no file.
@@ -81,7 +81,7 @@ absl::Status CheckFiles(const Command& command, const Arguments& arguments) {
           "--{} and --{} both write {}; give each a file of its own", flag,
           other->first,
           file == "-" ? std::string("to standard output")
-                      : fmt::format("'{}'", file.substr(0, 200))));
+                      : fmt::format("'{}'", Excerpt(file, 200))));
     }
     for (const std::string& read : arguments.positional()) {
       // Names of presets have neither.
@@ -89,7 +89,7 @@ absl::Status CheckFiles(const Command& command, const Arguments& arguments) {
       if (!is_path || file == "-" || !SameFile(file, read)) continue;
       return absl::InvalidArgumentError(
           fmt::format("--{} would write over '{}', which is read", flag,
-                      file.substr(0, 200)));
+                      Excerpt(file, 200)));
     }
   }
   return absl::OkStatus();
@@ -127,7 +127,7 @@ absl::StatusOr<Arguments> ParseArguments(const Command& command,
       // "-" is a file: standard input or output.
       if (!flags_ended && word.size() > 1 && word[0] == '-') {
         return Bad(command, fmt::format("flags start with two dashes: '{}'",
-                                        word.substr(0, 80)));
+                                        Excerpt(word)));
       }
       arguments.positional_.push_back(words[i]);
       continue;
@@ -174,7 +174,7 @@ absl::StatusOr<Arguments> ParseArguments(const Command& command,
     return Bad(
         command,
         fmt::format("'{}' does not know what to do with '{}'", command.name,
-                    arguments.positional_[command.max_operands].substr(0, 80)));
+                    Excerpt(arguments.positional_[command.max_operands])));
   }
   RETURN_IF_ERROR(CheckFiles(command, arguments));
   return arguments;

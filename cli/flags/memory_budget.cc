@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -48,7 +49,7 @@ absl::StatusOr<Bytes> ReadMemoryBudget(const Arguments& arguments) {
   if (*budget < kLeast) {
     return absl::InvalidArgumentError(
         fmt::format("--memory must be at least {}, got '{}'",
-                    ToBinaryText(kLeast, 4), text->substr(0, 80)));
+                    ToBinaryText(kLeast, 4), Excerpt(*text)));
   }
   return *budget;
 }

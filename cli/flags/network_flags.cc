@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "catalog/enum_value.h"
 #include "catalog/nearest.h"
@@ -66,7 +67,7 @@ absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name) {
   }
   return absl::InvalidArgumentError(
       fmt::format("there is no fidelity '{}' (CLOSED_FORM, FLUID, STEPPED)",
-                  std::string(name.substr(0, 80))));
+                  Excerpt(name)));
 }
 
 absl::StatusOr<Arbitration> ParseArbitration(absl::string_view name) {
@@ -80,9 +81,8 @@ absl::StatusOr<Arbitration> ParseArbitration(absl::string_view name) {
     default:
       break;
   }
-  return absl::InvalidArgumentError(
-      fmt::format("there is no arbitration '{}' (FLOW_FAIR, PORT_FAIR)",
-                  std::string(name.substr(0, 80))));
+  return absl::InvalidArgumentError(fmt::format(
+      "there is no arbitration '{}' (FLOW_FAIR, PORT_FAIR)", Excerpt(name)));
 }
 
 }  // namespace orrery

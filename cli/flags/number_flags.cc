@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
@@ -32,7 +33,7 @@ absl::StatusOr<int64_t> CountFlag(const Arguments& arguments,
   }
   return absl::InvalidArgumentError(
       fmt::format("--{} must be a whole number from 1 to {}, got '{}'", flag,
-                  kMost, text->substr(0, 80)));
+                  kMost, Excerpt(*text)));
 }
 
 absl::StatusOr<DType> DTypeFlag(const Arguments& arguments,
@@ -46,7 +47,7 @@ absl::StatusOr<DType> DTypeFlag(const Arguments& arguments,
   }
   return absl::InvalidArgumentError(
       fmt::format("--{} must be one of {}, got '{}'", flag,
-                  absl::StrJoin(names, ", "), text->substr(0, 80)));
+                  absl::StrJoin(names, ", "), Excerpt(*text)));
 }
 
 std::vector<Flag> KernelOptionFlags() {
@@ -85,7 +86,7 @@ absl::StatusOr<KernelOptions> ReadKernelOptions(const Arguments& arguments,
       return absl::InvalidArgumentError(fmt::format(
           "--clock must be between 1 MHz and {}, the highest clock that {} "
           "states, got '{}'",
-          ToText(highest, 4), chip.name(), clock->substr(0, 80)));
+          ToText(highest, 4), chip.name(), Excerpt(*clock)));
     }
     options.clock = hertz;
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
@@ -19,7 +20,7 @@ constexpr size_t kMostRanges = 1000;
 absl::Status Bad(absl::string_view flag, const std::string& value,
                  absl::string_view expected) {
   return absl::InvalidArgumentError(
-      fmt::format("--{}: '{}' is not {}", flag, value.substr(0, 80), expected));
+      fmt::format("--{}: '{}' is not {}", flag, Excerpt(value), expected));
 }
 
 absl::StatusOr<std::vector<std::pair<int32_t, int32_t>>> ParseRanges(

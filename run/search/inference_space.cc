@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "catalog/nearest.h"
 #include "run/search/degrees_tried.h"
@@ -269,8 +270,8 @@ absl::StatusOr<ServingAxis> ParseServingAxis(const std::string& name) {
     known.emplace_back(kNames[i]);
   }
   return absl::InvalidArgumentError(fmt::format(
-      "'{}' is nothing that is searched for inference{} ({})",
-      name.substr(0, 80), DidYouMean(last, known), absl::StrJoin(known, ", ")));
+      "'{}' is nothing that is searched for inference{} ({})", Excerpt(name),
+      DidYouMean(last, known), absl::StrJoin(known, ", ")));
 }
 
 std::vector<std::vector<std::string>> ServingSpace(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "catalog/nearest.h"
 #include "run/search/degrees_tried.h"
@@ -101,7 +102,7 @@ absl::StatusOr<PlanAxis> ParsePlanAxis(const std::string& name) {
     known.emplace_back(kAxisNames[i]);
   }
   return absl::InvalidArgumentError(
-      fmt::format("'{}' is nothing that is searched{} ({})", name.substr(0, 80),
+      fmt::format("'{}' is nothing that is searched{} ({})", Excerpt(name),
                   DidYouMean(field, known), absl::StrJoin(known, ", ")));
 }
 

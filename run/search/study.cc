@@ -3,6 +3,9 @@
 #include <absl/algorithm/container.h>
 #include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/strip.h>
 #include <absl/types/span.h>
 
 #include <algorithm>
@@ -10,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
@@ -63,6 +67,32 @@ bool IsMoney(const std::string& name) {
   return absl::StartsWith(name, "cost.") || absl::StartsWith(name, "energy.");
 }
 
+// Whether the catalogue has such a preset: "inference.engine.preset" is one of
+// its engines.
+absl::Status CheckPresetName(const Override& each) {
+  absl::string_view part = absl::StripSuffix(each.path, ".preset");
+  part = part.substr(part.rfind('.') + 1);
+  absl::ConsumePrefix(&part, "prefill_");
+  const Catalog catalog;
+  std::vector<std::string> names;
+  for (const std::string& kind : catalog.Kinds()) {
+    if (kind != part && kind != absl::StrCat(part, "s")) continue;
+    for (std::string& name : catalog.Names(kind)) {
+      if (name == each.value) return absl::OkStatus();
+      names.push_back(std::move(name));
+    }
+  }
+  // A path that leads nowhere is refused where it is applied.
+  if (names.empty()) return absl::OkStatus();
+  std::string hint = DidYouMean(each.value, names);
+  if (hint.empty()) {
+    hint = fmt::format("; must be one of {}", absl::StrJoin(names, ", "));
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("{}: there is no {} preset '{}'{}", each.path, part,
+                  Excerpt(each.value), hint));
+}
+
 // What can be known of PATH=VALUE without the scenario: that there is such a
 // field, that its value is legal, and of a preset that there is one.
 absl::Status CheckSetting(const std::string& set) {
@@ -70,17 +100,7 @@ absl::Status CheckSetting(const std::string& set) {
   // Entries of lists are those of a preset.
   if (NamesEntry(each)) return absl::OkStatus();
   if (absl::EndsWith(each.path, ".preset") && !LooksLikePath(each.value)) {
-    const Catalog catalog;
-    std::vector<std::string> names;
-    for (const std::string& kind : catalog.Kinds()) {
-      for (std::string& name : catalog.Names(kind)) {
-        if (name == each.value) return absl::OkStatus();
-        names.push_back(std::move(name));
-      }
-    }
-    return absl::InvalidArgumentError(
-        fmt::format("{}: there is no preset '{}'{}", each.path,
-                    each.value.substr(0, 80), DidYouMean(each.value, names)));
+    return CheckPresetName(each);
   }
   if (IsOfTechnology(set)) {
     pb::Study made;
@@ -357,7 +377,7 @@ class StudyReader {
         if (absl::SimpleAtod(value, &number)) continue;
         status = absl::InvalidArgumentError(fmt::format(
             "'{}' uses the axis '{}', of which '{}' is not a number",
-            text.substr(0, 200), axis.name, value.substr(0, 80)));
+            Excerpt(text, 200), axis.name, Excerpt(value)));
         break;
       }
     }

@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 JsonValue Explained(const std::string& scenario,
                     std::vector<std::string> more = {"--no-sensitivities"}) {
@@ -174,9 +175,18 @@ TEST(Explain, TheSentenceNamesTheResourceThatBinds) {
             HasSubstr("; scale-out: "), HasSubstr("communication makes up")));
 }
 
-// Whoever types what is advised gets the step time that was promised.
+// Whoever types what is advised gets the step time that was promised. Advised
+// are schedules that the framework offers: with more of them another respect
+// has advice.
 TEST(Explain, AdviceWasSimulated) {
-  const JsonValue json = Explained("deep_pipeline", {});
+  const std::string offers = "framework.offers.schedule=[ZB_H1, ZB_V]";
+  const JsonValue as_is = Explained("deep_pipeline", {});
+  for (const JsonValue& plan : *as_is.Find("plan_advice")->array()) {
+    for (const JsonValue& setting : *plan.Find("settings")->array()) {
+      EXPECT_THAT(*setting.string(), Not(HasSubstr("schedule=ZB")));
+    }
+  }
+  const JsonValue json = Explained("deep_pipeline", {"--set", offers});
   const double step = Number(json, "step_time_s");
   const auto& advice = *json.Find("plan_advice")->array();
   ASSERT_GE(advice.size(), 2u);
@@ -186,7 +196,7 @@ TEST(Explain, AdviceWasSimulated) {
     EXPECT_GE(Number(plan, "step_time_s"), last);
     last = Number(plan, "step_time_s");
     std::vector<std::string> words = {"simulate", "deep_pipeline", "--json",
-                                      "-"};
+                                      "-",        "--set",         offers};
     for (const JsonValue& setting : *plan.Find("settings")->array()) {
       words.push_back("--set");
       words.push_back(*setting.string());

@@ -252,29 +252,46 @@ TEST(Nonsense, AScenarioWithoutANameHasItsFilesName) {
 }
 
 TEST(Nonsense, ARunBeyondTimeNamesWhatTakesSoLong) {
+  // 65536 micro-batches, the most that are simulated, over the slowest links.
   const std::string refusal =
       Refusal({"simulate", "quickstart", "--set",
-               "system.scale_up.fabric.link.bandwidth=1 B/s"});
+               "system.scale_up.fabric.link.bandwidth=1 MB/s", "--set",
+               "training.global_batch=262144"});
   EXPECT_THAT(refusal, AllOf(HasSubstr("most of it is tensor communication"),
                              HasSubstr("beyond the 1000000 s")));
   EXPECT_THAT(Refusal({"estimate", "quickstart", "--set",
-                       "system.chip.peak[BF16].rate=1 FLOP/s"}),
+                       "system.chip.peak[BF16].rate=1 GFLOP/s"}),
               HasSubstr("most of it is kernels"));
-  EXPECT_THAT(Refusal(Gemm({"--chip", "h100_sxm", "--set",
-                            "memory_bandwidth=1e-9 B/s"})),
+  // 2 10^18 FLOP at 10^9 of them in a second.
+  EXPECT_THAT(Refusal({"kernel", "--chip", "h100_sxm", "--m", "1000000", "--n",
+                       "1000000", "--k", "1000000", "--set",
+                       "peak[BF16].rate=1 GFLOP/s"}),
               HasSubstr("longer than the 9000000 s"));
 }
 
 TEST(Nonsense, ARequestBeyondTimeNamesTheSlowestPart) {
-  for (const auto& [field, part] :
-       {std::pair("system.scale_up.fabric.link.bandwidth=1 B/s",
+  using Sets = std::vector<std::string>;
+  for (const auto& [sets, part] :
+       {std::pair(Sets{"system.scale_up.fabric.link.bandwidth=1 MB/s",
+                       "inference.batch=256", "inference.prompt=131072"},
                   "tensor communication"),
-        std::pair("system.scale_up.fabric.link.latency=1000000 s",
+        // Twice a layer 126 steps around 64 ranks, each over two links or more.
+        std::pair(Sets{"system.scale_up.fabric.link.latency=1 s",
+                       "system.scale_out.fabric.link.latency=1 s",
+                       "system.collectives.algorithm=[ring]", "system.nodes=8",
+                       "inference.parallel.tensor=64", "model.layers=10000"},
                   "tensor communication"),
-        std::pair("system.chip.memory_bandwidth=1 KB/s", "kernels")}) {
-    EXPECT_THAT(Refusal({"simulate", "llama2_70b_inference", "--set", field}),
-                HasSubstr(fmt::format("most of it is {}", part)))
-        << field;
+        std::pair(Sets{"system.chip.memory_bandwidth=1 GB/s",
+                       "model.layers=10000", "inference.batch=65536"},
+                  "kernels")}) {
+    std::vector<std::string> words = {"simulate", "llama2_70b_inference"};
+    for (const std::string& set : sets) {
+      words.insert(words.end(), {"--set", set});
+    }
+    const std::string refusal = Refusal(words);
+    EXPECT_THAT(refusal, HasSubstr(fmt::format("most of it is {}", part)))
+        << sets[0];
+    EXPECT_THAT(refusal, HasSubstr("beyond the 1000000 s")) << sets[0];
   }
 }
 

@@ -173,9 +173,13 @@ TEST_F(SearchCommands, ServingIsTunedUnderLimits) {
   const auto json = ParseJson(run.out);
   ASSERT_TRUE(json.ok());
   const auto& plans = *json->Find("plans")->array();
-  ASSERT_EQ(plans.size(), 3u);
+  // Three of the search and, as it keeps to the limit, the plan as given.
+  ASSERT_EQ(plans.size(), 4u);
+  EXPECT_EQ(json->Find("plans_simulated")->number()->value, 3);
   double last = 0;
+  std::set<std::string> different;
   for (const JsonValue& plan : plans) {
+    different.insert(*plan.Find("description")->string());
     const double cost = plan.Find("objective")->number()->value;
     EXPECT_GE(cost, last);
     last = cost;
@@ -186,6 +190,8 @@ TEST_F(SearchCommands, ServingIsTunedUnderLimits) {
                   ->value,
               0.03);
   }
+  EXPECT_EQ(different.size(), 4u);
+  EXPECT_TRUE(different.contains("as given"));
   EXPECT_LE(plans[0].Find("objective")->number()->value,
             json->Find("said")->Find("objective")->number()->value);
   // What it prints, typed, is what it simulated.

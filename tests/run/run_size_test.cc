@@ -129,9 +129,10 @@ TEST(Memory, OfTransfersIsForeseen) {
   EXPECT_LT(result.peak_rss_bytes, int64_t{100} << 20);
 }
 
-// The first is refused for what it would take, the others by the plan's rules.
+// The first is refused for what it would take, the others by the plan's rules;
+// the last is the most that the field may hold.
 TEST(Memory, IsNotTakenBeforeARefusal) {
-  for (const char* batch : {"262144", "8388608", "2147483640"}) {
+  for (const char* batch : {"262144", "8388608", "16777216"}) {
     const ProgramResult result = RunOrrery(
         {"simulate", "quickstart", "--set", "training.schedule=GPIPE", "--set",
          fmt::format("training.global_batch={}", batch), "--memory", "1GiB"});

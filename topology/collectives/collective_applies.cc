@@ -66,6 +66,12 @@ absl::Status NeedsIslands(const GroupLayout& layout) {
   return absl::OkStatus();
 }
 
+// Islands where as many rings as there are NICs cannot help sharing links, and
+// which shards cannot cross rail by rail.
+bool UnevenMeshes(const GroupLayout& layout) {
+  return layout.meshed && !layout.parts.empty();
+}
+
 }  // namespace
 
 absl::Status Applies(CollectiveAlgorithm algorithm,
@@ -90,8 +96,13 @@ absl::Status Applies(CollectiveAlgorithm algorithm,
     case Algorithm::kRecursiveDoubling:
       return only(OneOf(kind, {Kind::kAllReduce, Kind::kBarrier}));
     case Algorithm::kHalvingDoubling:
-    case Algorithm::kDoubleBinaryTree:
       return only(kind == Kind::kAllReduce);
+    case Algorithm::kDoubleBinaryTree:
+      if (!Shardwise(kind)) return wrong_kind;
+      if (kind != Kind::kAllReduce && !UnevenMeshes(layout)) {
+        return No("shards take trees between unequal meshed islands only");
+      }
+      return absl::OkStatus();
     case Algorithm::kDirect:
       return only(Shardwise(kind) || Rooted(kind) ||
                   OneOf(kind, {Kind::kAllToAll, Kind::kPointToPoint}));

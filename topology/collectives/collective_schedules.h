@@ -53,7 +53,9 @@ absl::StatusOr<Schedule> BruckSchedule(const ScheduleRequest& request);
 
 // collective_tree.cc. Two complementary binary trees, each for half of the
 // data, pipelined (Sanders, Speck and Traff, 2009); over islands a chain inside
-// and a pair of trees per place between them, as NCCL builds them.
+// and a pair of trees per place between them, as NCCL builds them. Between
+// unequal meshed islands also all-gather and reduce-scatter: an edge carries
+// the shards of the ranks below it one way, and all others the other way.
 absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
     const ScheduleRequest& request);
 // NVLS tree: owners pull the sums of their island from its switch, a pair of

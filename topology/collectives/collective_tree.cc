@@ -1,4 +1,8 @@
+#include <absl/types/span.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "base/status.h"
 #include "topology/collectives/collective_schedules.h"
@@ -64,24 +68,96 @@ class TwoTrees {
   std::vector<int32_t> depths_;
 };
 
+// What the edges of trees carry: of each half of a lane a chunk for a sum, or a
+// chunk for every rank whose shard it is.
+class EdgeLoads {
+ public:
+  explicit EdgeLoads(const ScheduleRequest& request)
+      : kind_(request.kind),
+        ranks_(request.kind == CommunicationKind::kAllReduce
+                   ? 1
+                   : request.layout.ranks) {}
+
+  int32_t chunks_of_half() const { return ranks_; }
+
+  // Chunks of the halves [begin, begin + count) on an edge with these ranks
+  // below it, in order. Gathering, shards of the ranks below go up and all
+  // others down; scattering, the other way round.
+  std::vector<ChunkRange> On(int32_t begin, int32_t count, bool up,
+                             absl::Span<const int32_t> below) const {
+    if (kind_ == CommunicationKind::kAllReduce) {
+      return {{.begin = begin, .count = count}};
+    }
+    const bool theirs = up == (kind_ == CommunicationKind::kAllGather);
+    std::vector<ChunkRange> ranges;
+    for (int32_t half = begin; half < begin + count; ++half) {
+      const int32_t first = half * ranks_;
+      int32_t next = 0;  // of the ranks that are not looked at
+      for (size_t i = 0; i <= below.size(); ++i) {
+        const int32_t rank = i < below.size() ? below[i] : ranks_;
+        if (!theirs && next < rank) {
+          ranges.push_back({.begin = first + next, .count = rank - next});
+        }
+        next = rank + 1;
+        if (!theirs || i == below.size()) continue;
+        if (i > 0 && below[i - 1] + 1 == rank) {
+          ++ranges.back().count;
+        } else {
+          ranges.push_back({.begin = first + rank});
+        }
+      }
+    }
+    return ranges;
+  }
+
+  // Whether what goes up, or down, is added to what is there.
+  bool Reduces(bool up) const {
+    return kind_ == CommunicationKind::kReduceScatter ||
+           (up && kind_ == CommunicationKind::kAllReduce);
+  }
+
+ private:
+  CommunicationKind kind_;
+  int32_t ranks_;
+};
+
 // Up to the roots of both trees and down again, a pair for each lane, from gate
-// to gate: lane c owns chunks 2 c and 2 c + 1.
-void AddTrees(ScheduleBuilder& builder,
-              const std::vector<IslandPart>& islands) {
-  const TwoTrees trees(static_cast<int32_t>(islands.size()));
+// to gate: lane c owns halves 2 c and 2 c + 1.
+void AddTrees(ScheduleBuilder& builder, const std::vector<IslandPart>& islands,
+              const EdgeLoads& loads) {
+  const auto nodes = static_cast<int32_t>(islands.size());
+  const TwoTrees trees(nodes);
   const size_t lanes = islands[0].gates.size();
   const auto gate = [&](int32_t island, size_t lane) {
     return islands[static_cast<size_t>(island)].gates[lane];
   };
+  // The ranks of every island and of those below it, in order, of either tree.
+  std::vector<std::vector<int32_t>> below[2];
+  for (int32_t tree = 0; tree < 2; ++tree) {
+    for (const IslandPart& island : islands) {
+      std::vector<int32_t>& own = below[tree].emplace_back();
+      for (int32_t r = island.begin; r < island.end; ++r) own.push_back(r);
+    }
+  }
+  const bool shards = loads.chunks_of_half() > 1;
+  for (int32_t depth = trees.depth(); shards && depth > 1; --depth) {
+    trees.ForEachEdge(depth, [&](int32_t tree, int32_t child, int32_t parent) {
+      const auto& from = below[tree][static_cast<size_t>(child)];
+      auto& to = below[tree][static_cast<size_t>(parent)];
+      to.insert(to.end(), from.begin(), from.end());
+      std::sort(to.begin(), to.end());
+    });
+  }
   const auto level = [&](int32_t depth, bool up) {
     builder.BeginPhase();
     builder.BeginRound();
     trees.ForEachEdge(depth, [&](int32_t tree, int32_t child, int32_t parent) {
       for (size_t lane = 0; lane < lanes; ++lane) {
-        const ChunkRange half = {.begin =
-                                     2 * static_cast<int32_t>(lane) + tree};
         builder.Send(gate(up ? child : parent, lane),
-                     gate(up ? parent : child, lane), {&half, 1}, up);
+                     gate(up ? parent : child, lane),
+                     loads.On(2 * static_cast<int32_t>(lane) + tree, 1, up,
+                              below[tree][static_cast<size_t>(child)]),
+                     loads.Reduces(up));
       }
     });
   };
@@ -107,8 +183,17 @@ absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
       chains.push_back(ChainFrom(request.layout, island, lane));
     }
   }
+  const EdgeLoads loads(request);
+  const int32_t halves = 2 * static_cast<int32_t>(lanes);
   ScheduleBuilder builder(request.kind, request.layout.ranks,
-                          2 * static_cast<int32_t>(lanes), request.segments);
+                          halves * loads.chunks_of_half(), request.segments);
+  if (request.kind != CommunicationKind::kAllReduce) {
+    for (int32_t half = 0; half < halves; ++half) {
+      for (int32_t rank = 0; rank < request.layout.ranks; ++rank) {
+        builder.schedule().owners.push_back(rank);
+      }
+    }
+  }
   const auto chain = [&](int32_t link, bool up) {
     builder.BeginPhase();
     builder.BeginRound();
@@ -118,14 +203,16 @@ absl::StatusOr<Schedule> DoubleBinaryTreeSchedule(
         const RingOrder& order = chains[place + lane];
         const int32_t near = order[static_cast<size_t>(link)];
         const int32_t far = order[static_cast<size_t>(link) + 1];
-        const ChunkRange both = {.begin = 2 * static_cast<int32_t>(lane),
-                                 .count = 2};
-        builder.Send(up ? far : near, up ? near : far, {&both, 1}, up);
+        std::vector<int32_t> behind(order.begin() + link + 1, order.end());
+        std::sort(behind.begin(), behind.end());
+        builder.Send(up ? far : near, up ? near : far,
+                     loads.On(2 * static_cast<int32_t>(lane), 2, up, behind),
+                     loads.Reduces(up));
       }
     }
   };
   for (int32_t link = longest - 2; link >= 0; --link) chain(link, true);
-  AddTrees(builder, islands);
+  AddTrees(builder, islands, loads);
   for (int32_t link = 0; link <= longest - 2; ++link) chain(link, false);
   return std::move(builder).Build();
 }
@@ -150,7 +237,7 @@ absl::StatusOr<Schedule> SwitchTreeSchedule(const ScheduleRequest& request) {
   };
   phase(false, /*up=*/true, /*whole=*/true, true);    // owners pull ...
   phase(true, /*up=*/false, /*whole=*/false, false);  // ... the sums
-  AddTrees(builder, PartsOfIslands(request.layout));
+  AddTrees(builder, PartsOfIslands(request.layout), EdgeLoads(request));
   phase(false, /*up=*/true, /*whole=*/false, false);  // owners push ...
   phase(true, /*up=*/false, /*whole=*/true, false);   // ... to all
   return std::move(builder).Build();

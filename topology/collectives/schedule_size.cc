@@ -38,8 +38,12 @@ int64_t ListedSize(CollectiveAlgorithm algorithm,
     case Algorithm::kRecursiveDoubling:
     case Algorithm::kHalvingDoubling:
       return kEach * passes * p * log;
-    case Algorithm::kDoubleBinaryTree:
-      return kEach * 2 * p * (island + 1);
+    case Algorithm::kDoubleBinaryTree: {
+      // Shards below an edge, or all others, lie in a few ranges of each half.
+      constexpr int64_t kRangesOfShards = 4;
+      return 2 * p * (island + 1) *
+             (request.kind == Kind::kAllReduce ? kEach : 1 + kRangesOfShards);
+    }
     case Algorithm::kDirect:
       if (request.kind == Kind::kPointToPoint) return kEach * p;
       return request.Exchanges(p * p) ? kEach * p : kEach * passes * p * p;

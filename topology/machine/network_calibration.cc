@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "proto/system.pb.h"
 #include "topology/traffic/collective_algorithm.h"
@@ -98,7 +99,7 @@ std::vector<std::string> ReadAlgorithms(const FieldReader& fields) {
       fields.Refuse("algorithm",
                     fmt::format("'{}' is no algorithm, nor one of an operation "
                                 "as in all_reduce/nvls; there are {}",
-                                text.substr(0, 80), AlgorithmNames()));
+                                Excerpt(text), AlgorithmNames()));
     }
   }
   return names;

@@ -125,6 +125,9 @@ TEST(Measured, BelongsToTheScenarioAsItStands) {
   EXPECT_EQ(measured("cost.rent=$2/h"), 1);
   EXPECT_EQ(measured("training.micro_batch=2"), 0);
   EXPECT_EQ(measured("system.preset=dgx_h100_ib400"), 0);
+  // What is typed as measured is of the scenario as typed.
+  EXPECT_EQ(measured("measured[0].value=2"), 1);
+  EXPECT_EQ(measured("measured=[{value: 1}, {value: 2}]"), 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, CatalogRuns,

@@ -98,6 +98,24 @@ TEST(Trust, DoesNotDependOnHowAValueIsSpelled) {
                 .SerializeAsString());
 }
 
+// vLLM adds nothing to a request, so that 5 us are no number of times as much.
+TEST(Trust, MakesNoRatioToZero) {
+  const std::string field = "inference.engine.request_overhead";
+  const pb::Trust trust = TrustOf(
+      "llama2_70b_inference", {"inference.engine.preset=vllm", field + "=5 us",
+                               "system.chip.power=1 kW"});
+  for (const auto& difference : trust.differences()) {
+    if (difference.field() == field) {
+      EXPECT_FALSE(difference.has_factor()) << difference.factor();
+    } else if (difference.field() == "system.chip.power") {
+      EXPECT_DOUBLE_EQ(difference.factor(), 2.5);  // of an A100's 400 W
+    }
+  }
+  EXPECT_THAT(FieldsOf(trust),
+              testing::IsSupersetOf({field, std::string("system.chip.power")}));
+  EXPECT_THAT(trust.text(), HasSubstr(field + " is 5 us, not 0 us"));
+}
+
 // Each part of a scenario counts: chip, kernels, system, network, framework,
 // kind of model, precision and scale.
 TEST(Trust, NamesThePartThatWasNotMeasured) {

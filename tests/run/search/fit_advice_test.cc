@@ -77,6 +77,9 @@ TEST(FitAdvice, SpreadsExperts) {
   ASSERT_FALSE(advised.advice.empty());
   EXPECT_THAT(advised.advice[0].settings(),
               testing::Contains(testing::HasSubstr("expert=")));
+  // The others do not spread them; those are first for being faster.
+  EXPECT_LT(advised.advice[0].step_time_s(),
+            advised.advice.back().step_time_s());
 }
 
 // What the framework does not offer is not advised.

@@ -67,7 +67,8 @@ TEST(Study, AxesSetFieldsToLegalValues) {
       {"axis { path: \"training.sharding\" value: \"SHARDING_UNSPECIFIED\" }",
        "must be one of ZERO_0"},
       {"axis { path: \"system.preset\" value: \"dgx_h10_ib400\" }",
-       "there is no preset 'dgx_h10_ib400'; did you mean 'dgx_h100_ib400'?"},
+       "there is no system preset 'dgx_h10_ib400'; did you mean "
+       "'dgx_h100_ib400'?"},
       {"axis { path: \"system.chip.clock\" range { from: 1 to: 2 step: 1 } "
        "unit: \"parsec\" }",
        "must be a frequency"},

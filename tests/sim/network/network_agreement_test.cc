@@ -121,7 +121,10 @@ TEST(NetworkAgreement, Pipelines) {
   // Two trees of height 3: 2 h a, 2 m b (k-1)/k, and (2h-1) m b/k to fill.
   const MachinePorts ports = OnePortEach(p);
   const Seconds trees =
-      PricePlain(DoubleBinaryTreeForm(Everyone(ports)), m, kPort, k).total();
+      PricePlain(
+          DoubleBinaryTreeForm(CommunicationKind::kAllReduce, Everyone(ports)),
+          m, kPort, k)
+          .total();
   EXPECT_NEAR(
       trees.count(),
       (6 * kPort.latency + kPort.Wire(2.0 * (k - 1) / k + 5.0 / k, m)).count(),

@@ -397,6 +397,40 @@ TEST(Collective, IslandsOfUnequalSizeMoveEveryChunkOverEveryLane) {
   }
 }
 
+// Islands of 8, 8 and 7 meshed ranks. A rank lacks 22 of 23 shards of all data,
+// and whatever the trees, nothing is sent that is there already: 22 times the
+// data in all, where a sum needs 22 up and 22 down.
+TEST(Collective, ShardsOverTreesAreSentOnceToEveryRank) {
+  GroupLayout layout = {.ranks = 23, .meshed = true};
+  for (const int32_t begin : {0, 8, 16}) {
+    IslandPart part = {.begin = begin, .end = std::min(begin + 8, 23)};
+    for (int32_t lane = 0; lane < 7; ++lane) part.gates.push_back(begin + lane);
+    layout.parts.push_back(std::move(part));
+  }
+  const auto sent = [&](Kind kind) {
+    const auto schedule =
+        MakeSchedule(kind, Algorithm::kDoubleBinaryTree, layout);
+    EXPECT_OK(schedule.status());
+    double sum = 0;
+    for (const Round& round : schedule->rounds) {
+      for (const Message& message : schedule->messages_of(round)) {
+        sum += schedule->TotalShareOf(message, round);
+      }
+    }
+    return sum;
+  };
+  EXPECT_NEAR(sent(Kind::kAllGather), 22, 1e-9);
+  EXPECT_NEAR(sent(Kind::kReduceScatter), 22, 1e-9);
+  EXPECT_NEAR(sent(Kind::kAllReduce), 44, 1e-9);
+  // Where islands are alike, or share ports, rings lose nothing.
+  layout.meshed = false;
+  EXPECT_THAT(
+      MakeSchedule(Kind::kAllGather, Algorithm::kDoubleBinaryTree, layout)
+          .status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("unequal meshed islands only")));
+}
+
 TEST(Collective, AnAlgorithmThatDoesNotApplySaysWhy) {
   EXPECT_THAT(
       MakeSchedule(Kind::kAllReduce, Algorithm::kSwing,
