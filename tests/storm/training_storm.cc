@@ -53,7 +53,8 @@ class TrainingLaws {
     }
     CheckEstimate(*run);
     HoldArithmetic(scenario_, *run, sheet_);
-    HoldLayerWeights(scenario_.model, scenario_.training()->layout(), sheet_);
+    HoldLayerWeights(scenario_.model, scenario_.training()->layout(),
+                     /*redundant_experts=*/0, sheet_);
     CheckLoop();
     CheckSplit(*run);
     RunOptions all = options_;
