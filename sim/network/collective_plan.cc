@@ -54,10 +54,11 @@ CollectivePlan::CollectivePlan(const RoutedSchedule& routed,
       bytes_(bytes),
       resources_(&resources) {
   const Schedule& schedule = routed.schedule();
+  const std::vector<Duration> latencies = routed.Latencies(protocols);
   for (const auto& [begin, end] : StagesOf(schedule)) {
     Stage& stage = stages_.emplace_back(Stage{begin, end});
     for (size_t phase = begin; phase < end; ++phase) {
-      stage.latency = AddTimes(stage.latency, routed.Latency(phase, protocols));
+      stage.latency = AddTimes(stage.latency, latencies[phase]);
     }
     stage.wire = WireOf(stage);
   }

@@ -50,8 +50,13 @@ class RoutedSchedule {
   bool touches(Tier tier) const;
 
   // How long phase `phase` of one segment waits before bytes flow: of a round,
-  // the slowest message once, or in the mean as often as it repeats.
+  // the slowest message; if it repeats, so many messages in a row. What goes
+  // all the way round a ring meets the mean of its hops, what goes part of the
+  // way the slowest stretch. Where rounds are threads (Schedule::threads), the
+  // phases of the slowest thread count.
   Duration Latency(size_t phase, const ProtocolPair& protocols) const;
+  // The same of every phase.
+  std::vector<Duration> Latencies(const ProtocolPair& protocols) const;
 
  private:
   // So many messages of a round whose links take so long.
@@ -75,7 +80,15 @@ class RoutedSchedule {
   std::optional<MessageRoutes> routes_;    // until loads are found, or kept
   std::vector<ExchangeRoutes> exchanges_;  // by round, until loads are found
   std::optional<PhaseLoads> loads_;
+  // How often each term of its round is in a stretch of the ring.
+  using Stretch = std::vector<int32_t>;
+
+  Duration LatencyOfRound(size_t round, const ProtocolPair& protocols) const;
+  void AddStretches(const Round& round);
+
   std::vector<std::vector<LatencyTerm>> latencies_;  // by round
+  // By round, the stretches of a ring that differ; none where the mean counts.
+  std::vector<std::vector<Stretch>> stretches_;
 };
 
 }  // namespace orrery

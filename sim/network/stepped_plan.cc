@@ -57,7 +57,7 @@ class Expander {
   PlanSteps Expand() && {
     for (const Part& part : PartsOf(schedule_)) {
       part_ = part;
-      Frontier frontier(static_cast<size_t>(schedule_.participants()), {0});
+      Frontier frontier(Participants() * Threads(), {0});
       for (size_t phase = 0; phase < schedule_.phases.size();) {
         // A phase and those that stream behind it start together.
         Frontier done(frontier.size());
@@ -83,15 +83,26 @@ class Expander {
     size_t orders = 0;
   };
 
+  size_t Participants() const {
+    return static_cast<size_t>(schedule_.participants());
+  }
+  size_t Threads() const {
+    return schedule_.threads ? schedule_.rounds_of(schedule_.phases[0]).size()
+                             : 1;
+  }
+
   void ExpandPhase(const Phase& phase, Duration behind, Frontier& frontier,
                    Frontier& done) {
+    size_t thread = 0;
     for (const Round& round : schedule_.rounds_of(phase)) {
+      // Each thread has a frontier of its own.
+      const size_t own = schedule_.threads ? Participants() * thread++ : 0;
       // What each participant got in the repetition before.
       Frontier arrived;
       const bool alike = round.repeat == 1 || HaveOneLatency(round);
       Written previous = {};
       for (int32_t repeat = 0; repeat < round.repeat; ++repeat) {
-        Frontier next(round.repeat > 1 ? frontier.size() : 0);
+        Frontier next(round.repeat > 1 ? Participants() : 0);
         const Written here = {plan_.steps.size(), plan_.orders.size()};
         for (int32_t i = round.messages_begin; i < round.messages_end; ++i) {
           const auto message = static_cast<size_t>(i);
@@ -100,9 +111,10 @@ class Expander {
           const auto source = static_cast<size_t>(m.source);
           const auto destination = static_cast<size_t>(m.destination);
           waits_.clear();
-          WaitFor(repeat == 0 || arrived[source].empty() ? frontier[source]
-                                                         : arrived[source]);
-          if (repeat == m.first) WaitFor(frontier[destination]);
+          WaitFor(repeat == 0 || arrived[source].empty()
+                      ? frontier[own + source]
+                      : arrived[source]);
+          if (repeat == m.first) WaitFor(frontier[own + destination]);
           std::sort(waits_.begin(), waits_.end());
           waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
           AddMessage(message, round, repeat, behind, alike);
@@ -122,8 +134,8 @@ class Expander {
         const Message& m = schedule_.messages[static_cast<size_t>(i)];
         const int32_t last =
             LastOf(static_cast<size_t>(i), m.first + m.times - 1);
-        done[static_cast<size_t>(m.source)].push_back(last);
-        done[static_cast<size_t>(m.destination)].push_back(last);
+        done[own + static_cast<size_t>(m.source)].push_back(last);
+        done[own + static_cast<size_t>(m.destination)].push_back(last);
       }
     }
   }

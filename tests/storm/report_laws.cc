@@ -252,10 +252,17 @@ void HoldArithmetic(const ResolvedScenario& scenario, const SimulatedRun& run,
             static_cast<double>(a.key_width() + a.value_width()) * copies *
             layers;
   }
+  // What tokens are pressed into by latent attention is not split: tensor ranks
+  // that share their tokens all make the same.
+  const int sharing = degrees.sequence_parallel ? 1 : degrees.tensor;
+  if (a.is_latent()) {
+    more += 2.0 * model.hidden() *
+            static_cast<double>(a.query_rank + a.kv_rank + a.rope_dimension) *
+            (sharing - 1) * layers;
+  }
   equal("products with weights", executed.linear, linear + 3 * tokens * more);
   // Tensor ranks that share their tokens choose experts each for themselves.
-  const int copies = degrees.sequence_parallel ? 1 : degrees.tensor;
-  equal("routers", executed.router, 3 * tokens * router * copies);
+  equal("routers", executed.router, 3 * tokens * router * sharing);
 
   // Fused kernels compute the scores again in the backward pass, which is one
   // product more for six.

@@ -157,7 +157,7 @@ class RequestMemoryLaws {
            {int64_t{1}, int64_t{plan_.prompt()}, plan_.context()}) {
         CheckCache(layout, tokens);
       }
-      HoldLayerWeights(model_, layout, sheet_);
+      HoldLayerWeights(model_, layout, plan_.redundant_experts(), sheet_);
     }
     CheckCapacity();
     if (plan_.disaggregated()) CheckTransfer();
@@ -309,7 +309,7 @@ void HoldRequestMemory(const ResolvedScenario& scenario, StormSheet& sheet) {
 }
 
 void HoldLayerWeights(const Model& model, const ParallelLayout& layout,
-                      StormSheet& sheet) {
+                      int redundant_experts, StormSheet& sheet) {
   const Degrees& degrees = layout.degrees;
   const Attention& a = model.attention();
   for (const int layer : {0, model.layers() - 1}) {
@@ -317,11 +317,17 @@ void HoldLayerWeights(const Model& model, const ParallelLayout& layout,
     const RankParameters held = LayerParametersOf(model, degrees, layer);
     LayerShape shape =
         SplitOf(layout, {{.count = 1, .queries = 64 * degrees.context}}, 0);
-    shape.redundant_experts = 0;
+    shape.redundant_experts = redundant_experts;
     const double products = ProductWeights(BuildLayer(model, layer, shape));
+    // Experts that do not divide do so with copies of some of them.
+    const double copied = count.experts > 0
+                              ? 1.0 + static_cast<double>(redundant_experts) /
+                                          model.moe()->experts
+                              : 1.0;
     // Beside products a layer has norms, and biases where it has any.
     constexpr double kBiases = 0.02;
-    const auto rank = static_cast<double>(held.dense + held.experts);
+    const double rank = static_cast<double>(held.dense) +
+                        copied * static_cast<double>(held.experts);
     const double others = static_cast<double>(count.norms) + kBiases * rank;
     sheet.Hold("weights of products = those held",
                products <= rank && rank - products <= others,

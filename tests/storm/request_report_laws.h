@@ -26,8 +26,9 @@ void HoldRequestReport(const ResolvedScenario& scenario,
 // The memory of a rank, and what moves between pools.
 void HoldRequestMemory(const ResolvedScenario& scenario, StormSheet& sheet);
 
-// The weights of one layer on one rank under these degrees.
+// The weights of one layer on one rank under these degrees, with so many copies
+// of experts beyond one of each.
 void HoldLayerWeights(const Model& model, const ParallelLayout& layout,
-                      StormSheet& sheet);
+                      int redundant_experts, StormSheet& sheet);
 
 }  // namespace orrery

@@ -37,7 +37,9 @@ void FreeHost(pb::Scenario& proto) {
   pb::Engine& engine = *proto.mutable_inference()->mutable_engine();
   for (auto* field :
        {engine.mutable_host_launch(), engine.mutable_graph_start(),
-        engine.mutable_collective_launch(), engine.mutable_step_overhead()}) {
+        engine.mutable_collective_launch(), engine.mutable_step_overhead(),
+        engine.mutable_sequence_overhead(),
+        engine.mutable_request_overhead()}) {
     *field = "0 us";
   }
 }

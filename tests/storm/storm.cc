@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 #include "base/check.h"
 #include "base/format.h"
@@ -68,8 +71,15 @@ struct Share {
     EndAfter(0);
     std::string text;
     for (const StormSheet::Verdict& verdict : sheet.verdicts()) {
-      text += Line({verdict.holds ? "held" : "broken", verdict.law,
-                    verdict.holds ? "" : verdict.what});
+      if (verdict.holds) {
+        text += Line({"held", verdict.law});
+        continue;
+      }
+      for (const auto& [name, value] : verdict.facts) {
+        text += Line({"fact", name, fmt::format("{}", value)});
+      }
+      text += Line({"broken", verdict.law, verdict.what,
+                    fmt::format("{}", verdict.deviation)});
     }
     Write(file, text + Line({"end"}));
   }
@@ -142,11 +152,17 @@ class Worker {
     if (what == "begin") {
       CHECK(absl::SimpleAtoi(fields[1], &share_.next));
       labels_.clear();
+      facts_.clear();
     } else if (what == "held") {
       ++report.held[fields[1]];
     } else if (what == "broken") {
       ++report.broken[fields[1]];
-      report.failures.push_back({share_.next, fields[1], fields[2], labels_});
+      StormFailure& failure = report.failures.emplace_back(
+          StormFailure{share_.next, fields[1], fields[2], labels_});
+      CHECK(absl::SimpleAtod(fields[3], &failure.deviation));
+      failure.facts = std::exchange(facts_, {});
+    } else if (what == "fact") {
+      CHECK(absl::SimpleAtod(fields[2], &facts_[fields[1]]));
     } else if (what == "label") {
       ++report.examples[fields[1]];
       labels_.push_back(fields[1]);
@@ -167,6 +183,7 @@ class Worker {
   bool finished_ = false;
   std::string pending_;
   std::vector<std::string> labels_;  // of the case that runs
+  StormFacts facts_;                 // of the failure that is told of next
 };
 
 }  // namespace
@@ -174,6 +191,12 @@ class Worker {
 void StormSheet::Hold(const std::string& law, bool holds,
                       const std::string& what) {
   verdicts_.push_back({law, holds, what});
+}
+
+void StormSheet::HoldNear(const std::string& law, double deviation, double bar,
+                          const std::string& what, const StormFacts& facts) {
+  verdicts_.push_back(
+      {law, std::abs(deviation) <= bar, what, deviation, facts});
 }
 
 StormReport RunStorm(const Storm& storm, const StormOptions& options) {
@@ -211,6 +234,19 @@ StormReport RunStorm(const Storm& storm, const StormOptions& options) {
                      return a.number < b.number;
                    });
   return report;
+}
+
+uint64_t DrawSeed() {
+  if (const char* const given = std::getenv("ORRERY_STORM_SEED")) {
+    uint64_t seed = 0;
+    CHECK(absl::SimpleAtoi(given, &seed))
+        << "ORRERY_STORM_SEED is '" << given << "', not a whole number";
+    return seed;
+  }
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
 }
 
 std::string RepeatCommand(const Storm& storm, uint64_t seed, int64_t number) {

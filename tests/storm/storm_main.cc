@@ -22,7 +22,9 @@ namespace {
 constexpr char kUsage[] =
     "storm [--storm NAME] [--seed S] [--minutes N | --cases N] [--first N]\n"
     "      [--workers N] [--print]\n"
-    "                           many cases, with known failures if asked for\n"
+    "                           many cases, of a new seed unless one is "
+    "given,\n"
+    "                           with known failures if asked for\n"
     "storm [--storm NAME] --seed S --case N [--print]\n"
     "                           one again, with its scenario if asked for\n";
 
@@ -37,6 +39,8 @@ bool Read(int argc, char** argv, Wish& wish) {
   const int cores =
       static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   wish.options.workers = cores;
+  wish.options.seed = DrawSeed();
+  bool has_seed = false;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--print") {
@@ -50,7 +54,7 @@ bool Read(int argc, char** argv, Wish& wish) {
     if (flag == "--storm") {
       wish.storm = value;
     } else if (flag == "--seed") {
-      ok = absl::SimpleAtoi(value, &wish.options.seed);
+      has_seed = ok = absl::SimpleAtoi(value, &wish.options.seed);
     } else if (flag == "--minutes") {
       ok = absl::SimpleAtod(value, &minutes) && minutes > 0;
       wish.options.seconds = 60 * minutes;
@@ -67,7 +71,8 @@ bool Read(int argc, char** argv, Wish& wish) {
     }
     if (!ok) return false;
   }
-  return wish.one >= 0 || wish.options.cases > 0 || wish.options.seconds > 0;
+  return wish.one >= 0 ? has_seed
+                       : wish.options.cases > 0 || wish.options.seconds > 0;
 }
 
 int RunOne(const Storm& storm, const Wish& wish) {
@@ -87,14 +92,21 @@ int RunOne(const Storm& storm, const Wish& wish) {
 }
 
 int RunMany(const Storm& storm, const Wish& wish) {
+  // At once: a run that is stopped can be repeated too.
+  fmt::print("storm of {}, seed {}\n", storm.name, wish.options.seed);
+  std::fflush(stdout);
   const StormReport report = RunStorm(storm, wish.options);
   int64_t unknown = 0;
   for (const StormFailure& failure : report.failures) {
     const bool known = FindKnown(storm.name, failure) != nullptr;
     unknown += known ? 0 : 1;
     if (known && !wish.print) continue;
-    fmt::print("{}{}: {}\n  {}\n  {}\n", known ? "known: " : "", failure.law,
-               failure.what, absl::StrJoin(failure.labels, ", "),
+    fmt::print("{}{}: {}\n  {}\n", known ? "known: " : "", failure.law,
+               failure.what, absl::StrJoin(failure.labels, ", "));
+    for (const auto& [name, value] : failure.facts) {
+      fmt::print("  {} {:.4g}", name, value);
+    }
+    fmt::print("{}  {}\n", failure.facts.empty() ? "" : "\n",
                RepeatCommand(storm, wish.options.seed, failure.number));
   }
   fmt::print(

@@ -53,7 +53,8 @@ class TrainingLaws {
     }
     CheckEstimate(*run);
     HoldArithmetic(scenario_, *run, sheet_);
-    HoldLayerWeights(scenario_.model, scenario_.training()->layout(), sheet_);
+    HoldLayerWeights(scenario_.model, scenario_.training()->layout(),
+                     /*redundant_experts=*/0, sheet_);
     CheckLoop();
     CheckSplit(*run);
     RunOptions all = options_;
@@ -190,11 +191,11 @@ class TrainingLaws {
     const double step = ToSeconds(run->result.end);
     const double off = estimate->step_s() / step - 1;
     constexpr double kExact = 0.001;
-    sheet_.Hold(IsPlain() ? "closed form" : "closed form, rewired",
-                std::abs(off) <= kExact,
-                fmt::format("{} closed form, {} simulated: {:+.3f} %",
-                            SecondsText(estimate->step_s()), SecondsText(step),
-                            100 * off));
+    sheet_.HoldNear(IsPlain() ? "closed form" : "closed form, rewired", off,
+                    kExact,
+                    fmt::format("{} closed form, {} simulated: {:+.3f} %",
+                                SecondsText(estimate->step_s()),
+                                SecondsText(step), 100 * off));
   }
 
   void CheckEstimate(const SimulatedRun& run) {
@@ -214,13 +215,17 @@ class TrainingLaws {
     const auto formula = static_cast<double>(
         (estimate.peak - scenario_.kernels.reserved_memory()).value());
     const auto simulated = static_cast<double>(run.memory.peak.total.value());
+    const auto gradients = static_cast<double>(
+        run.memory.peak.by_kind[static_cast<size_t>(MemoryKind::kGradients)]
+            .value());
     const double off = formula / simulated - 1;
     constexpr double kExact = 0.001;
-    sheet_.Hold(
-        "memory by formula", std::abs(off) <= kExact,
+    sheet_.HoldNear(
+        "memory by formula", off, kExact,
         fmt::format("{} by formula, {} simulated: {:+.2f} %",
                     BytesText(static_cast<int64_t>(formula)),
-                    BytesText(static_cast<int64_t>(simulated)), 100 * off));
+                    BytesText(static_cast<int64_t>(simulated)), 100 * off),
+        {{"gradients", gradients / simulated}});
   }
 
   // `fluid` is not folded: messages have no stand-ins.
@@ -237,12 +242,17 @@ class TrainingLaws {
     sheet_.Label("stepped");
     const double off =
         ToSeconds(fluid.result.end) / ToSeconds(run->result.end) - 1;
+    double exposed = 0;
+    for (const StepBreakdown::Exposed& stream : fluid.breakdown.exposed) {
+      exposed += ToSeconds(stream.time);
+    }
     constexpr double kContended = 0.15;
-    sheet_.Hold(
-        "stepped step", std::abs(off) <= kContended,
+    sheet_.HoldNear(
+        "stepped step", off, kContended,
         fmt::format("{} fluid, {} stepped: {:+.2f} %",
                     SecondsText(ToSeconds(fluid.result.end)),
-                    SecondsText(ToSeconds(run->result.end)), 100 * off));
+                    SecondsText(ToSeconds(run->result.end)), 100 * off),
+        {{"exposed", exposed / ToSeconds(run->result.end)}});
   }
 
   const ResolvedScenario& scenario_;

@@ -101,6 +101,10 @@ struct Schedule {
   // Whether there is a switch for every island, in their order; else switches
   // are those of the fabric, or one joins all ranks.
   bool switch_per_island = false;
+  // Round i of a phase goes on where round i of the phase before ended: what
+  // different rounds carry never meets, and none waits for another. All phases
+  // have as many rounds.
+  bool threads = false;
   // Bytes of one chunk as a share of the bytes of the call; one value, or one
   // per chunk where they differ.
   std::vector<double> chunk_share = {};

@@ -120,6 +120,7 @@ absl::StatusOr<Schedule> ChainSchedule(const ScheduleRequest& request) {
   const auto lanes = static_cast<int32_t>(orders.size());
   const bool reduces = request.kind == Kind::kReduce;
   ScheduleBuilder builder(request.kind, p, lanes, request.segments);
+  builder.schedule().threads = true;
   // Where each ring meets the root.
   std::vector<int32_t> begin;
   for (const RingOrder& order : orders) {
@@ -130,8 +131,8 @@ absl::StatusOr<Schedule> ChainSchedule(const ScheduleRequest& request) {
   for (int32_t i = 0; i + 1 < p; ++i) {
     const int32_t hop = reduces ? p - 2 - i : i;
     builder.BeginPhase();
-    builder.BeginRound();
     for (int32_t lane = 0; lane < lanes; ++lane) {
+      builder.BeginRound();
       const RingOrder& order = orders[static_cast<size_t>(lane)];
       const auto at = [&](int32_t place) {
         return order[static_cast<size_t>(

@@ -366,5 +366,40 @@ TEST(NetworkAgreement, NothingBeatsTheBoundOfTheIslands) {
   }
 }
 
+// Hops of 3.4 us inside islands of 4 chips, and of 14 us between them. Bytes
+// take no time.
+constexpr double kInside = 3.4e-6;
+constexpr double kAcross = 14e-6;
+void ExpectHops(Kind kind, Algorithm algorithm, double seconds) {
+  constexpr double kBytes = 1e-8;
+  for (Fidelity fidelity :
+       {Fidelity::kClosedForm, Fidelity::kFluid, Fidelity::kStepped}) {
+    PlannedNetwork network(IslandSystem(2, 4),
+                           {.fidelity = fidelity, .algorithm = algorithm});
+    EXPECT_NEAR(TimeAlone(network, {kind, Bytes(64), ChipRange(0, 8)}), seconds,
+                kBytes)
+        << NameOf(algorithm) << ", fidelity " << static_cast<int>(fidelity);
+  }
+}
+
+// The chain of each lane begins at chip 0, which is first of its island in one
+// lane only. The others leave the island, go through the next one and come
+// back: 7 hops, of which 2 cross. At almost every hop some lane crosses, but
+// none does so at every hop.
+TEST(NetworkAgreement, AChainWaitsForTheHopsOfOneLane) {
+  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce}) {
+    ExpectHops(kind, Algorithm::kChain, 5 * kInside + 2 * kAcross);
+  }
+}
+
+// Shards go 3 hops either way around 8 chips, and their halves a fourth one. Of
+// 3 hops in a row one crosses, not 3 times 2 of 8.
+TEST(NetworkAgreement, WhatGoesPartOfTheWayRoundMeetsTheSlowestStretch) {
+  for (const Kind kind : {Kind::kAllGather, Kind::kReduceScatter}) {
+    ExpectHops(kind, Algorithm::kBidirectionalRing,
+               (2 * kInside + kAcross) + kAcross);
+  }
+}
+
 }  // namespace
 }  // namespace orrery
