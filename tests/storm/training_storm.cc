@@ -14,6 +14,7 @@
 #include "run/run_scenario.h"
 #include "run/training_run.h"
 #include "sim/analysis/critical_path.h"
+#include "tests/storm/adaptive_laws.h"
 #include "tests/storm/bill_laws.h"
 #include "tests/storm/draw_machine.h"
 #include "tests/storm/draw_training.h"
@@ -64,6 +65,7 @@ class TrainingLaws {
       CheckFolding(*run, *whole);
       run = std::move(whole);
     }
+    HoldAdaptive(scenario_, *run, options_, sheet_);
     CheckClosedForm();
     CheckStepped(*run, all);
   }
