@@ -37,7 +37,8 @@ std::vector<Setup> Setups(const ResolvedScenario& scenario,
   const auto add = [&](std::string off) {
     setups.push_back({std::move(off), options, latency, fabric});
   };
-  if (options.fidelity != Fidelity::kClosedForm) {
+  // At fidelity CLOSED_FORM the closed form alone shares them.
+  if (OthersBeside(options) == Others::kAlike) {
     options.fidelity = Fidelity::kClosedForm;
     add("links shared with other calls");
   }

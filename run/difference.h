@@ -5,7 +5,8 @@
 // off one after the other, in both where both have them, and what the
 // difference changes by is what the effect is worth:
 //
-//   link sharing   every call takes as long as it does alone
+//   link sharing   every call takes as long as it does alone: in both, and at
+//                  fidelity CLOSED_FORM in the closed form
 //   chip sharing   communication takes nothing from kernels beside it
 //   overlap        of each dimension: its communication is waited for
 //   fabric         between nodes: one switch that never blocks in its place,
@@ -30,7 +31,8 @@ namespace orrery {
 // Of the step; more that is unexplained is an answer of "no".
 inline constexpr double kMostUnexplained = 0.01;
 
-// `simulated_s` and `estimate` are those of the scenario with `options`.
+// `simulated_s` and `estimate` are those of the scenario with `options`; the
+// closed form is ClosedFormBeside it (run/run_scenario.h).
 absl::StatusOr<pb::Report::Difference> MeasureDifference(
     const ResolvedScenario& scenario, RunOptions options, double simulated_s,
     const pb::Report::Estimate& estimate);

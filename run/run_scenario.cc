@@ -66,6 +66,12 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
       scenario.plan);
 }
 
+absl::StatusOr<StepEstimate> ClosedFormBeside(const ResolvedScenario& scenario,
+                                              const RunOptions& options) {
+  return EstimateScenario(scenario, options.waited, OthersBeside(options),
+                          options.part);
+}
+
 absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
                                               DimensionSet waited,
                                               Others others,

@@ -110,8 +110,7 @@ absl::StatusOr<ExitCode> CheckScenario(const Arguments& arguments) {
   Progress progress(arguments);
   options.progress = progress.Listener();
   ASSIGN_OR_RETURN(const StepEstimate estimate,
-                   EstimateScenario(scenario, options.waited,
-                                    OthersAt(options.fidelity), options.part));
+                   ClosedFormBeside(scenario, options));
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   pb::Report report = MakeReport(scenario, run, estimate, options, {});
   if (options.progress) {

@@ -146,7 +146,8 @@ absl::StatusOr<ExitCode> SimulateScenario(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const SimulatedRun run, RunScenario(scenario, options));
   const std::chrono::duration<double> wall =
       std::chrono::steady_clock::now() - begin;
-  ASSIGN_OR_RETURN(const StepEstimate estimate, EstimateScenario(scenario));
+  ASSIGN_OR_RETURN(const StepEstimate estimate,
+                   ClosedFormBeside(scenario, options));
   pb::Report report =
       MakeReport(scenario, run, estimate, options,
                  {.wall_s = wall.count(), .peak_rss_bytes = PeakRss()});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "sim/network/adaptive_choice.h"
 #include "sim/network/folded_steps.h"
 
 namespace orrery {
@@ -96,6 +97,7 @@ absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(
 }
 
 absl::Status CallPlanner::Consider(const CollectiveCall& call,
+                                   const Shares& shares,
                                    std::optional<Choice>& best,
                                    absl::Status& why_not) {
   const CollectiveLibrary& library = network_.library();
@@ -113,7 +115,7 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
   const int nodes = NodesOf(network_.graph(), placement);
   for (CollectiveAlgorithm algorithm : algorithms) {
     ScheduleCache::Entry& entry =
-        schedules_.Find(call, algorithm, call.chips, placement);
+        schedules_.Find(call, algorithm, call.chips, placement, shares);
     if (!entry.status.ok()) {
       why_not = entry.status;
       if (absl::IsFailedPrecondition(why_not) && !options_.algorithm &&
@@ -155,18 +157,18 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
                          each.protocols, plan.WireTime());
     const Duration solo = plan.SoloTime(overhead);
     if (is_beaten(solo, each)) continue;
-    best.emplace(Choice{call.kind, each.algorithm, each.protocols, overhead,
-                        solo, std::move(plan)});
+    best.emplace(Choice{call.kind, each.algorithm, shares, each.protocols,
+                        overhead, solo, std::move(plan)});
     place = each.place;
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<CallPlanner::Choice> CallPlanner::Cheapest(
-    const CollectiveCall& call) {
+    const CollectiveCall& call, const Shares& shares) {
   std::optional<Choice> best;
   absl::Status why_not;
-  RETURN_IF_ERROR(Consider(call, best, why_not));
+  RETURN_IF_ERROR(Consider(call, shares, best, why_not));
   const bool rooted = call.kind == CommunicationKind::kBroadcast ||
                       call.kind == CommunicationKind::kReduce;
   if (rooted && !options_.algorithm) {
@@ -174,7 +176,7 @@ absl::StatusOr<CallPlanner::Choice> CallPlanner::Cheapest(
     // the root.
     CollectiveCall all = call;
     all.kind = CommunicationKind::kAllReduce;
-    RETURN_IF_ERROR(Consider(all, best, why_not));
+    RETURN_IF_ERROR(Consider(all, shares, best, why_not));
   }
   if (best) return *std::move(best);
   if (!why_not.ok()) return why_not;
@@ -183,6 +185,43 @@ absl::StatusOr<CallPlanner::Choice> CallPlanner::Cheapest(
       NameOf(call.kind), call.chips.size(), network_.library().name(),
       options_.protocol ? fmt::format(" with protocol '{}'", *options_.protocol)
                         : ""));
+}
+
+const CallPeers* CallPlanner::PeersOf(
+    std::vector<std::vector<VertexId>> groups) {
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  const auto number = static_cast<int32_t>(peers_.size());
+  CallPeers& peers = peers_.try_emplace(groups).first->second;
+  if (peers.groups.empty()) peers = {number, std::move(groups)};
+  return &peers;
+}
+
+absl::StatusOr<CallPlanner::Shares> CallPlanner::SharesOf(
+    const CollectiveCall& call) {
+  if (call.peers == nullptr) return Shares();
+  const std::tuple key(call.kind, call.shape, call.bytes.value(),
+                       call.peers->number);
+  if (const auto known = shares_.find(key); known != shares_.end()) {
+    return known->second;
+  }
+  const auto peers =
+      [&](const AdaptiveShares& shares,
+          absl::FunctionRef<void(const PeerCall&)> visit) -> absl::Status {
+    CollectiveCall peer = call;
+    for (const std::vector<VertexId>& chips : call.peers->groups) {
+      peer.chips = chips;
+      ASSIGN_OR_RETURN(const Choice choice, Cheapest(peer, shares));
+      visit({choice.solo, choice.plan});
+      ForgetIfMany();
+    }
+    return absl::OkStatus();
+  };
+  const bool islands = network_.graph().island(call.chips[0]).has_value();
+  ASSIGN_OR_RETURN(const AdaptiveShares shares,
+                   ChooseShares(peers, network_.resources(), islands));
+  shares_.emplace(key, shares);
+  return shares;
 }
 
 absl::StatusOr<PlanSteps> CallPlanner::StepsOf(const CollectiveCall& call,
@@ -199,8 +238,9 @@ absl::StatusOr<PlanSteps> CallPlanner::StepsOf(const CollectiveCall& call,
   run.kind = choice.kind;
   std::vector<const PhaseLoads*> replicas;
   for (const std::vector<VertexId>& replica : call.replicas) {
-    ScheduleCache::Entry& entry = schedules_.Find(
-        run, choice.algorithm, replica, placer_.Place(run.kind, replica));
+    ScheduleCache::Entry& entry =
+        schedules_.Find(run, choice.algorithm, replica,
+                        placer_.Place(run.kind, replica), choice.shares);
     RETURN_IF_ERROR(entry.status);
     replicas.push_back(&schedules_.LoadsOf(entry));
   }
@@ -212,7 +252,8 @@ absl::StatusOr<PlannedCall> CallPlanner::Plan(const CollectiveCall& call) {
     return PlannedCall{CollectiveAlgorithm::kDirect, "", Duration(0),
                        PlanSteps{{TransferStep{}}, {}}};
   }
-  ASSIGN_OR_RETURN(const Choice best, Cheapest(call));
+  ASSIGN_OR_RETURN(const Shares shares, SharesOf(call));
+  ASSIGN_OR_RETURN(const Choice best, Cheapest(call, shares));
   ASSIGN_OR_RETURN(PlanSteps steps, StepsOf(call, best));
   PlannedCall planned{best.algorithm, best.protocols.name(), best.solo,
                       std::move(steps), &best.plan.routed()};

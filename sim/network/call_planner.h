@@ -17,11 +17,17 @@
 // differ in bytes only, and is not shared between threads. Many planners may
 // use one network at a time. A plan depends on the call alone, not on those
 // planned before.
+//
+// Where routing is adaptive, and calls meet on links, a call may name its
+// peers: the split between minimal routes and detours is then one for all of
+// them. adaptive_choice.h says how it is found.
 #include <absl/status/statusor.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/network/collective_call.h"
@@ -74,6 +80,15 @@ class CallPlanner {
   // have the same traffic.
   absl::StatusOr<PlannedCall> Plan(const CollectiveCall& call);
 
+  // Whether peers matter: where routing is adaptive and calls meet on links.
+  bool WeighsPeers() const {
+    return router_->routing().Has(Routing::kAdaptive) &&
+           options_.fidelity != Fidelity::kClosedForm;
+  }
+  // These as peers, kept as long as the planner; equal ones are one. The order
+  // does not matter.
+  const CallPeers* PeersOf(std::vector<std::vector<VertexId>> groups);
+
   // Drops the schedules of all calls so far if they take much memory, and with
   // them PlannedCall::routed. Plans do not depend on it.
   void ForgetIfMany() { schedules_.ForgetIfMany(); }
@@ -82,9 +97,11 @@ class CallPlanner {
   static constexpr Bytes kMostKept = ScheduleCache::kMostKept;
 
  private:
+  using Shares = std::optional<AdaptiveShares>;
   struct Choice {
     CommunicationKind kind;  // of the schedule
     CollectiveAlgorithm algorithm;
+    Shares shares;
     ProtocolPair protocols;
     CallOverhead overhead;
     Duration solo;
@@ -93,11 +110,14 @@ class CallPlanner {
   // What to try for a call. Fails if the one that is given cannot be.
   absl::StatusOr<std::vector<CollectiveAlgorithm>> Algorithms(
       const CollectiveCall& call, const GroupPlacement& placement);
-  absl::StatusOr<Choice> Cheapest(const CollectiveCall& call);
+  absl::StatusOr<Choice> Cheapest(const CollectiveCall& call,
+                                  const Shares& shares);
+  // How calls with peers share the ways of an adaptive fabric: unset without.
+  absl::StatusOr<Shares> SharesOf(const CollectiveCall& call);
   // Puts the cheapest way to run `call` in `best` if it is cheaper; else says
   // in `why_not` why there is none.
-  absl::Status Consider(const CollectiveCall& call, std::optional<Choice>& best,
-                        absl::Status& why_not);
+  absl::Status Consider(const CollectiveCall& call, const Shares& shares,
+                        std::optional<Choice>& best, absl::Status& why_not);
   // With the load of all groups that the call stands for.
   absl::StatusOr<PlanSteps> StepsOf(const CollectiveCall& call,
                                     const Choice& choice);
@@ -107,6 +127,12 @@ class CallPlanner {
   std::unique_ptr<Router> router_;
   GroupPlacer placer_;
   ScheduleCache schedules_;
+  // By their groups; at fixed addresses.
+  std::map<std::vector<std::vector<VertexId>>, CallPeers> peers_;
+  // Of calls with peers: kind, shape, bytes and the number of the peers.
+  std::map<std::tuple<CommunicationKind, CallShape, int64_t, int32_t>,
+           AdaptiveShares>
+      shares_;
   // What was asked last: groups that lie alike come one after the other.
   struct KnownLayout {
     CommunicationKind kind;

@@ -1,5 +1,6 @@
 #pragma once
 // CollectiveCall: what the network is asked for, by chips.
+#include <cstdint>
 #include <vector>
 
 #include "base/units.h"
@@ -9,6 +10,13 @@
 #include "topology/traffic/expert_traffic.h"
 
 namespace orrery {
+
+// Groups that make the same call at about the same time, each once, in order.
+// A planner keeps them (CallPlanner::PeersOf) and gives them a number.
+struct CallPeers {
+  int32_t number = 0;
+  std::vector<std::vector<VertexId>> groups;
+};
 
 struct CollectiveCall {
   CommunicationKind kind = CommunicationKind::kAllReduce;
@@ -23,6 +31,9 @@ struct CollectiveCall {
   // Where tokens move (MovesTokens): how much goes to each of `chips`. Must
   // outlive the call.
   const ExpertTraffic* traffic = nullptr;
+  // Whose traffic an adaptive router weighs together, the call's own included;
+  // null: its own alone.
+  const CallPeers* peers = nullptr;
 };
 
 }  // namespace orrery

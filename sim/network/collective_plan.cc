@@ -185,6 +185,19 @@ double CollectivePlan::WireTime() const {
   return wire;
 }
 
+void CollectivePlan::VisitBusy(
+    absl::FunctionRef<void(ResourceId, double, double)> visit) const {
+  const double bytes = work() * routed_->schedule().segments;
+  for (size_t phase = 0; phase < routed_->schedule().phases.size(); ++phase) {
+    for (const ResourceLoad& load : loads_->loads(phase)) {
+      const TierShares& shares = load.shares;
+      const double each = bytes / resources_->capacities()[load.resource];
+      visit(load.resource, Weight({.scale_up = shares.scale_up}) * each,
+            Weight({.scale_out = shares.scale_out}) * each);
+    }
+  }
+}
+
 double CollectivePlan::BytesSentByChips() const {
   double sum = 0;
   for (size_t phase = 0; phase < routed_->schedule().phases.size(); ++phase) {

@@ -16,6 +16,7 @@
 //
 // On a link that calls share, flows are equals (TransferStep::penalty): a fluid
 // step gets as much as its messages would one by one.
+#include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
 
 #include <string>
@@ -82,6 +83,10 @@ class CollectivePlan {
   const RoutedSchedule& routed() const { return *routed_; }
   // Seconds on the wire, all stages together, by itself.
   double WireTime() const;
+  // How long every phase of the call keeps each resource busy, in seconds:
+  // calls visit(resource, by traffic inside islands, by traffic between them).
+  void VisitBusy(
+      absl::FunctionRef<void(ResourceId, double, double)> visit) const;
   // What chips put on their links, every chip on the way counted; with what the
   // protocol adds.
   double BytesSentByChips() const;

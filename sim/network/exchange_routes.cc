@@ -18,17 +18,19 @@ namespace {
 
 class ExchangeFinder {
  public:
-  ExchangeFinder(const NetworkResources& resources, Router& router)
+  ExchangeFinder(const NetworkResources& resources, Router& router,
+                 const std::optional<AdaptiveShares>& shares)
       : graph_(router.graph()),
         resources_(resources),
         router_(router),
+        shares_(shares),
+        routing_(Settled(router.routing(), shares)),
         dense_(resources.capacities().size()) {}
 
   absl::Status Add(const std::vector<VertexId>& chips) {
     if (chips.size() < 2) return absl::OkStatus();
-    const MachineRouting routing = router_.routing();
     if (OnOneIsland(chips)) return AddInside(chips);
-    if (routing.fabric == Routing::kDimensionOrdered && AddOnGrid(chips)) {
+    if (routing_.fabric == Routing::kDimensionOrdered && AddOnGrid(chips)) {
       return absl::OkStatus();
     }
     const std::optional<std::vector<LeafGroup>> leaves =
@@ -38,8 +40,9 @@ class ExchangeFinder {
   }
 
   ExchangeRoutes Finish() && {
-    Split(inside_);
-    Split(between_);
+    using Share = std::optional<double>;
+    Split(inside_, shares_ ? Share(shares_->inside) : Share());
+    Split(between_, shares_ ? Share(shares_->between) : Share());
     ExchangeRoutes result;
     for (size_t i = 0; i < dense_.size(); ++i) {
       if (dense_[i].empty()) continue;
@@ -68,10 +71,11 @@ class ExchangeFinder {
     ways.tier = tier;
     return ways;
   }
-  // One split for all pairs of a fabric.
-  void Split(const Ways& ways) {
+  // One split for all pairs of a fabric: the one that is given, or the best.
+  void Split(const Ways& ways, std::optional<double> share) {
     if (ways.times.empty()) return;
-    const double direct = AdaptiveSplit(graph_, ways.direct, ways.detours);
+    const double direct =
+        share ? *share : AdaptiveSplit(graph_, ways.direct, ways.detours);
     for (const LinkId id : graph_.links()) {
       const double load = direct * ways.direct[Index(id)] +
                           (1 - direct) * ways.detours[Index(id)];
@@ -192,7 +196,7 @@ class ExchangeFinder {
 
   absl::Status AddInside(const std::vector<VertexId>& chips) {
     if (chips.size() < 2) return absl::OkStatus();
-    switch (router_.routing().island) {
+    switch (routing_.island) {
       case Routing::kSpray:
       case Routing::kMinimal: {
         ASSIGN_OR_RETURN(const bool switched, AddSwitched(chips));
@@ -224,7 +228,8 @@ class ExchangeFinder {
 
   absl::Status AddPair(VertexId a, VertexId b) {
     const Tier tier = TierBetween(a, b);
-    if (router_.RoutingOf(a, b) == Routing::kAdaptive) {
+    const Routing routing = router_.RoutingOf(a, b, shares_);
+    if (routing == Routing::kAdaptive) {
       ASSIGN_OR_RETURN(const Route direct, router_.Sprayed(a, b));
       ASSIGN_OR_RETURN(const Route detour, router_.Detoured(a, b));
       Ways& ways = WaysOf(router_.InOneIsland(a, b), tier);
@@ -240,7 +245,9 @@ class ExchangeFinder {
       }
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const Route route, router_.Find(a, b));
+    ASSIGN_OR_RETURN(const Route route, routing == Routing::kValiant
+                                            ? router_.Detoured(a, b)
+                                            : router_.Find(a, b));
     for (const LinkShare& l : route.links) AddLink(l.link, tier, l.share);
     Note(tier, route.latency);
     return absl::OkStatus();
@@ -273,7 +280,7 @@ class ExchangeFinder {
       islands[IslandNumber(graph_, chip)].push_back(chip);
     }
     RETURN_IF_ERROR(CheckCounted(leaves, static_cast<int64_t>(chips.size())));
-    const Routing routing = router_.routing().fabric;
+    const Routing routing = routing_.fabric;
     std::optional<LeafDetours> detours;
     if (routing == Routing::kValiant || routing == Routing::kAdaptive) {
       detours = DetoursBetween(leaves, router_);
@@ -332,7 +339,7 @@ class ExchangeFinder {
   absl::Status CheckCounted(const std::vector<LeafGroup>& leaves,
                             int64_t chips) {
     const auto count = static_cast<int64_t>(leaves.size());
-    const Routing routing = router_.routing().fabric;
+    const Routing routing = routing_.fabric;
     if (routing == Routing::kSpray || routing == Routing::kMinimal) {
       return CheckPairs(count * count);
     }
@@ -346,6 +353,8 @@ class ExchangeFinder {
   const Graph& graph_;
   const NetworkResources& resources_;
   Router& router_;
+  std::optional<AdaptiveShares> shares_;
+  MachineRouting routing_;
   int64_t pairs_ = 0;
   std::vector<TierShares> dense_;
   std::optional<Duration> slowest_[kTiers];
@@ -355,11 +364,11 @@ class ExchangeFinder {
 
 }  // namespace
 
-absl::StatusOr<ExchangeRoutes> FindExchange(absl::Span<const VertexId> chips,
-                                            const RankExchange& exchange,
-                                            const NetworkResources& resources,
-                                            Router& router) {
-  ExchangeFinder finder(resources, router);
+absl::StatusOr<ExchangeRoutes> FindExchange(
+    absl::Span<const VertexId> chips, const RankExchange& exchange,
+    const NetworkResources& resources, Router& router,
+    const std::optional<AdaptiveShares>& shares) {
+  ExchangeFinder finder(resources, router, shares);
   std::map<int32_t, std::vector<VertexId>> sets;
   for (size_t i = 0; i < chips.size(); ++i) {
     sets[exchange.SetOf(static_cast<int32_t>(i))].push_back(chips[i]);

@@ -10,10 +10,12 @@
 // who come from each of its places and those who go to each: it is counted line
 // by line. Everything else is routed pair by pair, and refused above
 // kMostRoutedPairs. Where routing is adaptive, one split between sprayed and
-// Valiant routes is found for all pairs of a fabric, as Router::FindAll does.
+// Valiant routes is found for all pairs of a fabric, as Router::FindAll does,
+// or is given.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
+#include <optional>
 #include <vector>
 
 #include "sim/network/network_resources.h"
@@ -38,9 +40,9 @@ struct ExchangeRoutes {
 
 // Chip i is rank i of the exchange. Fails if a pair is cut off, or pairs are
 // too many.
-absl::StatusOr<ExchangeRoutes> FindExchange(absl::Span<const VertexId> chips,
-                                            const RankExchange& exchange,
-                                            const NetworkResources& resources,
-                                            Router& router);
+absl::StatusOr<ExchangeRoutes> FindExchange(
+    absl::Span<const VertexId> chips, const RankExchange& exchange,
+    const NetworkResources& resources, Router& router,
+    const std::optional<AdaptiveShares>& shares = {});
 
 }  // namespace orrery

@@ -150,8 +150,8 @@ Duration StepLatency(Tier tier, Duration links, const ProtocolPair& protocols) {
 
 absl::StatusOr<MessageRoutes> MessageRoutes::Find(
     const Schedule& schedule, const GroupPlacement& placement,
-    const NetworkResources& resources, Router& router, Arbitration arbitration,
-    RoutingScratch& scratch) {
+    const NetworkResources& resources, Router& router,
+    const RoutingRules& rules, RoutingScratch& scratch) {
   const Graph& graph = router.graph();
   const Participants who(schedule, placement);
   if (!who.HasSwitches(schedule.switches)) {
@@ -161,9 +161,10 @@ absl::StatusOr<MessageRoutes> MessageRoutes::Find(
   // Routes of pairs of chips are found together, so that an adaptive router
   // sees the whole traffic.
   Pairs pairs = PairsOf(schedule, who);
-  ASSIGN_OR_RETURN(const RouteSet found, router.FindSet(pairs.demands));
+  ASSIGN_OR_RETURN(const RouteSet found,
+                   router.FindSet(pairs.demands, rules.shares));
   MessageRoutes result;
-  result.by_port_ = arbitration == Arbitration::kPortFair;
+  result.by_port_ = rules.arbitration == Arbitration::kPortFair;
   result.route_of_ = std::move(pairs.of_message);
   for (const RouteSet::Middle& middle : found.middles) {
     result.middles_.push_back(scratch.UsesOf(middle, resources));

@@ -8,6 +8,7 @@
 #include <absl/types/span.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/network/library_costs.h"
@@ -20,6 +21,14 @@
 
 namespace orrery {
 
+// What routes are found under, beside the router's own rules.
+struct RoutingRules {
+  // Ports are noted under kPortFair only.
+  Arbitration arbitration = Arbitration::kFlowFair;
+  // What an adaptive router does; unset: what suits this schedule alone.
+  std::optional<AdaptiveShares> shares = std::nullopt;
+};
+
 class MessageRoutes {
  public:
   struct Route {
@@ -30,13 +39,12 @@ class MessageRoutes {
     int32_t middle;  // in `middles`, or -1
   };
 
-  // Fails if a pair is cut off or a switch is needed that is not there. Ports
-  // are noted under kPortFair only.
+  // Fails if a pair is cut off or a switch is needed that is not there.
   static absl::StatusOr<MessageRoutes> Find(const Schedule& schedule,
                                             const GroupPlacement& placement,
                                             const NetworkResources& resources,
                                             Router& router,
-                                            Arbitration arbitration,
+                                            const RoutingRules& rules,
                                             RoutingScratch& scratch);
 
   const Route& of(size_t message) const {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -42,6 +44,45 @@ CollectiveCall CallOf(const Call& call, const PlacedGroup& group,
   }
   return result;
 }
+
+// The groups that call the same at about the same time, by what they call:
+// those of one family, with all that they stand for.
+class FamilyPeers {
+ public:
+  FamilyPeers(const Program& program,
+              const IdVector<GroupId, PlacedGroup>& groups) {
+    const IdVector<GroupId, GroupId> like = FirstAlike(groups);
+    for (const Call& call : program.calls()) {
+      if (groups[call.group].members.size() < 2) continue;
+      groups_of_[KeyOf(program, call)].insert(like[call.group]);
+    }
+  }
+
+  const CallPeers* Of(const Program& program, const Call& call,
+                      const IdVector<GroupId, PlacedGroup>& groups,
+                      CallPlanner& planner) {
+    const auto [known, is_new] = known_.try_emplace(KeyOf(program, call));
+    if (!is_new) return known->second;
+    std::vector<std::vector<VertexId>> members;
+    for (const GroupId id : groups_of_[known->first]) {
+      for (const std::vector<int>& replica : groups[id].replicas) {
+        members.push_back(Chips(replica));
+      }
+      members.push_back(Chips(groups[id].members));
+    }
+    return known->second = planner.PeersOf(std::move(members));
+  }
+
+ private:
+  using Key = std::tuple<NameId, CommunicationKind, CallShape>;
+  static Key KeyOf(const Program& program, const Call& call) {
+    return {program.groups()[call.group].family, call.what.kind,
+            call.what.shape};
+  }
+
+  std::map<Key, std::set<GroupId>> groups_of_;
+  std::map<Key, const CallPeers*> known_;
+};
 
 // To each list of merged resources those that no plan tells, since they are
 // like one of them.
@@ -226,20 +267,27 @@ absl::StatusOr<Transfers> PlanTransfers(
   names.resize(first_call.size());
   efficiencies.resize(first_call.size());
   sent.resize(first_call.size());
+  std::optional<FamilyPeers> peers;
+  if (planner.WeighsPeers()) peers.emplace(program, groups);
   for (size_t i = 0; i < order.size(); ++i) {
     const size_t place = order[i];
     const Bytes kept = planner.kept();
     const Call& call = program.calls()[first_call[place]];
-    ASSIGN_OR_RETURN(PlannedCall planned,
-                     planner.Plan(CallOf(call, groups[call.group], traffic)));
+    CollectiveCall asked = CallOf(call, groups[call.group], traffic);
+    if (peers && asked.chips.size() > 1) {
+      asked.peers = peers->Of(program, call, groups, planner);
+    }
+    ASSIGN_OR_RETURN(PlannedCall planned, planner.Plan(asked));
     efficiencies[place] = planned.efficiency;
     sent[place] = planned.sent_by_chips;
     plans[place] = std::move(planned.plan);
     names[place] =
         fmt::format("{} {}", NameOf(planned.algorithm), planned.protocol);
     if (i < sizes && allow) {
-      made += SizeOf(plans[place]) + (planner.kept() - kept);
-      forecast.Add(first_call[place], plans[place], planner.kept() - kept);
+      // Weighing peers may have dropped schedules.
+      const Bytes more = std::max(Bytes{}, planner.kept() - kept);
+      made += SizeOf(plans[place]) + more;
+      forecast.Add(first_call[place], plans[place], more);
       // A no has the numbers of all, unless it takes much to know them.
       const absl::Status allowed = allow(forecast.size());
       if (i + 1 == sizes || made > kMostMade) RETURN_IF_ERROR(allowed);

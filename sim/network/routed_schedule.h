@@ -22,7 +22,7 @@ namespace orrery {
 class RoutedSchedule {
  public:
   struct Options {
-    Arbitration arbitration = Arbitration::kFlowFair;
+    RoutingRules rules = {};
     // Whether routes are kept message by message.
     bool keep_routes = false;
   };

@@ -91,10 +91,10 @@ void ScheduleCache::ForgetIfMany() {
   kept_ = {};
 }
 
-ScheduleCache::Entry& ScheduleCache::Find(const CollectiveCall& call,
-                                          CollectiveAlgorithm algorithm,
-                                          absl::Span<const VertexId> chips,
-                                          const GroupPlacement& placement) {
+ScheduleCache::Entry& ScheduleCache::Find(
+    const CollectiveCall& call, CollectiveAlgorithm algorithm,
+    absl::Span<const VertexId> chips, const GroupPlacement& placement,
+    const std::optional<AdaptiveShares>& shares) {
   if (MovesTokens(call.shape)) {
     CHECK(call.traffic != nullptr) << "tokens move, but nobody says where";
     if (!traffic_) traffic_ = *call.traffic;
@@ -102,7 +102,7 @@ ScheduleCache::Entry& ScheduleCache::Find(const CollectiveCall& call,
   }
   std::unique_ptr<Entry>& cached =
       entries_[{call.kind, algorithm, call.shape, placement.layout.root,
-                placement.chips}];
+                placement.chips, shares}];
   if (cached != nullptr) return *cached;
   auto entry = std::make_unique<Entry>();
   const absl::StatusOr<const Schedule*> schedule =
@@ -110,9 +110,11 @@ ScheduleCache::Entry& ScheduleCache::Find(const CollectiveCall& call,
   entry->status = schedule.status();
   if (schedule.ok()) {
     entry->schedule = *schedule;
-    absl::StatusOr<RoutedSchedule> routed = RoutedSchedule::Make(
-        **schedule, placement, resources_, router_,
-        {options_.arbitration, options_.by_message}, scratch_);
+    absl::StatusOr<RoutedSchedule> routed =
+        RoutedSchedule::Make(**schedule, placement, resources_, router_,
+                             {.rules = {options_.arbitration, shares},
+                              .keep_routes = options_.by_message},
+                             scratch_);
     entry->status = routed.status();
     if (routed.ok()) {
       entry->routed = *std::move(routed);

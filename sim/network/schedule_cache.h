@@ -56,11 +56,12 @@ class ScheduleCache {
   Detail detail(CommunicationKind kind, CollectiveAlgorithm algorithm) const;
 
   // The schedule of `call` by `algorithm` among `chips`, its own or those of a
-  // replica, which are placed as `placement` says. Requires: all calls that
+  // replica, which are placed as `placement` says, routed with `shares`
+  // (RoutingRules). Requires: all calls that
   // move tokens have the same traffic.
   Entry& Find(const CollectiveCall& call, CollectiveAlgorithm algorithm,
-              absl::Span<const VertexId> chips,
-              const GroupPlacement& placement);
+              absl::Span<const VertexId> chips, const GroupPlacement& placement,
+              const std::optional<AdaptiveShares>& shares = {});
 
   // The loads of a schedule that is routed, found once.
   const PhaseLoads& LoadsOf(Entry& entry);
@@ -77,11 +78,13 @@ class ScheduleCache {
     CallShape shape;
     int32_t root;
     std::vector<VertexId> chips;  // as placed
+    std::optional<AdaptiveShares> shares;
     friend bool operator==(const Key&, const Key&) = default;
     template <class H>
     friend H AbslHashValue(H h, const Key& key) {
       return H::combine(std::move(h), key.kind, key.algorithm, key.shape,
-                        key.root, key.chips);
+                        key.root, key.chips, key.shares.has_value(),
+                        key.shares.value_or(AdaptiveShares()));
     }
   };
 

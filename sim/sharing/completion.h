@@ -1,5 +1,6 @@
 #pragma once
 // The one place where remaining work and a rate become a time of completion.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -16,10 +17,18 @@ inline Time After(Time now, Duration d) {
   return IsBeyondTime(d) || d > kEndOfTime - now ? kEndOfTime : now + d;
 }
 
-// std::llround of what is not negative and in range, without the call.
+// The nearest whole number, up from halves and from what rounding made of them.
+// Round sizes at round rates end on halves of a picosecond, and which way these
+// go must not depend on the order in which loads were added up. What is left of
+// a step that ran at other rates before has errors that are not its own: they
+// are the absolute part. Requires: value >= 0, in range.
 inline int64_t Nearest(double value) {
+  constexpr double kOfValue = 1e-14;
+  constexpr double kOfWhatRan = 1e-6;
+  constexpr double kMost = 0.25;
+  const double rounding = std::min(kMost, kOfWhatRan + kOfValue * value);
   const auto below = static_cast<int64_t>(value);
-  return below + (value - static_cast<double>(below) >= 0.5 ? 1 : 0);
+  return below + (value - static_cast<double>(below) >= 0.5 - rounding ? 1 : 0);
 }
 
 // When `work` is done at `rate` units of work per picosecond: to the nearest

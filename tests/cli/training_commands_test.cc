@@ -49,6 +49,37 @@ TEST(TrainingCommands, KernelsOfAnotherChipAreUsedWithAWarning) {
   EXPECT_THAT(wrong.err, HasSubstr("did you mean 'hopper_deepseek_2025'?"));
 }
 
+// 16 nodes on a tree that is tapered 4:1, and data ranks side by side, so that
+// what other groups put on the cables matters: a run has one closed form,
+// whichever command prints it and whatever the network is simulated by.
+TEST(TrainingCommands, OneRunHasOneClosedForm) {
+  const auto step = [](std::vector<std::string> arguments) {
+    const std::string of = "quickstart";
+    for (const char* more :
+         {"--set", "system.nodes=16", "--set",
+          "system.scale_out.fabric.fat_tree={radix: 16 taper: 4}", "--set",
+          "training.parallel.order=DATA,TENSOR,CONTEXT,EXPERT,PIPELINE",
+          "--json", "-"}) {
+      arguments.emplace_back(more);
+    }
+    arguments.insert(arguments.begin() + 1, of);
+    const ProgramResult result = RunOrrery(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const size_t estimate = result.out.find("\"estimate\"");
+    EXPECT_NE(estimate, std::string::npos);
+    return Number(result.out.substr(estimate), "step_time_s");
+  };
+  const double closed_form = step({"estimate"});
+  EXPECT_GT(closed_form, 0);
+  for (const char* fidelity : {"FLUID", "CLOSED_FORM"}) {
+    SCOPED_TRACE(fidelity);
+    for (const char* command : {"simulate", "check"}) {
+      EXPECT_EQ(step({command, "--fidelity", fidelity}), closed_form)
+          << command;
+    }
+  }
+}
+
 // What tells ranks of a stage apart in the network is not folded away: those
 // whom a slow link tells apart are simulated, two places of a tensor group in
 // two kinds of replicas and two stages.

@@ -105,6 +105,62 @@ TEST(PartialFolding, IsWholeToThePicosecond) {
   }
 }
 
+// A ring of 8 in each of two nodes, ZeRO-3 and TP 2, a slow link: sums of
+// tensor groups run at a third of 450 GB/s and end half way between two
+// picoseconds. Which of the two it is must not depend on the order in which
+// loads were added.
+TEST(PartialFolding, HalvesOfAPicosecondGoOneWay) {
+  constexpr char kRings[] = R"(
+    name: "rings"
+    model {
+      name: "small" layers: 1 hidden: 256 vocabulary: 32000
+      tied_embedding: false
+      attention { kind: MHA heads: 4 head_dimension: 64 kv_heads: 4 }
+      mlp { width: 2048 activation: SWIGLU }
+      norm: LAYER_NORM norms_per_layer: 2 final_norm: true position: ROTARY
+    }
+    system {
+      name: "two rings" chip { preset: "b200_sxm" } nodes: 2 chips_per_node: 8
+      scale_up { fabric {
+        link { name: "u" bandwidth: "450 GB/s" latency: "250 ns" }
+        torus { shape: 8 } routing: SPRAY } }
+      scale_out {
+        nics_per_node: 8 nic_bandwidth: "100 GB/s" nic_latency: "1 us"
+        fabric {
+          link { name: "o" bandwidth: "100 GB/s" latency: "200 ns" }
+          switch { planes: 1 links_per_endpoint: 1 reduces: false }
+          routing: SPRAY } }
+      host { cpu: "x" cpus_per_node: 1 memory: "1 TB"
+             chip_bandwidth: "60 GB/s" power: "1 kW" }
+      collectives {
+        library: "X"
+        protocol { name: "S" tier: SCALE_UP step_latency: "0.5 us"
+                   efficiency: 1 }
+        protocol { name: "S" tier: SCALE_OUT step_latency: "1 us"
+                   efficiency: 1 }
+        base_latency: "2 us" compute_share: 0 memory_share: 0
+      }
+      fault { from: 9 remaining: 0.5 }
+    }
+    training {
+      global_batch: 168 micro_batch: 3 sequence: 256
+      parallel { tensor: 2 context: 1 pipeline: 1 data: 8
+                 sequence_parallel: true }
+      schedule: ONE_F_ONE_B virtual_stages: 1 sharding: ZERO_3 precision: BF16
+      recompute: RECOMPUTE_SELECTIVE overlap_weight_gradient: false
+    })";
+  ASSERT_OK_AND_ASSIGN(auto proto,
+                       ResolveScenarioText(Catalog(), kRings, "rings", {}));
+  ASSERT_OK_AND_ASSIGN(const ResolvedScenario scenario,
+                       MakeScenario(std::move(proto)));
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun run,
+                       RunScenario(scenario, {.detail = false}));
+  ASSERT_OK_AND_ASSIGN(const SimulatedRun whole,
+                       RunScenario(scenario, {.fold = false, .detail = false}));
+  EXPECT_TRUE(run.placed.folded) << run.asymmetry;
+  EXPECT_EQ(run.result.end, whole.result.end);
+}
+
 // Message by message there is nobody to stand for others.
 TEST(PartialFolding, IsRefusedMessageByMessage) {
   const ResolvedScenario scenario =

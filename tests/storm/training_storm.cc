@@ -14,6 +14,7 @@
 #include "run/run_scenario.h"
 #include "run/training_run.h"
 #include "sim/analysis/critical_path.h"
+#include "tests/storm/adaptive_laws.h"
 #include "tests/storm/bill_laws.h"
 #include "tests/storm/draw_machine.h"
 #include "tests/storm/draw_training.h"
@@ -65,6 +66,7 @@ class TrainingLaws {
       CheckFolding(*run, *whole);
       run = std::move(whole);
     }
+    HoldAdaptive(scenario_, *run, options_, sheet_);
     CheckClosedForm();
     CheckStepped(*run, all);
   }
@@ -207,8 +209,30 @@ class TrainingLaws {
                 fmt::format("{} by formula, {} simulated, longest path {}",
                             SecondsText(estimate->lower_s), SecondsText(step),
                             SecondsText(longest)));
+    CheckOneClosedForm(*estimate);
     CheckMemory(run, *estimate);
     CheckReport(run, *estimate);
+  }
+
+  // Whatever the network is simulated by, and as the search of plans finds it.
+  void CheckOneClosedForm(const StepEstimate& said) {
+    const auto hold = [&](const char* where, double seconds) {
+      sheet_.Hold("one closed form", seconds == said.step_s(),
+                  fmt::format("{} estimated, {} {}", SecondsText(said.step_s()),
+                              SecondsText(seconds), where));
+    };
+    for (const Fidelity fidelity :
+         {Fidelity::kClosedForm, Fidelity::kFluid, Fidelity::kStepped}) {
+      RunOptions options = options_;
+      options.fidelity = fidelity;
+      const auto beside = ClosedFormBeside(scenario_, options);
+      hold("beside a run", beside.ok() ? beside->step_s() : 0);
+    }
+    auto estimator = StepEstimator::Create(scenario_.model, scenario_.system,
+                                           scenario_.kernels);
+    hold("in a search",
+         estimator.ok() ? estimator->Estimate(*scenario_.training()).step_s()
+                        : 0);
   }
 
   void CheckMemory(const SimulatedRun& run, const StepEstimate& estimate) {

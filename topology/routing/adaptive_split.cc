@@ -12,8 +12,9 @@ namespace {
 // chip is, would decide by its rounding.
 constexpr double kRounding = 1e-12;
 
-// Given the seconds each link is busy under either set alone.
-double BestSplit(std::vector<std::pair<double, double>> busy) {
+}  // namespace
+
+double AdaptiveSplit(std::vector<std::pair<double, double>> busy) {
   std::erase(busy, std::pair<double, double>(0, 0));
   const auto longest = [&](double x) {
     double most = 0;
@@ -34,8 +35,6 @@ double BestSplit(std::vector<std::pair<double, double>> busy) {
   return longest(1) * (1 - kRounding) <= longest(low) ? 1.0 : low;
 }
 
-}  // namespace
-
 double AdaptiveSplit(const Graph& graph, absl::Span<const Demand> demands,
                      absl::Span<const Route> minimal,
                      absl::Span<const Route> detours) {
@@ -50,7 +49,7 @@ double AdaptiveSplit(const Graph& graph, absl::Span<const Demand> demands,
           l.share * demands[i].bytes / graph.link(l.link).bandwidth.value();
     }
   }
-  return BestSplit(std::move(busy));
+  return AdaptiveSplit(std::move(busy));
 }
 
 double AdaptiveSplit(const Graph& graph, absl::Span<const double> minimal,
@@ -61,7 +60,7 @@ double AdaptiveSplit(const Graph& graph, absl::Span<const double> minimal,
     busy.emplace_back(minimal[Index(id)] / bandwidth,
                       detours[Index(id)] / bandwidth);
   }
-  return BestSplit(std::move(busy));
+  return AdaptiveSplit(std::move(busy));
 }
 
 }  // namespace orrery

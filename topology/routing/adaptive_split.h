@@ -2,6 +2,9 @@
 // The split between two sets of routes that spreads the load best.
 #include <absl/types/span.h>
 
+#include <utility>
+#include <vector>
+
 #include "topology/graph/graph.h"
 #include "topology/routing/route.h"
 
@@ -14,6 +17,10 @@ namespace orrery {
 double AdaptiveSplit(const Graph& graph, absl::Span<const Demand> demands,
                      absl::Span<const Route> minimal,
                      absl::Span<const Route> detours);
+
+// The same given the seconds that each link is busy under either set alone:
+// minimal first.
+double AdaptiveSplit(std::vector<std::pair<double, double>> busy);
 
 // The same given what all demands put on every link, by link.
 double AdaptiveSplit(const Graph& graph, absl::Span<const double> minimal,

@@ -63,6 +63,19 @@ std::string_view RoutingName(Routing routing) {
   return "";
 }
 
+MachineRouting Settled(MachineRouting routing,
+                       const std::optional<AdaptiveShares>& shares) {
+  if (!shares) return routing;
+  const auto settle = [](Routing& rule, double share) {
+    if (rule != Routing::kAdaptive) return;
+    if (share == 1) rule = Routing::kSpray;
+    if (share == 0) rule = Routing::kValiant;
+  };
+  settle(routing.island, shares->inside);
+  settle(routing.fabric, shares->between);
+  return routing;
+}
+
 Duration MeanLatency(const Graph& graph, absl::Span<const LinkShare> links) {
   double latency = 0;
   for (const LinkShare& l : links) {
@@ -182,8 +195,10 @@ absl::StatusOr<Route> Router::Find(VertexId from, VertexId to, uint64_t flow) {
 
 absl::Status Router::Adapt(absl::Span<const Demand> demands,
                            absl::Span<const size_t> places,
+                           std::optional<double> share,
                            std::vector<Route>& routes) {
-  if (places.size() < 2) return absl::OkStatus();
+  if (places.empty()) return absl::OkStatus();
+  if (places.size() == 1 && !share) return absl::OkStatus();
   std::vector<Demand> own;
   std::vector<Route> direct;
   std::vector<Route> detours;
@@ -194,7 +209,8 @@ absl::Status Router::Adapt(absl::Span<const Demand> demands,
     direct.push_back(std::move(routes[place]));
     own.push_back(d);
   }
-  const double minimal = AdaptiveSplit(graph_, own, direct, detours);
+  const double minimal =
+      share ? *share : AdaptiveSplit(graph_, own, direct, detours);
   for (size_t i = 0; i < places.size(); ++i) {
     std::vector<LinkShare> links;
     for (const LinkShare& l : direct[i].links) {
@@ -209,21 +225,25 @@ absl::Status Router::Adapt(absl::Span<const Demand> demands,
 }
 
 absl::StatusOr<std::vector<Route>> Router::FindAll(
-    absl::Span<const Demand> demands) {
+    absl::Span<const Demand> demands,
+    const std::optional<AdaptiveShares>& shares) {
   std::vector<Route> routes;
   routes.reserve(demands.size());
   std::vector<size_t> inside;  // of islands, and adaptive
   std::vector<size_t> between;
   for (const Demand& d : demands) {
-    const Routing routing = RoutingOf(d.from, d.to);
+    const Routing routing = RoutingOf(d.from, d.to, shares);
     ASSIGN_OR_RETURN(Route route, FindWith(routing, d.from, d.to, d.flow));
     if (routing == Routing::kAdaptive) {
       (InOneIsland(d.from, d.to) ? inside : between).push_back(routes.size());
     }
     routes.push_back(std::move(route));
   }
-  RETURN_IF_ERROR(Adapt(demands, inside, routes));
-  RETURN_IF_ERROR(Adapt(demands, between, routes));
+  using Share = std::optional<double>;
+  RETURN_IF_ERROR(
+      Adapt(demands, inside, shares ? Share(shares->inside) : Share(), routes));
+  RETURN_IF_ERROR(Adapt(demands, between,
+                        shares ? Share(shares->between) : Share(), routes));
   return routes;
 }
 
@@ -280,7 +300,9 @@ const Router::KeptMiddle& Router::MiddleBetween(VertexId from, VertexId to) {
   return kept;
 }
 
-absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
+absl::StatusOr<RouteSet> Router::FindSet(
+    absl::Span<const Demand> demands,
+    const std::optional<AdaptiveShares>& shares) {
   // 64 MB of them; sets have those they use.
   constexpr size_t kMostKeptLinks = 4 << 20;
   if (kept_links_ > kMostKeptLinks) {
@@ -295,7 +317,7 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
   std::vector<Demand> other_demands;
   for (size_t i = 0; i < demands.size(); ++i) {
     const Demand& d = demands[i];
-    const Routing routing = RoutingOf(d.from, d.to);
+    const Routing routing = RoutingOf(d.from, d.to, shares);
     if (routing == Routing::kSpray ||
         (routing == Routing::kMinimal &&
          CanSplit(graph_, d, segments_.Leaving(d.from),
@@ -306,7 +328,7 @@ absl::StatusOr<RouteSet> Router::FindSet(absl::Span<const Demand> demands) {
       other_demands.push_back(d);
     }
   }
-  ASSIGN_OR_RETURN(std::vector<Route> routes, FindAll(other_demands));
+  ASSIGN_OR_RETURN(std::vector<Route> routes, FindAll(other_demands, shares));
   for (size_t i = 0; i < others.size(); ++i) {
     set.routes[others[i]] = {0, 0, static_cast<int32_t>(set.middles.size()),
                              routes[i].latency};

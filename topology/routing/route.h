@@ -18,8 +18,9 @@
 //                      sprayed; minimal where there is nowhere to turn
 //   kAdaptive          of every flow the same share sprayed minimally, the rest
 //                      Valiant; the split that minimises the largest load over
-//                      a set of demands (UGAL in a fluid model). A single flow
-//                      has nothing to avoid and is sprayed
+//                      a set of demands (UGAL in a fluid model), or one that
+//                      is given because others are on the links too. A single
+//                      flow by itself has nothing to avoid and is sprayed
 //
 // Each fabric routes by its own rule: between chips of one island the island's,
 // by way of its own chips; between islands that of the fabric between them, by
@@ -56,6 +57,23 @@ struct MachineRouting {
     return island == routing || fabric == routing;
   }
 };
+
+// The share of traffic that an adaptive router sends minimally inside islands
+// and between them; the rest takes detours. 1 is kSpray, 0 is kValiant.
+struct AdaptiveShares {
+  double inside = 1;
+  double between = 1;
+  friend auto operator<=>(const AdaptiveShares&,
+                          const AdaptiveShares&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const AdaptiveShares& shares) {
+    return H::combine(std::move(h), shares.inside, shares.between);
+  }
+};
+
+// Routing with adaptive fabrics as they are where the shares leave no choice.
+MachineRouting Settled(MachineRouting routing,
+                       const std::optional<AdaptiveShares>& shares);
 
 struct Route {
   // No link twice.
@@ -112,12 +130,17 @@ class Router {
   // The route of one flow by itself. Requires: from != to.
   absl::StatusOr<Route> Find(VertexId from, VertexId to, uint64_t flow = 0);
 
-  // The routes of many flows, in their order.
-  absl::StatusOr<std::vector<Route>> FindAll(absl::Span<const Demand> demands);
+  // The routes of many flows, in their order. With `shares` these are taken
+  // where routing is adaptive, else the split that suits the demands best.
+  absl::StatusOr<std::vector<Route>> FindAll(
+      absl::Span<const Demand> demands,
+      const std::optional<AdaptiveShares>& shares = {});
 
   // The same, with common parts kept once. Cost of sprayed flows: a search per
   // pair of leaves, not per pair of chips, and only if no set before had it.
-  absl::StatusOr<RouteSet> FindSet(absl::Span<const Demand> demands);
+  absl::StatusOr<RouteSet> FindSet(
+      absl::Span<const Demand> demands,
+      const std::optional<AdaptiveShares>& shares = {});
 
   // The ways an adaptive router weighs: sprayed, and the Valiant route.
   absl::StatusOr<Route> Sprayed(VertexId from, VertexId to) {
@@ -133,6 +156,12 @@ class Router {
   Routing RoutingOf(VertexId from, VertexId to) const {
     return InOneIsland(from, to) ? routing_.island : routing_.fabric;
   }
+  // The same given shares: those that leave no choice are kSpray and kValiant.
+  Routing RoutingOf(VertexId from, VertexId to,
+                    const std::optional<AdaptiveShares>& shares) const {
+    const MachineRouting routing = Settled(routing_, shares);
+    return InOneIsland(from, to) ? routing.island : routing.fabric;
+  }
   const Intermediates& intermediates() const { return intermediates_; }
 
   SharedSegments& segments() { return segments_; }
@@ -145,10 +174,11 @@ class Router {
   // turn before a chip that does not forward.
   absl::StatusOr<std::vector<LinkShare>> Detour(VertexId from, VertexId by,
                                                 VertexId to, uint64_t flow);
-  // Shares every flow of one fabric between its minimal route and a detour.
+  // Shares every flow of one fabric between its minimal route and a detour, as
+  // `share` says.
   absl::Status Adapt(absl::Span<const Demand> demands,
                      absl::Span<const size_t> places,
-                     std::vector<Route>& routes);
+                     std::optional<double> share, std::vector<Route>& routes);
   std::vector<LinkShare> OnePath(absl::Span<const LinkShare> all, VertexId from,
                                  VertexId to, bool hashed, uint64_t flow);
   Route Finish(std::vector<LinkShare> links) const;
