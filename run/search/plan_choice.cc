@@ -59,6 +59,14 @@ std::string_view Name(RecomputeChoice choice) {
   return "";
 }
 
+// " ring"; empty where it is left to the framework.
+std::string_view Name(pb::Training::ContextMethod method) {
+  if (method == pb::Training::CONTEXT_RING) return " ring";
+  if (method == pb::Training::CONTEXT_ALL_GATHER) return " gather";
+  if (method == pb::Training::CONTEXT_ULYSSES) return " ulysses";
+  return "";
+}
+
 // One value as --set takes it. Entry `index` of a list, or -1.
 std::string ValueText(const gp::Message& message,
                       const gp::FieldDescriptor& field, int index) {
@@ -183,17 +191,18 @@ pb::Training WithChoice(const pb::Training& said, const PlanChoice& choice) {
     plan.clear_layers_per_stage();
   }
   if (choice.data != said.parallel().data()) plan.clear_sharding_group();
-  if (kernels.context > 1) {
+  // A method that is kept, but had no meaning so far, is the framework's.
+  plan.clear_context_method();
+  if (kernels.context > 1 &&
+      choice.context_method != pb::Training::CONTEXT_UNSPECIFIED) {
     plan.set_context_method(choice.context_method);
-  } else {
-    plan.clear_context_method();
   }
-  if (kernels.expert > 1) {
+  plan.clear_dispatch_method();
+  if (kernels.expert > 1 &&
+      choice.dispatch != pb::Training::DISPATCH_UNSPECIFIED) {
     plan.set_dispatch_method(choice.dispatch);
-  } else {
-    plan.clear_dispatch_method();
-    plan.clear_dispatch_precision();
   }
+  if (kernels.expert == 1) plan.clear_dispatch_precision();
   if (choice.pipeline == 1) plan.clear_overlap_pipeline();
   if (choice.pipeline == 1 || kernels.tensor == 1 ||
       kernels.sequence_parallel) {
@@ -218,11 +227,7 @@ std::string Describe(const PlanChoice& choice) {
   if (kernels.sequence_parallel) text += " +SP";
   if (kernels.context > 1) {
     text +=
-        fmt::format(" CP {} {}", kernels.context,
-                    choice.context_method == pb::Training::CONTEXT_RING ? "ring"
-                    : choice.context_method == pb::Training::CONTEXT_ALL_GATHER
-                        ? "gather"
-                        : "ulysses");
+        fmt::format(" CP {}{}", kernels.context, Name(choice.context_method));
   }
   text += fmt::format(" PP {}", choice.pipeline);
   if (choice.virtual_stages > 1) {
