@@ -191,16 +191,18 @@ pb::Training WithChoice(const pb::Training& said, const PlanChoice& choice) {
     plan.clear_layers_per_stage();
   }
   if (choice.data != said.parallel().data()) plan.clear_sharding_group();
-  // A method that is kept, but had no meaning so far, is the framework's.
-  plan.clear_context_method();
+  // A method that is not chosen is the default.
   if (kernels.context > 1 &&
       choice.context_method != pb::Training::CONTEXT_UNSPECIFIED) {
     plan.set_context_method(choice.context_method);
+  } else {
+    plan.clear_context_method();
   }
-  plan.clear_dispatch_method();
   if (kernels.expert > 1 &&
       choice.dispatch != pb::Training::DISPATCH_UNSPECIFIED) {
     plan.set_dispatch_method(choice.dispatch);
+  } else {
+    plan.clear_dispatch_method();
   }
   if (kernels.expert == 1) plan.clear_dispatch_precision();
   if (choice.pipeline == 1) plan.clear_overlap_pipeline();
