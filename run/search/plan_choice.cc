@@ -59,6 +59,14 @@ std::string_view Name(RecomputeChoice choice) {
   return "";
 }
 
+// " ring"; empty where it is left to the framework.
+std::string_view Name(pb::Training::ContextMethod method) {
+  if (method == pb::Training::CONTEXT_RING) return " ring";
+  if (method == pb::Training::CONTEXT_ALL_GATHER) return " gather";
+  if (method == pb::Training::CONTEXT_ULYSSES) return " ulysses";
+  return "";
+}
+
 // One value as --set takes it. Entry `index` of a list, or -1.
 std::string ValueText(const gp::Message& message,
                       const gp::FieldDescriptor& field, int index) {
@@ -221,11 +229,7 @@ std::string Describe(const PlanChoice& choice) {
   if (kernels.sequence_parallel) text += " +SP";
   if (kernels.context > 1) {
     text +=
-        fmt::format(" CP {} {}", kernels.context,
-                    choice.context_method == pb::Training::CONTEXT_RING ? "ring"
-                    : choice.context_method == pb::Training::CONTEXT_ALL_GATHER
-                        ? "gather"
-                        : "ulysses");
+        fmt::format(" CP {}{}", kernels.context, Name(choice.context_method));
   }
   text += fmt::format(" PP {}", choice.pipeline);
   if (choice.virtual_stages > 1) {

@@ -223,9 +223,11 @@ void PlanSpace::ForEachSchedule(
     PlanChoice choice, absl::FunctionRef<void(const PlanChoice&)> visit) const {
   if (Keeps(PlanAxis::kSchedule)) return visit(choice);
   const auto with = [&](pb::Training::Schedule schedule, int pieces) {
-    if (choice.pipeline > 1 &&
-        !Has(offers_.schedule(), static_cast<int>(schedule),
-             static_cast<int>(said_.schedule))) {
+    // Without pipelines to offer, a framework has no schedule but the one that
+    // the scenario uses all the same.
+    if (choice.pipeline > 1 && schedule != said_.schedule &&
+        (!Splits(pb::Parallel::PIPELINE) ||
+         !Has(offers_.schedule(), static_cast<int>(schedule), -1))) {
       return;
     }
     choice.schedule = schedule;
@@ -314,8 +316,9 @@ void PlanSpace::ForEachMethod(
     contexts = {pb::Training::CONTEXT_RING, pb::Training::CONTEXT_ALL_GATHER,
                 pb::Training::CONTEXT_ULYSSES};
     std::erase_if(contexts, [&](pb::Training::ContextMethod method) {
-      return !Has(offers_.context_method(), static_cast<int>(method),
-                  static_cast<int>(said_.context_method));
+      return method != said_.context_method &&
+             (!Splits(pb::Parallel::CONTEXT) ||
+              !Has(offers_.context_method(), static_cast<int>(method), -1));
     });
     if (Keeps(PlanAxis::kContextMethod)) contexts = {said_.context_method};
   }
@@ -325,8 +328,9 @@ void PlanSpace::ForEachMethod(
     dispatches = {pb::Training::DISPATCH_DIRECT,
                   pb::Training::DISPATCH_BY_NODE};
     std::erase_if(dispatches, [&](pb::Training::DispatchMethod method) {
-      return !Has(offers_.dispatch_method(), static_cast<int>(method),
-                  static_cast<int>(said_.dispatch));
+      return method != said_.dispatch &&
+             (!Splits(pb::Parallel::EXPERT) ||
+              !Has(offers_.dispatch_method(), static_cast<int>(method), -1));
     });
     if (Keeps(PlanAxis::kDispatchMethod)) dispatches = {said_.dispatch};
   }

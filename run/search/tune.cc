@@ -17,6 +17,7 @@
 #include "run/report.h"
 #include "run/run_scenario.h"
 #include "run/search/differences.h"
+#include "run/search/headroom.h"
 #include "run/search/plan_race.h"
 
 namespace orrery {
@@ -100,12 +101,8 @@ class Tuner {
   }
 
   void AddNotes() {
-    const double headroom = scenario_.system.memory_headroom();
-    if (headroom > 0) {
-      tuning_.add_notes(fmt::format(
-          "{:.3g} % of each chip's memory stays free (system.memory_headroom)",
-          100 * headroom));
-    }
+    const std::string headroom = HeadroomNote(scenario_.system);
+    if (!headroom.empty()) tuning_.add_notes(headroom);
     const pb::Framework& framework = scenario_.proto.framework();
     const std::string offers = OffersText(framework.offers());
     if (!offers.empty()) {

@@ -15,6 +15,7 @@
 #include "run/requests/inference_report.h"
 #include "run/requests/scenario_report.h"
 #include "run/search/differences.h"
+#include "run/search/headroom.h"
 
 namespace orrery {
 namespace {
@@ -53,6 +54,8 @@ class ServingTuner {
   absl::StatusOr<pb::Tuning> Run() {
     tuning_.set_scenario(scenario_.proto.name());
     tuning_.set_objective(std::string(Name(options_.objective)));
+    const std::string headroom = HeadroomNote(scenario_.system);
+    if (!headroom.empty()) tuning_.add_notes(headroom);
     space_ = ServingSpace(scenario_, options_.space);
     std::vector<ServingCandidate> candidates = EstimateAll();
     if (tuning_.plans_estimated() == 0) {

@@ -8,7 +8,7 @@ PlanSteps FoldedSteps(const CollectivePlan& own,
                       absl::Span<const PhaseLoads* const> replicas,
                       const CallOverhead& overhead) {
   PhaseLoads all = own.routed().loads();
-  for (const PhaseLoads* replica : replicas) all.Add(*replica);
+  all.Add(replicas);
   PlanSteps steps = own.With(all).FluidSteps(overhead);
   const PlanSteps alone = own.FluidSteps(overhead);
   CHECK_EQ(alone.steps.size(), steps.steps.size());

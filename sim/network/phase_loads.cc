@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "base/check.h"
 #include "sim/sharing/keyed_sum.h"
@@ -202,15 +204,24 @@ void PhaseLoads::AddPorts(const Schedule& schedule,
   }
 }
 
-void PhaseLoads::Add(const PhaseLoads& other) {
-  CHECK_EQ(loads_.size(), other.loads_.size());
-  CHECK_EQ(port_loads_.size(), other.port_loads_.size());
-  for (size_t phase = 0; phase < loads_.size(); ++phase) {
-    loads_[phase] = Sum(loads_[phase], other.loads_[phase]);
-  }
-  for (size_t phase = 0; phase < port_loads_.size(); ++phase) {
-    port_loads_[phase] = Sum(port_loads_[phase], other.port_loads_[phase]);
-  }
+void PhaseLoads::Add(absl::Span<const PhaseLoads* const> others) {
+  const auto add = [&](auto lists) {
+    auto& own = this->*lists;
+    for (const PhaseLoads* other : others) {
+      CHECK_EQ(own.size(), (other->*lists).size());
+    }
+    using List = std::decay_t<decltype(own[0])>;
+    std::vector<const List*> phase_lists(others.size());
+    for (size_t phase = 0; phase < own.size(); ++phase) {
+      for (size_t i = 0; i < others.size(); ++i) {
+        phase_lists[i] = &(others[i]->*lists)[phase];
+      }
+      own[phase] =
+          SumAll(std::move(own[phase]), absl::MakeConstSpan(phase_lists));
+    }
+  };
+  add(&PhaseLoads::loads_);
+  add(&PhaseLoads::port_loads_);
 }
 
 }  // namespace orrery

@@ -33,8 +33,8 @@ class PhaseLoads {
              absl::Span<const ExchangeRoutes> exchanges,
              absl::Span<TierShares> sums);
 
-  // Requires: the same schedule, for another group.
-  void Add(const PhaseLoads& other);
+  // Requires: the same schedule, for other groups.
+  void Add(absl::Span<const PhaseLoads* const> others);
 
   // In the order of resources, and of their ports; those are empty if ports do
   // not count.

@@ -3,7 +3,10 @@
 //
 // An entry has key(), and += of another entry with the same key. A list is
 // canonical if it is in the order of keys with one entry for each.
+#include <absl/types/span.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -54,6 +57,33 @@ std::vector<T> Sum(const std::vector<T>& a, const std::vector<T>& b) {
     }
   }
   return sum;
+}
+
+// A canonical list and others as one. Entries with the same key are added in
+// the order of the lists, as if each were summed with all before it. Cost:
+// O(n log n) for n entries in all.
+template <KeyedEntry T>
+std::vector<T> SumAll(std::vector<T> first,
+                      absl::Span<const std::vector<T>* const> others) {
+  size_t entries = first.size();
+  for (const std::vector<T>* other : others) entries += other->size();
+  if (entries == first.size()) return first;
+  first.reserve(entries);
+  for (const std::vector<T>* other : others) {
+    first.insert(first.end(), other->begin(), other->end());
+  }
+  std::stable_sort(first.begin(), first.end(),
+                   [](const T& a, const T& b) { return a.key() < b.key(); });
+  size_t kept = 0;
+  for (const T& entry : first) {
+    if (kept > 0 && !(first[kept - 1].key() < entry.key())) {
+      first[kept - 1] += entry;
+    } else {
+      first[kept++] = entry;
+    }
+  }
+  first.erase(first.begin() + static_cast<std::ptrdiff_t>(kept), first.end());
+  return first;
 }
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/random.h"
 #include "catalog/catalog.h"
@@ -116,6 +117,131 @@ TEST(PlanSpace, LeavesAloneWhatIsKept) {
     });
   }
   EXPECT_GT(plans, 0);
+}
+
+// What is kept of a way to split that the plan did not use is the framework's:
+// it makes no plan illegal.
+TEST(PlanSearch, FindsSplitsWhoseMethodIsKept) {
+  const auto said = MergeScenario(
+      Catalog(), "quickstart",
+      std::vector<std::string>{"model.preset=mixtral_8x7b", "model.layers=8",
+                               "training.parallel.tensor=1",
+                               "training.parallel.pipeline=1",
+                               "training.parallel.sequence_parallel=false"});
+  ASSERT_TRUE(said.ok()) << said.status();
+  pb::Scenario filled = *said;
+  FillDefaults(&filled);
+  const auto scenario = MakeScenario(filled);
+  ASSERT_TRUE(scenario.ok()) << scenario.status();
+  for (const bool expert : {false, true}) {
+    PlanSearchOptions options{.prune = false};
+    for (int i = 0; i < kPlanAxes; ++i) {
+      const auto axis = static_cast<PlanAxis>(i);
+      if (axis != (expert ? PlanAxis::kExpert : PlanAxis::kContext)) {
+        options.kept.push_back(axis);
+      }
+    }
+    auto search = PlanSearch::Create(*scenario, said->training(), options);
+    ASSERT_TRUE(search.ok()) << search.status();
+    ASSERT_TRUE(BestByClosedForm(*search, 100).ok());
+    EXPECT_GT(search->counts().considered, 2);
+    EXPECT_EQ(search->counts().illegal, 0) << expert;
+  }
+}
+
+// The list, or all there are if it is empty, has the value, or the scenario
+// uses it.
+template <class List>
+bool MayUse(const List& offered, int value, int said) {
+  return value == said || offered.empty() ||
+         std::find(offered.begin(), offered.end(), value) != offered.end();
+}
+
+// A plan splits, schedules, shards and recomputes as its framework can, or as
+// the scenario does already. What goes with a way to split is not offered
+// without it.
+TEST(PlanSpace, HoldsWhatTheFrameworkOffers) {
+  const Catalog catalog;
+  for (const std::string& framework : catalog.Names("frameworks")) {
+    for (const char* model : {"llama3_8b", "mixtral_8x7b"}) {
+      SCOPED_TRACE(framework + " " + model);
+      const auto said = MergeScenario(
+          catalog, "quickstart",
+          std::vector<std::string>{"framework.preset=" + framework,
+                                   "model.preset=" + std::string(model)});
+      ASSERT_TRUE(said.ok()) << said.status();
+      pb::Scenario filled = *said;
+      FillDefaults(&filled);
+      const auto scenario = MakeScenario(filled);
+      ASSERT_TRUE(scenario.ok()) << scenario.status();
+      const pb::Offers& offers = scenario->proto.framework().offers();
+      const auto splits = [&](pb::Parallel::Dimension dimension) {
+        return MayUse(offers.dimension(), dimension, -1);
+      };
+      const PlanSpace space(scenario->proto, scenario->model,
+                            scenario->system.chips(), {});
+      const PlanChoice& used = space.said();
+      int plans = 0;
+      std::set<RecomputeChoice> recomputed;
+      for (const KernelChoice& kernels : space.kernels()) {
+        space.ForEach(kernels, [&](const PlanChoice& choice) {
+          ++plans;
+          recomputed.insert(choice.recompute);
+          const bool good =
+              (kernels.tensor == 1 || used.kernels.tensor > 1 ||
+               splits(pb::Parallel::TENSOR)) &&
+              (!kernels.sequence_parallel || used.kernels.sequence_parallel ||
+               !offers.has_sequence_parallel() || offers.sequence_parallel()) &&
+              (choice.pipeline == 1 || choice.schedule == used.schedule ||
+               (splits(pb::Parallel::PIPELINE) &&
+                MayUse(offers.schedule(), choice.schedule, -1))) &&
+              MayUse(offers.sharding(), choice.sharding, used.sharding) &&
+              (choice.pipeline == 1 ||
+               MayUse(offers.sharding_in_pipelines(), choice.sharding,
+                      used.sharding)) &&
+              (kernels.context == 1 ||
+               (splits(pb::Parallel::CONTEXT) &&
+                MayUse(offers.context_method(), choice.context_method, -1))) &&
+              (kernels.expert == 1 ||
+               (splits(pb::Parallel::EXPERT) &&
+                MayUse(offers.dispatch_method(), choice.dispatch, -1)));
+          if (!good) ADD_FAILURE() << Describe(choice);
+        });
+        if (HasFailure()) return;
+      }
+      EXPECT_GT(plans, 0);
+      for (const RecomputeChoice each : recomputed) {
+        PlanChoice choice = used;
+        choice.recompute = each;
+        EXPECT_TRUE(MayUse(offers.recompute(),
+                           WithChoice(said->training(), choice).recompute(),
+                           pb::Training::RECOMPUTE_NONE))
+            << Describe(choice);
+      }
+    }
+  }
+}
+
+// The machine's headroom stays free in every plan, and the answer says so.
+TEST(Tune, LeavesTheHeadroomFree) {
+  Case c = Draw(1);
+  for (const double headroom : {0.0, 0.3}) {
+    c.said.mutable_system()->set_memory_headroom(headroom);
+    const auto tuning = Tune(c.said, {.best = 5, .simulate = 8});
+    ASSERT_TRUE(tuning.ok()) << tuning.status();
+    ASSERT_GT(tuning->plans_size(), 0);
+    for (const pb::Tuning::Plan& plan : tuning->plans()) {
+      const pb::Report::Memory& memory = plan.report().memory();
+      if (plan.description() == "as given") continue;
+      EXPECT_LE(static_cast<double>(memory.reserved_bytes()),
+                (1 - headroom) * static_cast<double>(memory.capacity_bytes()));
+    }
+    int notes = 0;
+    for (const std::string& note : tuning->notes()) {
+      notes += note.find("30 % of each chip's memory") != std::string::npos;
+    }
+    EXPECT_EQ(notes, headroom > 0 ? 1 : 0);
+  }
 }
 
 }  // namespace

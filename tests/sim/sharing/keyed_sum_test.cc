@@ -41,6 +41,21 @@ TEST(KeyedSum, KeysOfBothListsAreKept) {
   EXPECT_EQ(Sum(Uses{}, b), b);
 }
 
+// 2^-53 + 2^-53 + 1 is more than 1 + 2^-53 + 2^-53, so the order of addition
+// shows: it is that of the lists, whichever way they are summed.
+TEST(KeyedSum, AllAtOnceIsOneAfterTheOther) {
+  constexpr double kTiny = 0x1p-53;
+  const Uses a = {Use(0, kTiny), Use(2, 1)};
+  const Uses b = {Use(0, kTiny), Use(2, kTiny)};
+  const Uses c = {Use(0, 1), Use(1, 5), Use(2, kTiny)};
+  const std::vector<const Uses*> others = {&b, &c};
+  const Uses all = SumAll(a, absl::MakeConstSpan(others));
+  EXPECT_EQ(all, Sum(Sum(a, b), c));
+  EXPECT_GT(all[0].weight, 1);
+  EXPECT_EQ(all[2].weight, 1);
+  EXPECT_EQ(SumAll(a, {}), a);
+}
+
 // A resource and the port that its bytes come in by are one key.
 TEST(KeyedSum, PortsOfOneResourceStayApart) {
   const auto port = [](int resource, int from, double weight) {
