@@ -156,6 +156,25 @@ TEST(Package, CarbonIsThatOfTheDiesThatAreMade) {
   EXPECT_LT(die / 12, 5000);
 }
 
+// Packages that fail when they are put together were made of good dies: what is
+// left of the carbon of dies goes as one over the yield of the assembly.
+TEST(Package, CarbonIsThatOfThePackagesThatAreMade) {
+  const auto of = [](double yield) {
+    SiliconLibrary library = Library();
+    library.packagings.at("organic").set_mount_yield(yield);
+    const auto model = PackageModel::Create(Simple(600, 1e6), library);
+    EXPECT_THAT(model, IsOk());
+    return model->Evaluate(PriceDraw::Nominal());
+  };
+  const double packaging = Library().packagings.at("organic").carbon_g();
+  const PackageCost all = of(1);
+  const PackageCost half = of(0.5);
+  EXPECT_NEAR(half.assembly_yield / all.assembly_yield, 0.5, 1e-9);
+  EXPECT_NEAR(
+      (half.carbon.value() - packaging) / (all.carbon.value() - packaging), 2,
+      1e-9);
+}
+
 TEST(Package, SaysEverythingThatIsWrongWithIt) {
   pb::Package package;
   ASSERT_THAT(ParseTextproto(R"(name: "p" units: 0
