@@ -34,8 +34,13 @@ class TrainingReportLaws {
     CheckMemory();
     CheckStates();
     const pb::System& system = scenario_.proto.system();
-    Equal("ranks", static_cast<double>(report_.engine().ranks()),
-          static_cast<double>(system.nodes()) * system.chips_per_node());
+    const double chips =
+        static_cast<double>(system.nodes()) * system.chips_per_node();
+    Equal("ranks", static_cast<double>(report_.engine().ranks()), chips);
+    if (report_.has_cost()) {
+      Equal("chips that are paid for",
+            static_cast<double>(report_.cost().chips()), chips);
+    }
     sheet_.Hold("a report adds up",
                 report_.engine().simulated_ranks() <= report_.engine().ranks(),
                 "more ranks were simulated than there are");

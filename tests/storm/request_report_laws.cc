@@ -83,6 +83,14 @@ class RequestReportLaws {
           report_.tokens_per_s_per_chip() *
               (decode_ranks + (plan_.disaggregated() ? prefill_ranks : 0)),
           report_.tokens_per_s());
+    if (report_.has_cost()) {
+      const bool decodes = r_.has_decode_tokens_per_s();
+      Equal("chips that are paid for",
+            static_cast<double>(report_.cost().chips()),
+            decodes ? decode_ranks : prefill_ranks);
+      Equal("chips that are paid for prompts",
+            static_cast<double>(report_.cost().prefill_chips()), prefill_ranks);
+    }
     if (!r_.has_decode_tokens_per_s()) return;
     Equal("decoded tokens",
           r_.decode_tokens_per_s() * r_.time_per_output_token_s(), batch);
