@@ -136,6 +136,7 @@ class TrainingLaws {
     HoldTrainingReport(scenario_, run, report, sheet_);
     if (report.has_cost()) sheet_.Label("priced");
     HoldBill(scenario_, sheet_);
+    HoldDraw(scenario_, report, sheet_);
     HoldMoney(report, sheet_);
   }
 
