@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "base/units_text.h"
+#include "run/utilisation.h"
 #include "topology/machine/dtype.h"
 #include "workload/model/model_flops.h"
 
@@ -305,6 +306,15 @@ void HoldArithmetic(const ResolvedScenario& scenario, const SimulatedRun& run,
   };
   equal("all kernels", executed.sum(), run.executed.value());
   equal("computed again", executed.again, run.recomputed.value());
+  // What units are said to be used does it, on all chips in all of the step.
+  const System& system = scenario.system;
+  const double all = ToSeconds(run.result.end) * system.chips();
+  for (const ResourceClassUse& use : Utilisation(scenario, run)) {
+    if (use.name != "matrix units") continue;
+    equal("matrix units in use",
+          use.mean * all * system.chip().peak(scenario.precision())->value(),
+          executed.sum());
+  }
 
   // A sequence of one token has one pair of query and key: without it, what
   // is left are the products with weights, forward and twice backward.

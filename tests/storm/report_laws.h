@@ -13,7 +13,7 @@
 //                  are those of the same parameters
 //   arithmetic     what kernels execute is what the model needs, and what is
 //                  computed again, for every split of tokens, layers, heads and
-//                  experts
+//                  experts; so much is what matrix units are in use for
 #include "proto/report.pb.h"
 #include "run/scenario.h"
 #include "run/simulated_run.h"
