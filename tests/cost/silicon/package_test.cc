@@ -244,5 +244,22 @@ TEST(PriceDraw, IsTriangularAndTheSameForTheSameName) {
   EXPECT_EQ(PriceDraw::Nominal().At("a", range), 2);
 }
 
+// Nine draws of ten are within an interval: of a triangle from 1 over 2 to 6 a
+// twentieth is below 1 + sqrt(0.05 x 5 x 1) = 1.5, and above 6 - sqrt(0.05 x 5
+// x 4) = 5.
+TEST(PriceDraw, AnIntervalHoldsNineDrawsOfTen) {
+  const PriceRange range{.low = 1, .nominal = 2, .high = 6};
+  const std::vector<Interval> found = Intervals([&](const PriceDraw& draw) {
+    return std::vector<double>{draw.At("a", range), -draw.At("a", range)};
+  });
+  // Of some hundred draws.
+  constexpr double kSampled = 0.15;
+  EXPECT_NEAR(found[0].low, 1.5, kSampled);
+  EXPECT_EQ(found[0].nominal, 2);
+  EXPECT_NEAR(found[0].high, 5, 2 * kSampled);
+  EXPECT_NEAR(found[1].low, -5, 2 * kSampled);
+  EXPECT_NEAR(found[1].high, -1.5, kSampled);
+}
+
 }  // namespace
 }  // namespace orrery
