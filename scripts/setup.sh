@@ -25,8 +25,8 @@ build_packages=(
 )
 
 # Only tests need these: MPI for sweeps over several processes, man-db to read the
-# manual page.
-test_packages=(libopenmpi-dev openmpi-bin man-db)
+# manual page, patch to see whether the mistakes of scripts/mistakes still apply.
+test_packages=(libopenmpi-dev openmpi-bin man-db patch)
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then

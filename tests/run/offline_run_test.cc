@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "run/requests/batch_steps.h"
 #include "run/requests/steady_state.h"
 #include "tests/run/inference_scenario.h"
@@ -60,6 +61,36 @@ TEST(OfflineRuns, ComeToTheSteadyState) {
     ASSERT_OK_AND_ASSIGN(const OfflineRun run, RunOffline(s, 3200));
     EXPECT_EQ(run.batch, 32);
     EXPECT_NEAR(run.output_tokens_per_s / steady.output_tokens_per_s, 1, 0.03);
+  }
+}
+
+// Steps have room for one prompt beside the batch, so that prompts take a large
+// part of the steps, or all of them, and weigh as much as decoding: whether
+// they share their steps or not.
+TEST(OfflineRuns, ComeToTheSteadyStateOneByOne) {
+  // The run fills up and drains once, over two hundred batches.
+  constexpr double kEnds = 0.015;
+  for (const bool mixed : {true, false}) {
+    for (const int prompt : {256, 1024}) {
+      for (const int output : {16, 64}) {
+        SCOPED_TRACE(
+            fmt::format("mixed {}, {} + {} tokens", mixed, prompt, output));
+        ASSERT_OK_AND_ASSIGN(
+            const ResolvedScenario s,
+            ScenarioWith("llama3_70b_fp8_serving",
+                         {fmt::format("inference.prompt={}", prompt),
+                          fmt::format("inference.output={}", output),
+                          "inference.batch=32", "inference.engine.max_batch=32",
+                          fmt::format("inference.engine.mixed_steps={}", mixed),
+                          fmt::format("inference.engine.max_step_tokens={}",
+                                      prompt + 32)}));
+        ASSERT_OK_AND_ASSIGN(const SteadyState steady, RunSteadyState(s));
+        EXPECT_EQ(steady.prompts, 1);
+        ASSERT_OK_AND_ASSIGN(const OfflineRun run, RunOffline(s, 6400));
+        EXPECT_NEAR(run.output_tokens_per_s / steady.output_tokens_per_s, 1,
+                    kEnds);
+      }
+    }
   }
 }
 

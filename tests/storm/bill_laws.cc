@@ -153,4 +153,47 @@ void HoldBill(const ResolvedScenario& scenario, StormSheet& sheet) {
                   machine->network_power().value(), power));
 }
 
+void HoldDraw(const ResolvedScenario& scenario, const pb::Report& report,
+              StormSheet& sheet) {
+  const pb::Report::EnergyResult& e = report.energy();
+  const System& system = scenario.system;
+  const auto machine = PriceMachine(scenario);
+  const auto prices = LoadPrices(Catalog(), scenario.proto.cost());
+  if (!e.has_joules_per_step() || !machine.ok() || !prices.ok()) return;
+  std::map<std::string, double> factors;
+  for (const auto& factor : report.cost().factors()) {
+    factors[factor.id()] = factor.value().nominal();
+  }
+  const auto equal = [&](const std::string& what, double is, double should) {
+    constexpr double kRounding = 1e-9;
+    sheet.Hold("a machine draws what its parts do",
+               std::abs(is - should) <= kRounding * std::abs(should),
+               fmt::format("{}: {} is reported, {} follows", what, is, should));
+  };
+  // A pool is charged for its share of the machine.
+  const auto chips = static_cast<double>(report.cost().chips());
+  const double share = chips / system.chips();
+  const double seconds =
+      e.joules_per_step() / (e.machine_watts_per_chip() * chips);
+  if (!report.has_inference()) equal("time", seconds, report.step_time_s());
+  double network = 0;
+  for (const BillItem& item : machine->items()) {
+    network += item.count * prices->entries().at(item.price_id).power.value();
+  }
+  equal("network", e.network_joules(), network * share * seconds);
+  const double hosts =
+      system.host() ? system.host()->power.value() * system.nodes() : 0;
+  equal("hosts", e.host_joules(),
+        hosts * factors["power/host"] * share * seconds);
+  const double limit = system.chip().power()->value() * chips * seconds;
+  const double base = factors["power/base"];
+  equal("idle chips", e.idle_joules(), limit * base);
+  sheet.Hold("a machine draws what its parts do",
+             e.arithmetic_joules() + e.memory_joules() <=
+                 limit * (1 - base) * (1 + 1e-9),
+             fmt::format("chips at work: {} J of {} J",
+                         e.arithmetic_joules() + e.memory_joules(),
+                         limit * (1 - base)));
+}
+
 }  // namespace orrery

@@ -15,6 +15,7 @@
 #include "run/requests/inference_report.h"
 #include "run/run_scenario.h"
 #include "sim/analysis/critical_path.h"
+#include "tests/storm/bill_laws.h"
 #include "tests/storm/draw_inference.h"
 #include "tests/storm/draw_machine.h"
 #include "tests/storm/money_laws.h"
@@ -200,6 +201,7 @@ void CheckInference(const ResolvedScenario& scenario, StormSheet& sheet) {
   HoldRequestReport(scenario, *report, sheet);
   if (report->has_cost()) sheet.Label("priced");
   HoldMoney(*report, sheet);
+  HoldDraw(scenario, *report, sheet);
 }
 
 Storm InferenceStorm() {

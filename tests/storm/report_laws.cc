@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "base/format.h"
 #include "base/units_text.h"
+#include "run/utilisation.h"
+#include "topology/machine/dtype.h"
 #include "workload/model/model_flops.h"
 
 namespace orrery {
@@ -28,10 +30,18 @@ class TrainingReportLaws {
     Equal("step", report_.step_time_s(), step);
     CheckThroughput(step);
     CheckBreakdown(step);
+    CheckEstimate();
+    CheckBounds(step);
     CheckMemory();
+    CheckStates();
     const pb::System& system = scenario_.proto.system();
-    Equal("ranks", static_cast<double>(report_.engine().ranks()),
-          static_cast<double>(system.nodes()) * system.chips_per_node());
+    const double chips =
+        static_cast<double>(system.nodes()) * system.chips_per_node();
+    Equal("ranks", static_cast<double>(report_.engine().ranks()), chips);
+    if (report_.has_cost()) {
+      Equal("chips that are paid for",
+            static_cast<double>(report_.cost().chips()), chips);
+    }
     sheet_.Hold("a report adds up",
                 report_.engine().simulated_ranks() <= report_.engine().ranks(),
                 "more ranks were simulated than there are");
@@ -106,6 +116,80 @@ class TrainingReportLaws {
     idle("slow chip", b.slow_chip_s(),
          !scenario_.proto.system().slow_chip().empty());
     idle("host", b.host_s(), scenario_.proto.framework().has_dispatch());
+  }
+
+  void CheckEstimate() {
+    const pb::Report::Estimate& e = report_.estimate();
+    Equal("parts of the closed form",
+          e.compute_s() + e.host_s() + e.tensor_s() + e.context_s() +
+              e.expert_s() + e.pipeline_s() + e.data_s() + e.bubble_s() +
+              e.optimizer_s(),
+          e.step_time_s());
+    const Degrees& degrees = scenario_.training()->degrees();
+    const auto idle = [&](const std::string& what, double seconds, bool there) {
+      sheet_.Hold(
+          "a dimension of one rank takes no time", there || seconds == 0,
+          fmt::format("{}, closed form: {}", what, SecondsText(seconds)));
+    };
+    idle("tensor", e.tensor_s(),
+         degrees.tensor > 1 || degrees.expert_tensor > 1);
+    idle("context", e.context_s(), degrees.context > 1);
+    idle("expert", e.expert_s(),
+         degrees.expert > 1 || degrees.expert_tensor > 1);
+    idle("pipeline", e.pipeline_s(), degrees.pipeline > 1);
+    idle("bubble", e.bubble_s(), degrees.pipeline > 1);
+    idle("host", e.host_s(), scenario_.proto.framework().has_dispatch());
+  }
+
+  void CheckBounds(double step) {
+    const pb::Report::Bounds& b = report_.bounds();
+    Equal("lower bound", b.lower_s(),
+          std::max(b.critical_path_s(), b.busiest_resource_s()));
+    sheet_.Hold(
+        "a report adds up", b.lower_s() <= step && step <= b.upper_s(),
+        fmt::format("step {}, bounds {} to {}", SecondsText(step),
+                    SecondsText(b.lower_s()), SecondsText(b.upper_s())));
+  }
+
+  // Weights, gradients and the optimizer have so many bytes of each parameter:
+  // Adam two moments, and in mixed precision a copy of the weights in FP32.
+  void CheckStates() {
+    if (plan_.sharding() > pb::Training::ZERO_1) return;
+    const auto bytes = [](pb::DType dtype) {
+      return Bits(FromProto(dtype)) / 8;
+    };
+    const bool mixed = bytes(plan_.precision()) <= 2;
+    const double weight = mixed ? 2 : 4;
+    const double gradient = bytes(plan_.gradient_precision());
+    const double optimizer =
+        2.0 * bytes(plan_.has_moment_precision() ? plan_.moment_precision()
+                                                 : pb::FP32) +
+        (mixed ? 4 : 0);
+    for (const auto& stage : report_.memory().stages()) {
+      const double parameters =
+          static_cast<double>(stage.weights_bytes()) / weight;
+      Equal("gradients of the weights",
+            static_cast<double>(stage.gradients_bytes()),
+            gradient * parameters);
+      const auto state = static_cast<double>(stage.optimizer_bytes());
+      if (plan_.sharding() == pb::Training::ZERO_0) {
+        Equal("optimizer of the weights", state, optimizer * parameters);
+        continue;
+      }
+      const Degrees& degrees = scenario_.training()->degrees();
+      // Experts may be shared among the tensor ranks of others as well, and in
+      // two directions two ranks of a pipeline hold the same.
+      const double ranks =
+          static_cast<double>(degrees.data) * degrees.context *
+          (scenario_.model.moe() ? degrees.tensor : 1) *
+          (plan_.schedule() == pb::Training::DUAL_PIPE ? 2 : 1);
+      sheet_.Hold("a report adds up",
+                  state <= optimizer * parameters &&
+                      state * ranks >= optimizer * parameters,
+                  fmt::format("optimizer: {} bytes on each of {} ranks for {} "
+                              "parameters",
+                              state, ranks, parameters));
+    }
   }
 
   void CheckMemory() {
@@ -222,6 +306,15 @@ void HoldArithmetic(const ResolvedScenario& scenario, const SimulatedRun& run,
   };
   equal("all kernels", executed.sum(), run.executed.value());
   equal("computed again", executed.again, run.recomputed.value());
+  // What units are said to be used does it, on all chips in all of the step.
+  const System& system = scenario.system;
+  const double all = ToSeconds(run.result.end) * system.chips();
+  for (const ResourceClassUse& use : Utilisation(scenario, run)) {
+    if (use.name != "matrix units") continue;
+    equal("matrix units in use",
+          use.mean * all * system.chip().peak(scenario.precision())->value(),
+          executed.sum());
+  }
 
   // A sequence of one token has one pair of query and key: without it, what
   // is left are the products with weights, forward and twice backward.

@@ -7,11 +7,13 @@
 //                  the plan's number format; HFU - MFU = the recomputed share
 //   parts          of the step, of the peak of memory and of the closed form
 //                  sum to the whole; a dimension of one rank takes no time
+//   bounds         the step is within them; the lower is the larger of two
 //   memory         fits if what is reserved is within the chip; the peak is
-//                  that of the fullest stage
+//                  that of the fullest stage; weights, gradients and optimizer
+//                  are those of the same parameters
 //   arithmetic     what kernels execute is what the model needs, and what is
 //                  computed again, for every split of tokens, layers, heads and
-//                  experts
+//                  experts; so much is what matrix units are in use for
 #include "proto/report.pb.h"
 #include "run/scenario.h"
 #include "run/simulated_run.h"

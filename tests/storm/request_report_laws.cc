@@ -60,6 +60,12 @@ class RequestReportLaws {
     Equal("end to end", r_.end_to_end_s(),
           r_.time_to_first_token_s() +
               r_.time_per_output_token_s() * (asked_.output() - 1));
+    // The closed form too, where the first token comes with the prompt.
+    if (!by_decode) {
+      Equal("end to end, closed form", r_.estimated_end_to_end_s(),
+            r_.estimated_prefill_s() + r_.pools().exposed_transfer_s() +
+                r_.estimated_time_per_output_token_s() * (asked_.output() - 1));
+    }
     if (!r_.has_first_step_s()) return;
     sheet_.Hold("a report of requests adds up",
                 asked_.overlap_halves() || asked_.prompt() == 1 ||
@@ -83,6 +89,14 @@ class RequestReportLaws {
           report_.tokens_per_s_per_chip() *
               (decode_ranks + (plan_.disaggregated() ? prefill_ranks : 0)),
           report_.tokens_per_s());
+    if (report_.has_cost()) {
+      const bool decodes = r_.has_decode_tokens_per_s();
+      Equal("chips that are paid for",
+            static_cast<double>(report_.cost().chips()),
+            decodes ? decode_ranks : prefill_ranks);
+      Equal("chips that are paid for prompts",
+            static_cast<double>(report_.cost().prefill_chips()), prefill_ranks);
+    }
     if (!r_.has_decode_tokens_per_s()) return;
     Equal("decoded tokens",
           r_.decode_tokens_per_s() * r_.time_per_output_token_s(), batch);

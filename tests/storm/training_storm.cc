@@ -145,6 +145,7 @@ class TrainingLaws {
                     report.bounds().lower_s(), report.bounds().upper_s()));
     if (report.has_cost()) sheet_.Label("priced");
     HoldBill(scenario_, sheet_);
+    HoldDraw(scenario_, report, sheet_);
     HoldMoney(report, sheet_);
   }
 

@@ -156,6 +156,25 @@ TEST(Package, CarbonIsThatOfTheDiesThatAreMade) {
   EXPECT_LT(die / 12, 5000);
 }
 
+// Packages that fail when they are put together were made of good dies: what is
+// left of the carbon of dies goes as one over the yield of the assembly.
+TEST(Package, CarbonIsThatOfThePackagesThatAreMade) {
+  const auto of = [](double yield) {
+    SiliconLibrary library = Library();
+    library.packagings.at("organic").set_mount_yield(yield);
+    const auto model = PackageModel::Create(Simple(600, 1e6), library);
+    EXPECT_THAT(model, IsOk());
+    return model->Evaluate(PriceDraw::Nominal());
+  };
+  const double packaging = Library().packagings.at("organic").carbon_g();
+  const PackageCost all = of(1);
+  const PackageCost half = of(0.5);
+  EXPECT_NEAR(half.assembly_yield / all.assembly_yield, 0.5, 1e-9);
+  EXPECT_NEAR(
+      (half.carbon.value() - packaging) / (all.carbon.value() - packaging), 2,
+      1e-9);
+}
+
 TEST(Package, SaysEverythingThatIsWrongWithIt) {
   pb::Package package;
   ASSERT_THAT(ParseTextproto(R"(name: "p" units: 0
@@ -223,6 +242,23 @@ TEST(PriceDraw, IsTriangularAndTheSameForTheSameName) {
   // Five standard errors of a spread of about 1.08.
   EXPECT_NEAR(sum / kDraws, 3, 5 * 1.08 / std::sqrt(kDraws));
   EXPECT_EQ(PriceDraw::Nominal().At("a", range), 2);
+}
+
+// Nine draws of ten are within an interval: of a triangle from 1 over 2 to 6 a
+// twentieth is below 1 + sqrt(0.05 x 5 x 1) = 1.5, and above 6 - sqrt(0.05 x 5
+// x 4) = 5.
+TEST(PriceDraw, AnIntervalHoldsNineDrawsOfTen) {
+  const PriceRange range{.low = 1, .nominal = 2, .high = 6};
+  const std::vector<Interval> found = Intervals([&](const PriceDraw& draw) {
+    return std::vector<double>{draw.At("a", range), -draw.At("a", range)};
+  });
+  // Of some hundred draws.
+  constexpr double kSampled = 0.15;
+  EXPECT_NEAR(found[0].low, 1.5, kSampled);
+  EXPECT_EQ(found[0].nominal, 2);
+  EXPECT_NEAR(found[0].high, 5, 2 * kSampled);
+  EXPECT_NEAR(found[1].low, -5, 2 * kSampled);
+  EXPECT_NEAR(found[1].high, -1.5, kSampled);
 }
 
 }  // namespace

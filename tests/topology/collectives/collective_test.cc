@@ -8,6 +8,7 @@
 #include "tests/status_matchers.h"
 #include "tests/topology/collectives/symbolic_chunks.h"
 #include "topology/collectives/collective_traffic.h"
+#include "topology/traffic/nccl_tests.h"
 
 namespace orrery {
 namespace {
@@ -463,6 +464,23 @@ TEST(Collective, ATrafficMatrixMovesItsAmounts) {
   EXPECT_EQ(direct.phases.size(), 1u);
   EXPECT_EQ(direct.messages.size(), 3u);
   EXPECT_DOUBLE_EQ(MostSent(direct), 4);
+}
+
+// Bus bandwidth is what a link of a ring carries: in an all-reduce each of n
+// ranks sends n - 1 of n parts twice, otherwise once (nccl-tests,
+// doc/PERFORMANCE.md); from one rank to all, or to another, everything goes
+// once.
+TEST(BusFactor, IsTheShareThatALinkOfARingCarries) {
+  for (const int n : {2, 3, 8, 1024}) {
+    const double once = 1 - 1.0 / n;
+    EXPECT_DOUBLE_EQ(BusFactor(Kind::kAllReduce, n), 2 * once);
+    EXPECT_DOUBLE_EQ(BusFactor(Kind::kReduceScatter, n), once);
+    EXPECT_DOUBLE_EQ(BusFactor(Kind::kAllGather, n), once);
+    EXPECT_DOUBLE_EQ(BusFactor(Kind::kAllToAll, n), once);
+    EXPECT_DOUBLE_EQ(BusFactor(Kind::kBroadcast, n), 1);
+    EXPECT_DOUBLE_EQ(BusFactor(Kind::kReduce, n), 1);
+    EXPECT_DOUBLE_EQ(BusFactor(Kind::kPointToPoint, n), 1);
+  }
 }
 
 }  // namespace
