@@ -88,7 +88,8 @@ class TrainingReportLaws {
               b.tensor_exposed_s() + b.context_exposed_s() +
               b.expert_exposed_s() + b.pipeline_exposed_s() +
               b.data_exposed_s() + b.bubble_s() + b.optimizer_s() +
-              b.other_s() + b.slow_chip_s() + b.late_peer_s() + b.host_s(),
+              b.kernels_slowed_by_communication_s() + b.slow_chip_s() +
+              b.late_peer_s() + b.host_s(),
           step);
     const Degrees& degrees = scenario_.training()->degrees();
     const auto idle = [&](const std::string& what, double seconds, bool there) {
