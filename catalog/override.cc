@@ -185,6 +185,12 @@ absl::Status ReadValue(const gp::FieldDescriptor& field,
   }
   if (is_message &&
       (text.size() < 2 || text.front() != '{' || text.back() != '}')) {
+    const bool is_name = text.find_first_of("{} \"'") == std::string::npos;
+    if (is_name && field.message_type()->FindFieldByName("preset") != nullptr) {
+      return Bad(path, fmt::format("is a message; for a preset write "
+                                   "{}.preset={}",
+                                   path, text.substr(0, 80)));
+    }
     return Bad(path, fmt::format("is a message; set one of its fields ({}) or "
                                  "write {{...}}",
                                  absl::StrJoin(

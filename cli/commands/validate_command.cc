@@ -20,6 +20,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
+#include "catalog/preset_file.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
 #include "cli/page/answer.h"
@@ -61,9 +62,15 @@ absl::StatusOr<std::vector<Suite>> ChosenSuites(const Arguments& arguments) {
     if (Name(suite) == name) return std::vector<Suite>{suite};
     names.emplace_back(Name(suite));
   }
-  return absl::InvalidArgumentError(
-      fmt::format("there is no suite '{}'{} (suites: {})", name.substr(0, 80),
-                  DidYouMean(name, names), absl::StrJoin(names, ", ")));
+  const std::string shown = name.substr(0, 80);
+  return absl::InvalidArgumentError(fmt::format(
+      "there is no suite '{}'{}{} (suites: {})", shown, DidYouMean(name, names),
+      LooksLikePath(name)
+          ? fmt::format("; a file stands after its suite, as in 'orrery "
+                        "validate training {}'",
+                        shown)
+          : "",
+      absl::StrJoin(names, ", ")));
 }
 
 // Every source of the kernel table with constants fitted without it.
@@ -226,7 +233,7 @@ Command ValidateCommand() {
       .operands = "[SUITE] [FILE]",
       .min_operands = 0,
       .max_operands = 2,
-      .summary = "Hold predictions against measurements.",
+      .summary = "Compare predictions with measurements.",
       .details =
           "Predicts every row of a table of measurements and prints how "
           "far off it is, group\nby group. FILE is your own table with "
