@@ -289,7 +289,7 @@ absl::Status ApplyOverride(const Override& override_value, gp::Message* message,
     if (steps[i].index) {
       if (!field->is_repeated()) return Bad(walked, "is not a list");
       if (field->message_type() == nullptr) {
-        return Bad(walked, "set the whole list, or a field of an entry");
+        return Bad(walked, "set the whole list, as in 10,11,11,10");
       }
       TakeOverList(*field, base, message);
       ASSIGN_OR_RETURN(
@@ -301,7 +301,11 @@ absl::Status ApplyOverride(const Override& override_value, gp::Message* message,
       const std::string& plain =
           field->message_type()->options().GetExtension(pb::plain_value);
       if (plain.empty()) {
-        return Bad(walked, "set the whole list, or a field of an entry");
+        return Bad(walked,
+                   fmt::format("set a field of the entry ({}), or the whole "
+                               "list",
+                               absl::StrJoin(FieldNames(*field->message_type()),
+                                             ", ")));
       }
       field = field->message_type()->FindFieldByName(plain);
       return SetValue(*field, override_value.value, override_value.path,

@@ -101,7 +101,22 @@ using Merge = absl::FunctionRef<absl::Status(pb::Scenario*)>;
 // illegal by themselves and presets that do not exist.
 absl::Status WithAllElse(Violations violations, Merge merge,
                          pb::Scenario said) {
-  CheckLegal(said, "", &violations);
+  Violations illegal;
+  CheckLegal(said, "", &illegal);
+  const std::vector<std::string> told = violations.messages();
+  for (const std::string& each : illegal.messages()) {
+    // A value that could not be read is told already, and another one stands in
+    // its place: "precision must be one of ...".
+    const absl::string_view path(each.data(), each.find(": "));
+    const std::string start =
+        absl::StrCat(": ", path.substr(path.rfind('.') + 1), " must be ");
+    if (absl::c_any_of(told, [&](const std::string& message) {
+          return absl::StrContains(message, start);
+        })) {
+      continue;
+    }
+    violations.Add(each);
+  }
   violations.Add(merge(&said));
   return violations.ToStatus();
 }
@@ -213,7 +228,8 @@ std::string NearestPreset(const Catalog& catalog, const std::string& name) {
     if (!hint.empty()) break;
     const std::vector<std::string> near =
         NearestNames(name, catalog.Names(kind));
-    if (near.empty()) continue;
+    // Another generation is another model.
+    if (near.empty() || !absl::StartsWith(near[0], name)) continue;
     hint = fmt::format("; '{}' is {}, which a scenario names", near[0],
                        catalog.KindOf(near[0]));
   }

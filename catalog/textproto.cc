@@ -230,7 +230,14 @@ Word WordAround(absl::string_view text, size_t at) {
     }
   }
   while (word.begin > 0 && IsWord(text[word.begin - 1])) --word.begin;
-  while (word.end < text.size() && IsWord(text[word.end])) ++word.end;
+  const auto in_number = [&](size_t i) {
+    return text[i] == '.' && i + 1 < text.size() &&
+           absl::ascii_isdigit(static_cast<unsigned char>(text[i + 1]));
+  };
+  while (word.end < text.size() &&
+         (IsWord(text[word.end]) || in_number(word.end))) {
+    ++word.end;
+  }
   return word;
 }
 

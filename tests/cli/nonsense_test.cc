@@ -373,7 +373,9 @@ TEST(Nonsense, ARefusalSaysWhatToType) {
                     HasSubstr(" without quotes, not \"ONE_F_ONE_B\""),
                     HasSubstr(":1:50: global_batch must be a whole number from "
                               "1 to 16777216, not \"8\""),
-                    HasSubstr(":2:25: micro_batch must be a whole number")));
+                    HasSubstr(":2:25: micro_batch must be a whole number from "
+                              "1 to 16777216, not '1.5'"),
+                    Not(HasSubstr("UNSPECIFIED"))));
   Write(file, "{\"model\": {\"preset\": \"llama3_8b\"}}");
   EXPECT_THAT(Refusal({"show", file}), HasSubstr("JSON is not read here"));
   // What is not set has no value to complain about.

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <variant>
 
 #include "base/check.h"
 #include "base/format.h"
 #include "base/units_text.h"
+#include "run/explanation.h"
+#include "sim/analysis/time_shares.h"
 #include "workload/model/model_flops.h"
 
 namespace orrery {
@@ -28,6 +31,7 @@ class TrainingReportLaws {
     Equal("step", report_.step_time_s(), step);
     CheckThroughput(step);
     CheckBreakdown(step);
+    if (!run_.spans.empty()) CheckExplanation(step);
     CheckMemory();
     const pb::System& system = scenario_.proto.system();
     Equal("ranks", static_cast<double>(report_.engine().ranks()),
@@ -107,6 +111,33 @@ class TrainingReportLaws {
     idle("slow chip", b.slow_chip_s(),
          !scenario_.proto.system().slow_chip().empty());
     idle("host", b.host_s(), scenario_.proto.framework().has_dispatch());
+  }
+
+  // One run and one rank: a word is one time in the report and the explanation.
+  void CheckExplanation(double step) {
+    const pb::Explanation explanation = Explain(scenario_, run_, {});
+    const pb::Report::Breakdown& b = report_.breakdown();
+    std::map<std::string, double> times;
+    double sum = 0;
+    for (const auto& share : explanation.rank_time()) {
+      times[share.name()] += share.time_s();
+      sum += share.time_s();
+      if (share.parts_size() == 0) continue;
+      double parts = 0;
+      for (const auto& part : share.parts()) parts += part.time_s();
+      Equal("parts of a wait", parts, share.time_s());
+    }
+    Equal("time of the rank that is explained", sum, step);
+    Equal("explained bubble", times["bubble"], b.bubble_s());
+    Equal("explained late peers", times["late peers"], b.late_peer_s());
+    Equal("explained kernels slowed by communication",
+          times[kSlowedByCommunication], b.kernels_slowed_by_communication_s());
+    Equal("explained slow chip", times["slow chip"], b.slow_chip_s());
+    Equal("explained host", times["host"], b.host_s());
+    double path = 0;
+    for (const auto& cause : explanation.critical_path())
+      path += cause.time_s();
+    Equal("critical path", path, step);
   }
 
   void CheckMemory() {

@@ -7,6 +7,8 @@
 //                  the plan's number format; HFU - MFU = the recomputed share
 //   parts          of the step, of the peak of memory and of the closed form
 //                  sum to the whole; a dimension of one rank takes no time
+//   explanation    a wait, and what slows kernels, is one time in the report
+//                  and in the explanation of a recorded run
 //   memory         fits if what is reserved is within the chip; the peak is
 //                  that of the fullest stage
 //   arithmetic     what kernels execute is what the model needs, and what is
