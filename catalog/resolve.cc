@@ -194,6 +194,31 @@ absl::Status CheckParts(const pb::Scenario& scenario,
   return violations.ToStatus();
 }
 
+// What a scenario's text says that it does.
+struct Job {
+  bool trains = false;
+  bool serves = false;
+};
+
+// A --set of the other job would make it a scenario of both.
+absl::Status CheckJob(const Job& job, absl::Span<const Override> overrides) {
+  if (job.trains == job.serves) return absl::OkStatus();
+  const char* own = job.trains ? "training" : "inference";
+  const char* other = job.trains ? "inference" : "training";
+  Violations violations;
+  for (const Override& each : overrides) {
+    if (each.path != other &&
+        !absl::StartsWith(each.path, absl::StrCat(other, "."))) {
+      continue;
+    }
+    violations.Add(
+        fmt::format("--set {}: the scenario is of {} and has no {}; its fields "
+                    "begin with {}.",
+                    each.path, own, other, own));
+  }
+  return violations.ToStatus();
+}
+
 // "mine" of "runs/mine.textproto": what a scenario without a name is called.
 std::string NameFrom(absl::string_view origin) {
   origin = origin.substr(origin.rfind('/') + 1);
@@ -246,10 +271,14 @@ absl::StatusOr<pb::Scenario> MergeScenarioText(
   const absl::Status parsed = ParseTextproto(text, origin, &scenario);
   violations.Add(parsed);
   RebasePaths(catalog, std::string(origin), &scenario);
+  const Job kind{scenario.has_training(), scenario.has_inference()};
   const auto merge = [&](pb::Scenario* said) -> absl::Status {
     // A text that could not be read may have said what seems to be missing.
     if (!parsed.ok()) {
       return AtTheirPlaces(CheckPresetNames(catalog, *said), overrides, origin);
+    }
+    if (said->has_training() && said->has_inference()) {
+      RETURN_IF_ERROR(CheckJob(kind, overrides));
     }
     RETURN_IF_ERROR(CheckParts(*said, origin));
     return AtTheirPlaces(MergeParts(catalog, said), overrides, origin);

@@ -150,16 +150,15 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
         "--library is for 'orrery validate kernels'");
   }
   const bool trains = suites == std::vector<Suite>{Suite::kTraining};
-  if (!trains) {
-    RETURN_IF_ERROR(
-        RefuseFlags(arguments, {"closed-form"},
-                    "other suites than 'orrery validate training'"));
+  if (!trains && arguments.Has("closed-form")) {
+    return absl::InvalidArgumentError(
+        "--closed-form is for 'orrery validate training'");
   }
-  if (!trains && suites != std::vector<Suite>{Suite::kInference}) {
-    RETURN_IF_ERROR(
-        RefuseFlags(arguments, {"errors"},
-                    "other suites than 'orrery validate training' and 'orrery "
-                    "validate inference'"));
+  if (!trains && suites != std::vector<Suite>{Suite::kInference} &&
+      arguments.Has("errors")) {
+    return absl::InvalidArgumentError(
+        "--errors is for 'orrery validate training' and 'orrery validate "
+        "inference'");
   }
   if (arguments.Has("leave-out")) {
     RETURN_IF_ERROR(RefuseFlags(

@@ -364,6 +364,12 @@ TEST(Nonsense, ARefusalSaysWhatToType) {
       Refusal({"simulate", "quickstart", "--set", "cost.price[run/goodput]=2"}),
       HasSubstr("cost.price[run/goodput]: must be a number from 1e-06 "
                 "to 1, got 2"));
+  EXPECT_THAT(
+      Refusal({"show", "quickstart", "--set", "inference.batch=1"}),
+      HasSubstr("--set inference.batch: the scenario is of training and has no "
+                "inference; its fields begin with training."));
+  EXPECT_THAT(Refusal({"validate", "kernels", "--closed-form"}),
+              HasSubstr("--closed-form is for 'orrery validate training'"));
   const std::string file = TestFile("bare.textproto");
   Write(file,
         "training { schedule: \"ONE_F_ONE_B\" global_batch: \"8\"\n"
