@@ -45,8 +45,10 @@ absl::StatusOr<LineLog> LineLog::Open(const std::string& path,
   struct stat about {};
   if (fstat(file, &about) != 0) return Failed(path, "cannot be opened");
   if (!S_ISREG(about.st_mode)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{}: is no regular file, which could be gone on with", path));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is not a regular file, so that a sweep cannot be "
+                    "continued from it",
+                    path));
   }
   if (flock(file, LOCK_EX | LOCK_NB) != 0) {
     return absl::UnavailableError(

@@ -43,8 +43,9 @@ namespace {
 constexpr size_t kMostNames = 3;
 // What is compared as part of another name is at least this long.
 constexpr size_t kShortestPart = 3;
-// Ranks of candidates that are not a few letters away.
-constexpr int kBegins = 1000;
+// The rank of a candidate is twice its wrong letters. One that begins with what
+// was typed comes after those with one wrong letter.
+constexpr int kBegins = 3;
 constexpr int kContains = 2000;
 
 // "Llama-4 Scout" is "llama4scout".
@@ -71,11 +72,15 @@ std::optional<int> RankOf(absl::string_view name, const std::string& squeezed,
         distance,
         EditDistance(name, absl::string_view(candidate).substr(dot + 1)));
   }
-  if (distance <= allowed) return distance;
-  if (squeezed.size() < kShortestPart) return std::nullopt;
-  const size_t at = other.find(squeezed);
-  if (at == std::string::npos) return std::nullopt;
-  return at == 0 ? kBegins : kContains;
+  const size_t at = squeezed.size() < kShortestPart ? std::string::npos
+                                                    : other.find(squeezed);
+  std::optional<int> rank;
+  if (distance <= allowed) rank = 2 * distance;
+  if (at != std::string::npos) {
+    const int part = at == 0 ? kBegins : kContains;
+    rank = std::min(rank.value_or(part), part);
+  }
+  return rank;
 }
 
 }  // namespace

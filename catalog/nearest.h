@@ -13,9 +13,9 @@ namespace orrery {
 // turn `a` into `b`, ignoring case. Cost: O(|a| * |b|).
 int EditDistance(absl::string_view a, absl::string_view b);
 
-// The candidates that were probably meant, at most three: those with the fewest
-// letters wrong, or else those that begin with what was typed, or contain it.
-// Case and what separates words do not count.
+// The candidates that were probably meant, at most three: those with one letter
+// wrong, or else those that begin with what was typed, or have the fewest
+// letters wrong, or contain it. Case and what separates words do not count.
 std::vector<std::string> NearestNames(absl::string_view name,
                                       absl::Span<const std::string> candidates);
 

@@ -185,6 +185,12 @@ absl::Status ReadValue(const gp::FieldDescriptor& field,
   }
   if (is_message &&
       (text.size() < 2 || text.front() != '{' || text.back() != '}')) {
+    const bool is_name = text.find_first_of("{} \"'") == std::string::npos;
+    if (is_name && field.message_type()->FindFieldByName("preset") != nullptr) {
+      return Bad(path, fmt::format("is a message; for a preset write "
+                                   "{}.preset={}",
+                                   path, text.substr(0, 80)));
+    }
     return Bad(path, fmt::format("is a message; set one of its fields ({}) or "
                                  "write {{...}}",
                                  absl::StrJoin(
@@ -283,7 +289,7 @@ absl::Status ApplyOverride(const Override& override_value, gp::Message* message,
     if (steps[i].index) {
       if (!field->is_repeated()) return Bad(walked, "is not a list");
       if (field->message_type() == nullptr) {
-        return Bad(walked, "set the whole list, or a field of an entry");
+        return Bad(walked, "set the whole list, as in 10,11,11,10");
       }
       TakeOverList(*field, base, message);
       ASSIGN_OR_RETURN(
@@ -295,7 +301,11 @@ absl::Status ApplyOverride(const Override& override_value, gp::Message* message,
       const std::string& plain =
           field->message_type()->options().GetExtension(pb::plain_value);
       if (plain.empty()) {
-        return Bad(walked, "set the whole list, or a field of an entry");
+        return Bad(walked,
+                   fmt::format("set a field of the entry ({}), or the whole "
+                               "list",
+                               absl::StrJoin(FieldNames(*field->message_type()),
+                                             ", ")));
       }
       field = field->message_type()->FindFieldByName(plain);
       return SetValue(*field, override_value.value, override_value.path,

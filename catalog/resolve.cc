@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/excerpt.h"
@@ -36,16 +37,14 @@ bool ReplacesPart(const Override& each) {
 
 // Of `sets`, those that replace a part come first, outer ones before inner
 // ones: the others change what stands there then.
-absl::StatusOr<std::vector<Override>> ParseOverrides(
-    absl::Span<const std::string> sets) {
+std::vector<Override> ParseOverrides(absl::Span<const std::string> sets,
+                                     Violations* violations) {
   std::vector<Override> overrides;
-  Violations violations;
   for (const std::string& set : sets) {
     absl::StatusOr<Override> parsed = ParseOverride(set);
-    violations.Add(parsed.status());
+    violations->Add(parsed.status());
     if (parsed.ok()) overrides.push_back(*std::move(parsed));
   }
-  RETURN_IF_ERROR(violations.ToStatus());
   const auto place = [](const Override& each) {
     return ReplacesPart(each)
                ? std::count(each.path.begin(), each.path.end(), '.')
@@ -55,6 +54,14 @@ absl::StatusOr<std::vector<Override>> ParseOverrides(
                    [&](const Override& a, const Override& b) {
                      return place(a) < place(b);
                    });
+  return overrides;
+}
+
+absl::StatusOr<std::vector<Override>> ParseOverrides(
+    absl::Span<const std::string> sets) {
+  Violations violations;
+  std::vector<Override> overrides = ParseOverrides(sets, &violations);
+  RETURN_IF_ERROR(violations.ToStatus());
   return overrides;
 }
 
@@ -93,8 +100,32 @@ void ClearPart(const Override& preset, gp::Message* message) {
 
 using Merge = absl::FunctionRef<absl::Status(pb::Scenario*)>;
 
+// `violations`, and what else is wrong with what was said: values that are
+// illegal by themselves and presets that do not exist.
+absl::Status WithAllElse(Violations violations, Merge merge,
+                         pb::Scenario said) {
+  Violations illegal;
+  CheckLegal(said, "", &illegal);
+  const std::vector<std::string> told = violations.messages();
+  for (const std::string& each : illegal.messages()) {
+    // A value that could not be read is told already, and another one stands in
+    // its place: "precision must be one of ...".
+    const absl::string_view path(each.data(), each.find(": "));
+    const std::string start =
+        absl::StrCat(": ", path.substr(path.rfind('.') + 1), " must be ");
+    if (absl::c_any_of(told, [&](const std::string& message) {
+          return absl::StrContains(message, start);
+        })) {
+      continue;
+    }
+    violations.Add(each);
+  }
+  violations.Add(merge(&said));
+  return violations.ToStatus();
+}
+
 // Changes what was said by the overrides, and merges the presets under it. The
-// error lists everything that is wrong with the overrides.
+// error lists everything that is wrong with what was said.
 absl::Status ApplyAndMerge(absl::Span<const Override> overrides, Merge merge,
                            pb::Scenario* said) {
   Violations violations;
@@ -105,16 +136,37 @@ absl::Status ApplyAndMerge(absl::Span<const Override> overrides, Merge merge,
       continue;
     }
     pb::Scenario merged = *said;
-    RETURN_IF_ERROR(violations.ToStatus());
-    RETURN_IF_ERROR(merge(&merged));
+    if (!violations.empty() || !merge(&merged).ok()) {
+      return WithAllElse(std::move(violations), merge, *said);
+    }
     violations.Add(ApplyOverride(each, said, &merged));
   }
-  RETURN_IF_ERROR(violations.ToStatus());
-  RETURN_IF_ERROR(merge(said));
+  pb::Scenario merged = *said;
+  if (!violations.empty() || !merge(&merged).ok()) {
+    return WithAllElse(std::move(violations), merge, *said);
+  }
+  *said = std::move(merged);
   for (const Override& each : overrides) {
     violations.Add(CheckTakenBack(each, *said));
   }
   return violations.ToStatus();
+}
+
+// What is wrong with a preset, with the place where its name was written: a
+// --set, or else the file.
+absl::Status AtTheirPlaces(const absl::Status& wrong,
+                           absl::Span<const Override> overrides,
+                           absl::string_view origin) {
+  if (wrong.ok()) return wrong;
+  Violations placed;
+  for (const absl::string_view line : absl::StrSplit(wrong.message(), '\n')) {
+    const bool is_set = absl::c_any_of(overrides, [&](const Override& each) {
+      return absl::StartsWith(line, absl::StrCat(each.path, ": "));
+    });
+    placed.Add(is_set ? absl::StrCat("--set ", line)
+                      : absl::StrCat(origin, ": ", line));
+  }
+  return placed.ToStatus();
 }
 
 absl::Status CheckParts(const pb::Scenario& scenario,
@@ -141,6 +193,31 @@ absl::Status CheckParts(const pb::Scenario& scenario,
   if (!scenario.has_training() && scenario.has_framework()) {
     violations.Add(
         fmt::format("{}: framework is about training; leave it out", origin));
+  }
+  return violations.ToStatus();
+}
+
+// What a scenario's text says that it does.
+struct Job {
+  bool trains = false;
+  bool serves = false;
+};
+
+// A --set of the other job would make it a scenario of both.
+absl::Status CheckJob(const Job& job, absl::Span<const Override> overrides) {
+  if (job.trains == job.serves) return absl::OkStatus();
+  const char* own = job.trains ? "training" : "inference";
+  const char* other = job.trains ? "inference" : "training";
+  Violations violations;
+  for (const Override& each : overrides) {
+    if (each.path != other &&
+        !absl::StartsWith(each.path, absl::StrCat(other, "."))) {
+      continue;
+    }
+    violations.Add(
+        fmt::format("--set {}: the scenario is of {} and has no {}; its fields "
+                    "begin with {}.",
+                    each.path, own, other, own));
   }
   return violations.ToStatus();
 }
@@ -172,21 +249,53 @@ std::string WhatToType(const Catalog& catalog, const std::string& name) {
       name, kind, part, name);
 }
 
+// A scenario that was probably meant, or else a preset of another kind.
+std::string NearestPreset(const Catalog& catalog, const std::string& name) {
+  std::string hint = DidYouMean(name, catalog.Names("scenarios"));
+  for (const char* kind : {"models", "systems", "chips"}) {
+    if (!hint.empty()) break;
+    const std::vector<std::string> near =
+        NearestNames(name, catalog.Names(kind));
+    // Another generation is another model.
+    if (near.empty() || !absl::StartsWith(near[0], name)) continue;
+    hint = fmt::format("; '{}' is {}, which a scenario names", near[0],
+                       catalog.KindOf(near[0]));
+  }
+  return hint;
+}
+
 absl::StatusOr<pb::Scenario> MergeScenarioText(
     const Catalog& catalog, absl::string_view text, absl::string_view origin,
     absl::Span<const std::string> sets) {
-  ASSIGN_OR_RETURN(const std::vector<Override> overrides, ParseOverrides(sets));
+  Violations violations;
+  const std::vector<Override> overrides = ParseOverrides(sets, &violations);
   pb::Scenario scenario;
   RETURN_IF_ERROR(CheckMessageComment(text, origin, *scenario.descriptor()));
-  RETURN_IF_ERROR(ParseTextproto(text, origin, &scenario));
+  const absl::Status parsed = ParseTextproto(text, origin, &scenario);
+  violations.Add(parsed);
   RebasePaths(catalog, std::string(origin), &scenario);
   // What the file says was measured of another run; what an override says was
   // measured of this one.
   if (ChangesRun(overrides)) scenario.clear_measured();
+  const Job kind{scenario.has_training(), scenario.has_inference()};
   const auto merge = [&](pb::Scenario* said) -> absl::Status {
+    // A text that could not be read may have said what seems to be missing.
+    if (!parsed.ok()) {
+      return AtTheirPlaces(CheckPresetNames(catalog, *said), overrides, origin);
+    }
+    if (said->has_training() && said->has_inference()) {
+      RETURN_IF_ERROR(CheckJob(kind, overrides));
+    }
     RETURN_IF_ERROR(CheckParts(*said, origin));
-    return Annotate(MergeParts(catalog, said), origin);
+    return AtTheirPlaces(MergeParts(catalog, said), overrides, origin);
   };
+  if (!violations.empty()) {
+    for (const Override& each : overrides) {
+      if (ReplacesPart(each)) ClearPart(each, &scenario);
+      if (!NamesEntry(each)) violations.Add(ApplyOverride(each, &scenario));
+    }
+    return WithAllElse(std::move(violations), merge, std::move(scenario));
+  }
   RETURN_IF_ERROR(ApplyAndMerge(overrides, merge, &scenario));
   // They are among the scenario's kernels now, and act there.
   if (scenario.has_framework()) scenario.mutable_framework()->clear_kernels();
@@ -227,8 +336,7 @@ absl::StatusOr<pb::Scenario> MergeScenario(const Catalog& catalog,
     return absl::NotFoundError(fmt::format(
         "there is no scenario and no file '{}'{} ('orrery list scenarios' "
         "shows the presets)",
-        Excerpt(scenario, 200),
-        DidYouMean(scenario, catalog.Names("scenarios"))));
+        Excerpt(scenario, 200), NearestPreset(catalog, scenario)));
   }
   if (!text.ok()) return text.status();
   return MergeScenarioText(catalog, *text, scenario, sets);

@@ -83,7 +83,8 @@ absl::Status MergeFramework(const Catalog& catalog, pb::Scenario* scenario) {
   if (!scenario->has_training()) return absl::OkStatus();
   pb::Framework* framework = scenario->mutable_framework();
   if (framework->has_preset()) {
-    return MergePreset(framework, "framework", &Catalog::Framework, catalog);
+    return MergePreset(framework, "framework.preset", &Catalog::Framework,
+                       catalog);
   }
   if (framework->has_name()) return absl::OkStatus();
   ASSIGN_OR_RETURN(
@@ -173,7 +174,8 @@ absl::Status MergeEngine(const Catalog& catalog, pb::Scenario* scenario) {
       catalog.Has("engines", kDefaultEngine)) {
     engine->set_preset(kDefaultEngine);
   }
-  return MergePreset(engine, "inference.engine", &Catalog::Engine, catalog);
+  return MergePreset(engine, "inference.engine.preset", &Catalog::Engine,
+                     catalog);
 }
 
 }  // namespace
@@ -187,14 +189,34 @@ absl::Status MergeSystem(const Catalog& catalog, const std::string& path,
                           system->mutable_chip());
 }
 
+absl::Status CheckPresetNames(const Catalog& catalog, pb::Scenario said) {
+  Violations violations;
+  const auto check = [&](auto* part, absl::string_view field, auto find) {
+    violations.Add(MergePreset(part, field, find, catalog));
+  };
+  check(said.mutable_model(), "model.preset", &Catalog::Model);
+  check(said.mutable_system(), "system.preset", &Catalog::System);
+  check(said.mutable_system()->mutable_chip(), "system.chip.preset",
+        &Catalog::Chip);
+  check(said.mutable_framework(), "framework.preset", &Catalog::Framework);
+  check(said.mutable_kernels(), "kernels.preset", &Catalog::Kernels);
+  check(said.mutable_inference()->mutable_engine(), "inference.engine.preset",
+        &Catalog::Engine);
+  return violations.ToStatus();
+}
+
 absl::Status MergeParts(const Catalog& catalog, pb::Scenario* scenario) {
   // Attention that a framework's preset names counts where there is such a one;
   // the scenario's own word counts always.
   const std::optional<std::string> attention = SaidAttention(*scenario);
-  RETURN_IF_ERROR(MergePreset(scenario->mutable_model(), "model.preset",
-                              &Catalog::Model, catalog));
-  RETURN_IF_ERROR(MergeMachines(catalog, scenario));
-  RETURN_IF_ERROR(MergeFramework(catalog, scenario));
+  // Each may name a preset that does not exist, whatever the others do.
+  Violations violations;
+  violations.Add(MergePreset(scenario->mutable_model(), "model.preset",
+                             &Catalog::Model, catalog));
+  violations.Add(MergeMachines(catalog, scenario));
+  violations.Add(MergeFramework(catalog, scenario));
+  violations.Add(MergeEngine(catalog, scenario));
+  RETURN_IF_ERROR(violations.ToStatus());
   RETURN_IF_ERROR(MergeKernels(catalog, "kernels.preset", scenario->system(),
                                scenario->framework(),
                                scenario->mutable_kernels()));
@@ -208,7 +230,7 @@ absl::Status MergeParts(const Catalog& catalog, pb::Scenario* scenario) {
                     "({}), got '{}'",
                     absl::StrJoin(names, ", "), Excerpt(*attention)));
   }
-  return MergeEngine(catalog, scenario);
+  return absl::OkStatus();
 }
 
 absl::Status MergeChipAndKernels(const Catalog& catalog,

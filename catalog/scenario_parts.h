@@ -16,6 +16,10 @@
 
 namespace orrery {
 
+// Whether every preset that the scenario names is there. For scenarios that
+// cannot be merged, as their text could not be read to the end.
+absl::Status CheckPresetNames(const Catalog& catalog, pb::Scenario said);
+
 // Model, machines, framework, kernels and engine of `scenario`, in this order:
 // kernels depend on the chip and on what the framework has of its own.
 absl::Status MergeParts(const Catalog& catalog, pb::Scenario* scenario);

@@ -118,6 +118,10 @@ std::string Explain(const std::string& message, const gp::Descriptor& root) {
       absl::StrContains(message, "is specified along with")) {
     return fmt::format("{}; keep one of them", absl::StripSuffix(message, "."));
   }
+  if (absl::StartsWith(message, "Expected identifier, got: {")) {
+    return "a field and its value are needed, as in model { preset: "
+           "\"llama3_8b\" }; JSON is not read here";
+  }
   if (absl::EndsWith(absl::StripSuffix(message, "."), ", got: ")) {
     return "the text ends within a message; close its brace";
   }
@@ -217,8 +221,24 @@ Word WordBefore(absl::string_view text, size_t at, const std::string& word) {
 
 Word WordAround(absl::string_view text, size_t at) {
   Word word{at, at};
+  // A quoted text with its quotes.
+  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) {
+    const size_t close =
+        text.find_first_of(std::string{text[at], '\n'}, at + 1);
+    if (close != absl::string_view::npos && text[close] == text[at]) {
+      word.end = close + 1;
+      return word;
+    }
+  }
   while (word.begin > 0 && IsWord(text[word.begin - 1])) --word.begin;
-  while (word.end < text.size() && IsWord(text[word.end])) ++word.end;
+  const auto in_number = [&](size_t i) {
+    return text[i] == '.' && i + 1 < text.size() &&
+           absl::ascii_isdigit(static_cast<unsigned char>(text[i + 1]));
+  };
+  while (word.end < text.size() &&
+         (IsWord(text[word.end]) || in_number(word.end))) {
+    ++word.end;
+  }
   return word;
 }
 
@@ -269,6 +289,9 @@ std::optional<std::string> LegalInstead(const std::string& message,
     if (fields.empty()) return std::nullopt;
     return fields[0]->enum_type()->value(0)->name();
   }
+  if (absl::StartsWith(message, "Expected integer or identifier, got")) {
+    return "0";  // no enum has a value without its zero
+  }
   if (absl::StartsWith(message, "Expected integer, got") ||
       absl::StartsWith(message, "Expected double, got") ||
       absl::StartsWith(message, "Integer out of range")) {
@@ -296,10 +319,17 @@ void TellKind(const PatchedText& source, const Word& word,
       })) {
     return;
   }
+  const bool quoted = value.front() == '"' || value.front() == '\'';
   const auto must_be = [&](absl::string_view what) {
-    remark->message =
-        fmt::format("{} must be {}, not '{}'", name, what, Excerpt(value));
+    const std::string shown = Excerpt(value);
+    remark->message = fmt::format("{} must be {}, not {}", name, what,
+                                  quoted ? shown : fmt::format("'{}'", shown));
   };
+  if (quoted && type == gp::FieldDescriptor::CPPTYPE_ENUM) {
+    return must_be(
+        fmt::format("one of {} without quotes",
+                    absl::StrJoin(LegalNames(*fields[0]->enum_type()), ", ")));
+  }
   switch (type) {
     case gp::FieldDescriptor::CPPTYPE_ENUM:
       remark->message = fmt::format(

@@ -32,9 +32,8 @@ std::string Overview(absl::Span<const Command> commands) {
                         command.summary);
   }
   return text +
-         "\n'orrery COMMAND --help' says more. Exit codes: 0 done; 1 the "
-         "answer "
-         "is no;\n2 the input is wrong; 3 a bug of Orrery.\n";
+         "\n'orrery COMMAND --help' says more. Exit codes: 0 done; "
+         "1 negative result;\n2 invalid input; 3 internal error.\n";
 }
 
 absl::StatusOr<ExitCode> Run(absl::Span<const std::string> words) {

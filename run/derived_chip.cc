@@ -1,6 +1,12 @@
 #include "run/derived_chip.h"
 
+#include <absl/algorithm/container.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/strip.h>
+
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/format.h"
 #include "base/status.h"
@@ -26,10 +32,24 @@ absl::StatusOr<pb::Package> PackageOf(const Catalog& catalog,
       chip));
 }
 
+// The kinds of memory stacks of which the price list says what they hold.
+std::vector<std::string> MemoryKinds(const PriceTable& prices) {
+  std::vector<std::string> kinds;
+  for (const auto& [id, entry] : prices.entries()) {
+    absl::string_view kind = id;
+    if (absl::ConsumePrefix(&kind, "stack/") &&
+        absl::ConsumeSuffix(&kind, "/capacity")) {
+      kinds.emplace_back(kind);
+    }
+  }
+  return kinds;
+}
+
 // That of the known chip, but for what is said.
-absl::StatusOr<TechnologyBudget> ChangedBudget(
-    const pb::Chip& base, const pb::Package& package,
-    const pb::Technology& technology) {
+absl::StatusOr<TechnologyBudget> ChangedBudget(const pb::Chip& base,
+                                               const pb::Package& package,
+                                               const pb::Technology& technology,
+                                               const PriceTable& prices) {
   constexpr int kMost = 64;
   constexpr int kMostLinks = 100000;
   constexpr double kMostShare = 10;
@@ -50,7 +70,15 @@ absl::StatusOr<TechnologyBudget> ChangedBudget(
     }
   };
   if (technology.has_process()) budget.process = technology.process();
-  if (technology.has_hbm()) budget.memory = technology.hbm();
+  if (technology.has_hbm()) {
+    budget.memory = technology.hbm();
+    const std::vector<std::string> kinds = MemoryKinds(prices);
+    if (!absl::c_linear_search(kinds, budget.memory)) {
+      wrong.Add(fmt::format("hbm: must be one of {}, got '{}'",
+                            absl::StrJoin(kinds, ", "),
+                            budget.memory.substr(0, 80)));
+    }
+  }
   if (technology.has_dies()) {
     count("dies", technology.dies(), kMost, &budget.dies);
   }
@@ -85,8 +113,9 @@ absl::StatusOr<DerivedChip> DeriveFrom(const Catalog& catalog,
                                        const SiliconLibrary& library) {
   DerivedChip derived;
   ASSIGN_OR_RETURN(derived.known, PackageOf(catalog, base.name()));
-  ASSIGN_OR_RETURN(const TechnologyBudget budget,
-                   ChangedBudget(base, derived.known, technology));
+  ASSIGN_OR_RETURN(
+      const TechnologyBudget budget,
+      ChangedBudget(base, derived.known, technology, library.prices));
   ASSIGN_OR_RETURN(derived.chip,
                    DeriveChip(base, derived.known, budget, library));
   RETURN_IF_ERROR(Chip::FromProto(derived.chip).status());

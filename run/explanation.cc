@@ -35,32 +35,42 @@ void AddShare(const std::string& name, Duration time, int64_t count,
 
 using Shares = google::protobuf::RepeatedPtrField<pb::Explanation::Share>;
 
-// What a rank's waits for others are made of, all the way down: communication
-// of theirs by stream, and the rest, for which their kernels were at work.
-std::vector<std::pair<std::string, Duration>> WaitParts(
-    const Program& program, const SpanIndex& spans,
-    const std::vector<PathStep>& path, const BreakdownSink& sink) {
-  Duration bubble{0}, late_peers{0};
-  std::map<std::string, Duration> communication;
+using NamedTimes = std::vector<std::pair<std::string, Duration>>;
+
+// What the ranks that a rank waited for were doing, all the way down: their
+// communication by stream, and the rest, for which their kernels were at work.
+// Largest first.
+struct WaitParts {
+  NamedTimes bubble;
+  NamedTimes late_peers;
+};
+
+NamedTimes LargestFirst(const std::map<std::string, Duration>& times) {
+  NamedTimes sorted(times.begin(), times.end());
+  std::stable_sort(
+      sorted.begin(), sorted.end(),
+      [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
+WaitParts PartsOfWaits(const Program& program, const SpanIndex& spans,
+                       const std::vector<PathStep>& path,
+                       const BreakdownSink& sink) {
+  std::map<std::string, Duration> bubble, late_peers;
   for (const WaitedWork& part : FollowToWork(spans, path, sink.waits())) {
     const bool late = part.wait->kind == RankWait::Kind::kLatePeer;
     if (!late && part.wait->kind != RankWait::Kind::kBubble) continue;
     const bool kernel = part.work == nullptr ||
                         part.work->kind == SpanKind::kKernel ||
                         part.work->kind == SpanKind::kMarker;
-    if (kernel) {
-      (late ? late_peers : bubble) += part.time();
-    } else {
-      communication[fmt::format("communication of other ranks: {}",
-                                program.streams()[part.work->stream].name)] +=
-          part.time();
-    }
+    const std::string name =
+        !kernel ? fmt::format("communication of other ranks: {}",
+                              program.streams()[part.work->stream].name)
+        : late  ? "kernels of late peers"
+                : kWorkOfOtherStages;
+    (late ? late_peers : bubble)[name] += part.time();
   }
-  std::vector<std::pair<std::string, Duration>> parts(communication.begin(),
-                                                      communication.end());
-  parts.emplace_back("bubble", bubble);
-  parts.emplace_back("late peers", late_peers);
-  return parts;
+  return {LargestFirst(bubble), LargestFirst(late_peers)};
 }
 
 // How a rank spends the step; the sink keeps its waits.
@@ -71,27 +81,30 @@ BreakdownSink AddRankTime(const SimulatedRun& run, const SpanIndex& spans,
   BreakdownSink sink(program, rank, &run.alone);
   for (const TaskSpan& span : run.spans) sink.Add(span);
   const StepBreakdown b = sink.Finish(run.result.end);
+  WaitParts waits = PartsOfWaits(program, spans, path, sink);
   struct Part {
     std::string name;
     Duration time{};
     Duration congestion{};
+    NamedTimes parts;
   };
   std::vector<Part> parts = {
-      {"compute", b.kernels.arithmetic},
-      {"memory-bound", b.kernels.memory_bound},
-      {"launch", b.kernels.launch},
-      {"optimizer", b.kernels.optimizer},
-      {"slow chip", b.kernels.slow_chip},
-      {kSlowedByCommunication, b.kernels.shared_chip},
-      {"host", b.host},
+      {"compute", b.kernels.arithmetic, {}, {}},
+      {"memory-bound", b.kernels.memory_bound, {}, {}},
+      {"launch", b.kernels.launch, {}, {}},
+      {"optimizer", b.kernels.optimizer, {}, {}},
+      {"slow chip", b.kernels.slow_chip, {}, {}},
+      {kSlowedByCommunication, b.kernels.shared_chip, {}, {}},
+      {"host", b.host, {}, {}},
+      {"bubble", b.bubble, {}, std::move(waits.bubble)},
+      {"late peers", b.late_peer, {}, std::move(waits.late_peers)},
   };
-  for (auto& [name, time] : WaitParts(program, spans, path, sink)) {
-    parts.push_back({name, time});
-  }
   for (const StreamId stream : program.streams().ids()) {
     parts.push_back({fmt::format("communication: {}, exposed",
                                  program.streams()[stream].name),
-                     b.exposed[stream].time, b.exposed[stream].congestion});
+                     b.exposed[stream].time,
+                     b.exposed[stream].congestion,
+                     {}});
   }
   std::stable_sort(
       parts.begin(), parts.end(),
@@ -102,6 +115,11 @@ BreakdownSink AddRankTime(const SimulatedRun& run, const SpanIndex& spans,
     AddShare(part.name, part.time, 0, ToSeconds(run.result.end), share);
     if (part.congestion > Duration(0)) {
       share.set_congestion_s(ToSeconds(part.congestion));
+    }
+    for (const auto& [name, time] : part.parts) {
+      auto& added = *share.add_parts();
+      added.set_name(name);
+      added.set_time_s(ToSeconds(time));
     }
   }
   return sink;
@@ -321,7 +339,8 @@ std::string BottleneckSentence(const pb::Explanation& explanation) {
   }
   // Where ranks wait for each other most of all, the plan binds before any part
   // of the machine does, though a faster part shortens the waits as well.
-  const bool waits = Families(explanation.critical_path())[0].first == "bubble";
+  const bool waits =
+      Families(explanation.critical_path())[0].first == kWorkOfOtherStages;
   std::string sentence =
       waits
           ? fmt::format(

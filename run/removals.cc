@@ -22,7 +22,7 @@ namespace {
 constexpr double kAlmostNothing = 1e6;
 // Of slow chips, or of links, so many are measured one by one.
 constexpr int kMostAlike = 4;
-constexpr char kBubble[] = "bubble";
+constexpr char kFillAndDrain[] = "pipeline fill and drain";
 constexpr char kRecomputation[] = "recomputation";
 
 // A step to simulate; the message is that of the scenario unless it is changed.
@@ -176,7 +176,7 @@ class Causes {
       once.options.slowness = KernelSlowness(*plan);
       WhatIf twice = once;
       twice.longer = 2;
-      Add(kBubble,
+      Add(kFillAndDrain,
           fmt::format("{} stages, {} micro-batches", plan->degrees().pipeline,
                       plan->micro_batches()),
           std::move(twice))
@@ -301,7 +301,7 @@ absl::StatusOr<std::vector<pb::Explanation::Removal>> MeasureRemovals(
     if (each.with) {
       RETURN_IF_ERROR(times[*each.with].status());
       const double whole = ToSeconds(*times[*each.with]);
-      if (each.cause == kBubble) {
+      if (each.cause == kFillAndDrain) {
         left += ToSeconds(run.breakdown.kernels.optimizer) - whole;
       }
       left = step - (whole - left);

@@ -90,7 +90,7 @@ void FillBreakdown(const StepBreakdown& from, pb::Report::Breakdown& to) {
   to.set_data_exposed_s(exposed(Dimension::kData));
   to.set_bubble_s(ToSeconds(from.bubble));
   to.set_optimizer_s(ToSeconds(from.kernels.optimizer));
-  to.set_other_s(ToSeconds(from.kernels.shared_chip));
+  to.set_kernels_slowed_by_communication_s(ToSeconds(from.kernels.shared_chip));
   if (from.kernels.slow_chip > Duration(0)) {
     to.set_slow_chip_s(ToSeconds(from.kernels.slow_chip));
   }

@@ -15,6 +15,8 @@
 #include "catalog/chip_like.h"
 #include "catalog/defaults.h"
 #include "catalog/legal.h"
+#include "cost/ownership/machine_cost.h"
+#include "cost/silicon/price_range.h"
 #include "topology/traffic/collective_algorithm.h"
 
 namespace orrery {
@@ -56,6 +58,33 @@ absl::Status AddAllReduceOverhead(const pb::Engine& engine,
   return absl::OkStatus();
 }
 
+// Where nothing is said, and no chip has a default, one line says so.
+absl::StatusOr<Kernels> KernelsOf(const pb::Kernels& proto) {
+  if (!proto.has_name() && proto.made_for().empty()) {
+    return absl::InvalidArgumentError(
+        "kernels: not set; write kernels { preset: \"NAME\" } with a name that "
+        "'orrery list kernels' shows");
+  }
+  return Kernels::FromProto(proto);
+}
+
+// Goodput, interest and the like have ranges of their own; other prices are
+// for those to check who need them.
+void CheckRates(const pb::CostOptions& cost, Violations* violations) {
+  for (const pb::Price& price : cost.price()) {
+    const std::vector<std::string> rates = RateIds();
+    if (!absl::c_linear_search(rates, price.id())) continue;
+    const std::string& said = price.price().nominal();
+    const size_t blank = said.find(' ');
+    const std::string unit =
+        blank == std::string::npos ? "" : said.substr(blank + 1);
+    const auto range = ParseRange(price.price(), unit, price.id());
+    if (!range.ok()) continue;  // CheckLegal says why
+    violations->Add(CheckRate(price.id(), *range),
+                    fmt::format("cost.price[{}]", price.id()));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<System> SystemOf(const pb::System& proto,
@@ -79,11 +108,12 @@ absl::StatusOr<System> SystemOf(const pb::System& proto,
     if (!proto.has_scale_up()) system.clear_scale_up();
   }
   // The engine's own all-reduce, where the machine's preset knows its cost.
-  pb::CollectiveCalibration* library = system.mutable_collectives();
-  const bool known = absl::c_any_of(library->protocol(), [](const auto& p) {
-    return p.use() == pb::CollectiveCalibration::ONE_SHOT;
-  });
+  const bool known =
+      absl::c_any_of(system.collectives().protocol(), [](const auto& p) {
+        return p.use() == pb::CollectiveCalibration::ONE_SHOT;
+      });
   if (known && inference.engine().custom_all_reduce()) {
+    pb::CollectiveCalibration* library = system.mutable_collectives();
     // A library that lists none has all of them.
     if (library->algorithm_size() == 0) {
       for (int i = 0; i < static_cast<int>(kLastCollectiveAlgorithm); ++i) {
@@ -100,6 +130,7 @@ absl::StatusOr<System> SystemOf(const pb::System& proto,
 absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   Violations violations;
   CheckLegal(proto, "", &violations);
+  CheckRates(proto.cost(), &violations);
   // A part with a value that is illegal by itself has been told so, and is read
   // when it is put right.
   const std::vector<std::string> illegal = violations.messages();
@@ -115,8 +146,7 @@ absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   auto model = read("model", [&] { return Model::FromProto(proto.model()); });
   auto system = read(
       "system", [&] { return SystemOf(proto.system(), proto.inference()); });
-  auto kernels =
-      read("kernels", [&] { return Kernels::FromProto(proto.kernels()); });
+  auto kernels = read("kernels", [&] { return KernelsOf(proto.kernels()); });
   if (system.ok() && kernels.ok()) {
     violations.Add(kernels->CheckRoomOn(system->chip()));
   }

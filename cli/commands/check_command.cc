@@ -28,8 +28,8 @@ std::vector<Term> Terms(const pb::Report& r) {
   const pb::Report::Estimate& e = r.estimate();
   const pb::Report::Breakdown& b = r.breakdown();
   return {{"kernels", e.compute_s(),
-           b.compute_s() + b.memory_bound_s() + b.launch_s() + b.other_s() +
-               b.slow_chip_s()},
+           b.compute_s() + b.memory_bound_s() + b.launch_s() +
+               b.kernels_slowed_by_communication_s() + b.slow_chip_s()},
           {"tensor communication", e.tensor_s(), b.tensor_exposed_s()},
           {"context communication", e.context_s(), b.context_exposed_s()},
           {"expert communication", e.expert_s(), b.expert_exposed_s()},

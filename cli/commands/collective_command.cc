@@ -1,7 +1,9 @@
 // orrery collective: one collective over a range of sizes, as nccl-tests
 // prints it.
+#include <absl/algorithm/container.h>
 #include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "base/status.h"
 #include "base/units_text.h"
 #include "catalog/catalog.h"
+#include "catalog/nearest.h"
 #include "catalog/resolve.h"
 #include "cli/commands/collective_trace.h"
 #include "cli/commands/commands.h"
@@ -48,10 +51,15 @@ struct Line {
 // "64MB" or "1KB..16GB": one size, or doubling from the first to the second.
 absl::StatusOr<std::vector<Bytes>> ParseSizes(const std::string& text) {
   const size_t dots = text.find("..");
-  ASSIGN_OR_RETURN(const Bytes first, ParseBytes(text.substr(0, dots)));
+  const auto read = [](const std::string& size) -> absl::StatusOr<Bytes> {
+    absl::StatusOr<Bytes> bytes = ParseBytes(size);
+    if (!bytes.ok()) return Annotate(bytes.status(), "--size");
+    return bytes;
+  };
+  ASSIGN_OR_RETURN(const Bytes first, read(text.substr(0, dots)));
   Bytes last = first;
   if (dots != std::string::npos) {
-    ASSIGN_OR_RETURN(last, ParseBytes(text.substr(dots + 2)));
+    ASSIGN_OR_RETURN(last, read(text.substr(dots + 2)));
   }
   if (first < Bytes(1) || last < first || last > Bytes(int64_t{1} << 50)) {
     return absl::InvalidArgumentError(fmt::format(
@@ -120,7 +128,8 @@ std::string Json(absl::Span<const Line> lines, const std::string& op,
   return text + "\n  ]\n}\n";
 }
 
-absl::StatusOr<PlannerOptions> Options(const Arguments& arguments) {
+absl::StatusOr<PlannerOptions> Options(const Arguments& arguments,
+                                       const System& system) {
   PlannerOptions options;
   if (const auto name = arguments.Get("fidelity")) {
     ASSIGN_OR_RETURN(options.fidelity, ParseFidelity(*name));
@@ -132,6 +141,19 @@ absl::StatusOr<PlannerOptions> Options(const Arguments& arguments) {
     ASSIGN_OR_RETURN(options.arbitration, ParseArbitration(*name));
   }
   options.protocol = arguments.Get("protocol");
+  std::vector<std::string> names;
+  for (const Protocol& protocol : system.collectives().protocols) {
+    if (!absl::c_linear_search(names, protocol.name)) {
+      names.push_back(protocol.name);
+    }
+  }
+  if (options.protocol && !absl::c_linear_search(names, *options.protocol)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--protocol: there is no protocol '{}'{} (protocols of {}: "
+        "{})",
+        options.protocol->substr(0, 80), DidYouMean(*options.protocol, names),
+        system.name(), absl::StrJoin(names, ", ")));
+  }
   return options;
 }
 
@@ -198,7 +220,7 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const std::vector<ExpertExchange> exchanges,
                    ReadExpertExchanges(arguments, ranks));
-  ASSIGN_OR_RETURN(const PlannerOptions options, Options(arguments));
+  ASSIGN_OR_RETURN(const PlannerOptions options, Options(arguments, system));
   RETURN_IF_ERROR(CheckTracePath(arguments));
   ASSIGN_OR_RETURN(const Network network, Network::Make(system));
   CollectiveCall call = {kind, Bytes(0), {}};

@@ -56,14 +56,14 @@ absl::StatusOr<std::optional<pb::Report>> SavedReport(const Catalog& catalog,
       std::string(inner), &report, options);
   if (!parsed.ok()) {
     return absl::InvalidArgumentError(
-        fmt::format("{}: is no report: {}", name,
+        fmt::format("{}: is not a report: {}", name,
                     std::string(parsed.message()).substr(0, 200)));
   }
   if (!(report.step_time_s() > 0)) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: is no report: step_time_s is missing; write one with "
-                    "'orrery simulate SCENARIO --json FILE'",
-                    name));
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: is not a report: step_time_s is missing; write one with "
+        "'orrery simulate SCENARIO --json FILE'",
+        name));
   }
   return std::optional<pb::Report>(std::move(report));
 }
@@ -210,11 +210,11 @@ Command CompareCommand() {
       .max_operands = kMostSides,
       .summary = "Put answers side by side, and say why they differ.",
       .details =
-          "A, B ... are scenarios, or reports that --json wrote. Every "
-          "number of theirs is put\nside by side. Of scenarios, each part "
-          "that differs is put into the first by itself\nand simulated: "
-          "what it alone changes. --set holds for all of them. --trace puts "
-          "their timelines\ninto one file, one below the other.\n\n"
+          "A, B ... are scenarios, or reports that --json wrote. Prints every "
+          "number of theirs\nside by side. Each part in which scenarios differ "
+          "is applied to the first one by itself\nand simulated. --set holds "
+          "for all of them. --trace puts their timelines into one file,\none "
+          "below the other.\n\n"
           "  orrery compare megatron_175b_full megatron_175b_selective\n"
           "  orrery compare quickstart --change training.micro_batch=2\n"
           "  orrery compare quickstart deep_pipeline --csv -",

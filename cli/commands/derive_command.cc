@@ -51,7 +51,7 @@ absl::StatusOr<pb::Technology> ReadTechnology(const Arguments& arguments) {
     double share = 0;
     if (!absl::SimpleAtod(*text, &share)) {
       return absl::InvalidArgumentError(
-          fmt::format("--link-share: '{}' is no number", *text));
+          fmt::format("--link-share: '{}' is not a number", *text));
     }
     technology.set_link_share(share);
   }

@@ -128,15 +128,16 @@ absl::StatusOr<ExitCode> List(const Arguments& arguments) {
 }  // namespace
 
 Command ListCommand() {
-  return {.name = "list",
-          .operands = "[KIND]",
-          .min_operands = 0,
-          .max_operands = 1,
-          .summary =
-              "List the presets: chips, kernels, models, scenarios, systems.",
-          .details = "  orrery list\n  orrery list models --json -",
-          .flags = RowsFlags(),
-          .run = List};
+  return {
+      .name = "list",
+      .operands = "[KIND]",
+      .min_operands = 0,
+      .max_operands = 1,
+      .summary =
+          "List the presets: models, systems, chips, scenarios, and others.",
+      .details = "  orrery list\n  orrery list models --json -",
+      .flags = RowsFlags(),
+      .run = List};
 }
 
 }  // namespace orrery

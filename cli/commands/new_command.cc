@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
+#include "catalog/preset_file.h"
 #include "catalog/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/number_flags.h"
@@ -117,12 +118,21 @@ absl::StatusOr<ExitCode> WriteScenario(const Arguments& arguments) {
         "--{} is for {}", flag, serves ? "training" : "--inference"));
   }
   ASSIGN_OR_RETURN(const Wishes wishes, ReadWishes(arguments, serves));
+  const Catalog catalog;
+  Violations unknown;
+  if (!LooksLikePath(wishes.model)) {
+    unknown.Add(catalog.Model(wishes.model).status(), "--model");
+  }
+  if (!LooksLikePath(wishes.system)) {
+    unknown.Add(catalog.System(wishes.system).status(), "--system");
+  }
+  RETURN_IF_ERROR(unknown.ToStatus());
   const std::string text =
       Machine(wishes, file) +
       (serves ? InferenceText(wishes) : TrainingText(wishes));
   // It must be legal before anybody relies on it.
   ASSIGN_OR_RETURN(pb::Scenario scenario,
-                   ResolveScenarioText(Catalog(), text, file, {}));
+                   ResolveScenarioText(catalog, text, file, {}));
   absl::StatusOr<ResolvedScenario> legal = MakeScenario(std::move(scenario));
   if (!legal.ok()) return Annotate(legal.status(), "new");
   if (file != "-" && std::filesystem::exists(file, error)) {

@@ -111,8 +111,8 @@ absl::StatusOr<std::pair<int, int64_t>> OpenTrace(const std::string& file) {
   absl::Status status;
   if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) ||
       info.st_size == 0) {
-    status = absl::InvalidArgumentError(
-        fmt::format("'{}' is not a trace: it is no file, or empty", file));
+    status = absl::InvalidArgumentError(fmt::format(
+        "'{}' is not a trace: it is not a file, or it is empty", file));
   } else {
     status = CheckTraceFile(descriptor, info.st_size, file);
   }

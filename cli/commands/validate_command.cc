@@ -21,6 +21,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
+#include "catalog/preset_file.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/chip_flags.h"
 #include "cli/page/answer.h"
@@ -62,9 +63,15 @@ absl::StatusOr<std::vector<Suite>> ChosenSuites(const Arguments& arguments) {
     if (Name(suite) == name) return std::vector<Suite>{suite};
     names.emplace_back(Name(suite));
   }
-  return absl::InvalidArgumentError(
-      fmt::format("there is no suite '{}'{} (suites: {})", Excerpt(name),
-                  DidYouMean(name, names), absl::StrJoin(names, ", ")));
+  const std::string shown = Excerpt(name);
+  return absl::InvalidArgumentError(fmt::format(
+      "there is no suite '{}'{}{} (suites: {})", shown, DidYouMean(name, names),
+      LooksLikePath(name)
+          ? fmt::format("; a file stands after its suite, as in 'orrery "
+                        "validate training {}'",
+                        shown)
+          : "",
+      absl::StrJoin(names, ", ")));
 }
 
 // Every source of the kernel table with constants fitted without it.
@@ -144,16 +151,15 @@ absl::StatusOr<ExitCode> Validate(const Arguments& arguments) {
         "--library is for 'orrery validate kernels'");
   }
   const bool trains = suites == std::vector<Suite>{Suite::kTraining};
-  if (!trains) {
-    RETURN_IF_ERROR(
-        RefuseFlags(arguments, {"closed-form"},
-                    "other suites than 'orrery validate training'"));
+  if (!trains && arguments.Has("closed-form")) {
+    return absl::InvalidArgumentError(
+        "--closed-form is for 'orrery validate training'");
   }
-  if (!trains && suites != std::vector<Suite>{Suite::kInference}) {
-    RETURN_IF_ERROR(
-        RefuseFlags(arguments, {"errors"},
-                    "other suites than 'orrery validate training' and 'orrery "
-                    "validate inference'"));
+  if (!trains && suites != std::vector<Suite>{Suite::kInference} &&
+      arguments.Has("errors")) {
+    return absl::InvalidArgumentError(
+        "--errors is for 'orrery validate training' and 'orrery validate "
+        "inference'");
   }
   if (arguments.Has("leave-out")) {
     RETURN_IF_ERROR(RefuseFlags(
@@ -227,7 +233,7 @@ Command ValidateCommand() {
       .operands = "[SUITE] [FILE]",
       .min_operands = 0,
       .max_operands = 2,
-      .summary = "Hold predictions against measurements.",
+      .summary = "Compare predictions with measurements.",
       .details =
           "Predicts every row of a table of measurements and prints how "
           "far off it is, group\nby group. FILE is your own table with "

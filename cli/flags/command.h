@@ -18,9 +18,9 @@ namespace orrery {
 
 enum class ExitCode {
   kDone = 0,
-  kNo = 1,        // the answer is no: outside a bound, does not fit
-  kBadInput = 2,  // the user's mistake
-  kBug = 3        // ours
+  kNo = 1,        // negative result: outside a bound, does not fit
+  kBadInput = 2,  // invalid input
+  kBug = 3        // internal error
 };
 
 struct Flag {

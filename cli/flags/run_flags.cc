@@ -18,7 +18,7 @@ Flag PhaseFlag() {
 Flag ProgressFlag() {
   return {.name = "progress",
           .value = "",
-          .help = "show progress even if standard error is no terminal"};
+          .help = "show progress even if standard error is not a terminal"};
 }
 
 std::vector<Flag> RunFlags() {

@@ -13,8 +13,8 @@ function breakdownSection(title, total, parts) {
   if (shown.length === 0) return null;
   const drawing = svg('svg', {viewBox: `0 0 ${WIDTH} 46`, role: 'img',
     'aria-label': `${title}: ${shown.map(([name, v]) => `${name} ${percent(v / total)}`).join(', ')}`});
-  // What is left over is grey, whatever its place.
-  const color = (i) => shown[i][0] === 'other' ? 7 : i % 7;
+  // What a kernel loses is grey, whatever its place.
+  const color = (i) => shown[i][0] === 'kernels slowed by communication' ? 7 : i % 7;
   let x = 10;
   shown.forEach(([name, value], i) => {
     const w = (WIDTH - 20) * value / total;
@@ -121,6 +121,12 @@ function reportSections(report, picture) {
   ];
 }
 
+// What the ranks that a rank waited for were doing.
+function waitParts(list) {
+  const rows = (list ?? []).flatMap((s) => (s.parts ?? []).map((p) => [s.name, p.name, seconds(p.time_s ?? 0)]));
+  return rows.length ? section('What that rank waited for', table(null, ['', 'of it', 'time'], rows, [0, 1])) : null;
+}
+
 function explanationSections(x) {
   const shares = (list) => (list ?? []).map((s) => [s.name, s.time_s ?? 0]);
   return [
@@ -131,6 +137,7 @@ function explanationSections(x) {
             [r.cause, r.where ?? '', seconds(r.step_time_s), percent(r.saved)]))) : null,
     breakdownSection('Critical path by cause', x.step_time_s, shares(x.critical_path)),
     breakdownSection(`How rank ${x.busiest_rank ?? 0} spends the step`, x.step_time_s, shares(x.rank_time)),
+    waitParts(x.rank_time),
     section('Longest tasks on the critical path', table(null, ['task', 'time', 'share', 'count'],
         (x.top_tasks ?? []).map((t) => [t.name, seconds(t.time_s ?? 0), percent(t.share ?? 0), t.count ?? 0]))),
     section('Communication', table(null, ['stream', 'kind', 'calls', 'total', 'exposed', 'hidden'],
@@ -232,7 +239,7 @@ function comparisonSections(c) {
     ...(c.against ?? []).map((a) => section(`${sides[a.side].name} against ${sides[0].name}: ${c.quantity} ` +
         `${signed(seconds(Math.abs(a.second_s - a.first_s)), a.second_s - a.first_s)} (${signed(percent(Math.abs(a.second_s / a.first_s - 1)), a.second_s - a.first_s)})`,
         terms((a.terms ?? []).map((t) => ({term: t.term, first_s: t.second_s, second_s: t.first_s})), [sides[a.side].name, sides[0].name]),
-        (a.causes ?? []).length ? table('What was said otherwise, and what each does by itself', ['change', 'effect'],
+        (a.causes ?? []).length ? table('Differences of the input, and what each changes by itself', ['change', 'effect'],
             [...a.causes.map((cause) => [(cause.changes ?? []).join('; '), has(cause.effect_s) ?
               signed(seconds(Math.abs(cause.effect_s)), cause.effect_s) : cause.problem ?? '']),
             ...(has(a.together_s) && a.causes.length > 1 ? [['together, beyond that', signed(seconds(Math.abs(a.together_s)), a.together_s)]] : [])]) : null)),

@@ -170,9 +170,9 @@ std::string AgainstText(const pb::Comparison& comparison,
   }
   if (against.causes_size() == 0) return text;
   text += fmt::format(
-      "what was said otherwise{}\n",
+      "differences of the input{}\n",
       against.causes(0).has_effect_s() || against.causes(0).has_problem()
-          ? fmt::format(", each put into {} by itself", first)
+          ? fmt::format(", each applied to {} by itself", first)
           : "");
   for (const auto& cause : against.causes()) text += CauseText(cause);
   if (against.causes_size() > 1 && against.has_together_s()) {

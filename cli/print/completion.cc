@@ -190,9 +190,9 @@ std::string ManualPage(absl::Span<const Command> commands,
     }
   }
   return text +
-         ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nthe answer is no: a plan does "
-         "not fit, a bar is missed\n.TP\n2\nthe input is wrong\n.TP\n3\na bug "
-         "of Orrery\n";
+         ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nnegative result: a plan "
+         "does not fit, a bar is missed\n.TP\n2\ninvalid input\n.TP\n3\n"
+         "internal error\n";
 }
 
 }  // namespace orrery

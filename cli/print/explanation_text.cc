@@ -26,6 +26,10 @@ std::string SharesText(const std::string& title, const Shares& shares,
       text += fmt::format("    {:<36} {:>10}\n", "of it congestion",
                           SecondsText(share.congestion_s()));
     }
+    for (const auto& part : share.parts()) {
+      text += fmt::format("    {:<52} {:>10}\n", "of it " + part.name(),
+                          SecondsText(part.time_s()));
+    }
   }
   return text;
 }

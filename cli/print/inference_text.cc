@@ -61,7 +61,8 @@ std::string StepText(const pb::Report& report) {
       {"pipeline communication, exposed", b.pipeline_exposed_s()},
       {"waiting for other ranks (bubble)", b.bubble_s()},
       {"waiting for late peers", b.late_peer_s()},
-      {"kernels slowed by communication", b.other_s()},
+      {"kernels slowed by communication",
+       b.kernels_slowed_by_communication_s()},
       {"kernels longer on a slow chip", b.slow_chip_s()}};
   std::string text =
       fmt::format("\n{}: {}\n",

@@ -44,7 +44,8 @@ std::string BreakdownText(const pb::Report& report) {
       {"waiting for late peers", b.late_peer_s()},
       {"waiting for the host", b.host_s()},
       {"optimizer", b.optimizer_s()},
-      {"kernels slowed by communication", b.other_s()},
+      {"kernels slowed by communication",
+       b.kernels_slowed_by_communication_s()},
       {"kernels longer on a slow chip", b.slow_chip_s()}};
   std::string text = "where the time goes (one rank of the busiest stage)\n";
   for (const Row& row : rows) {

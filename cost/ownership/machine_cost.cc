@@ -45,6 +45,19 @@ std::vector<std::string> RateIds() {
   return ids;
 }
 
+absl::Status CheckRate(absl::string_view id, const PriceRange& range) {
+  for (const Rate& rate : kRates) {
+    if (id != rate.id) continue;
+    if (range.low >= rate.least && range.high <= rate.most) break;
+    const bool one = range.low == range.high;
+    return absl::InvalidArgumentError(fmt::format(
+        "must be a number from {} to {}, got {}", rate.least, rate.most,
+        one ? fmt::format("{}", range.low)
+            : fmt::format("{} to {}", range.low, range.high)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<MachineCost> MachineCost::Create(
     const System& system, const Graph& graph, const PriceTable& prices,
     std::optional<DollarsPerHour> rent) {
@@ -80,10 +93,9 @@ absl::StatusOr<MachineCost> MachineCost::Create(
       continue;
     }
     const PriceRange& range = (*entry)->range;
-    if (range.low < rate.least || range.high > rate.most) {
-      missing.Add(
-          fmt::format("price '{}': must be within {} .. {}, got {} .. {}",
-                      rate.id, rate.least, rate.most, range.low, range.high));
+    const absl::Status legal = CheckRate(rate.id, range);
+    if (!legal.ok()) {
+      missing.Add(legal, fmt::format("price '{}'", rate.id));
       continue;
     }
     machine.rates_[rate.id] = **entry;

@@ -50,6 +50,8 @@ struct ChipHourCost {
 
 // Ids of the numbers of a price list that MachineCost::rates() holds.
 std::vector<std::string> RateIds();
+// An error if `id` is one of them and `range` is beyond what it may be.
+absl::Status CheckRate(absl::string_view id, const PriceRange& range);
 inline constexpr char kGoodput[] = "run/goodput";
 inline constexpr char kUtilisation[] = "serving/utilisation";
 

@@ -109,7 +109,7 @@ absl::StatusOr<const PriceEntry*> PriceTable::Find(
   if (found == entries_.end()) {
     const std::string others = Others(id);
     return absl::NotFoundError(
-        fmt::format("price list '{}' has no '{}'{}; say it in the scenario: "
+        fmt::format("price list '{}' has no '{}'{}; a scenario can say it: "
                     "cost {{ price {{ "
                     "id: \"{}\" price {{ nominal: \"1 {}\" }} }} }}",
                     name_, std::string(id),

@@ -243,14 +243,19 @@ class StudyReader {
       return;
     }
     constexpr size_t kMostChecked = 10'000;
+    constexpr int kMostTold = 8;
+    int told = 0;
+    std::string last;
     for (size_t i = 0; i < axis.sets.size(); ++i) {
       // Of very many the first and the last.
       if (i >= kMostChecked && i + 1 < axis.sets.size()) continue;
       for (const std::string& set : axis.sets[i]) {
         const absl::Status status = CheckSetting(set);
-        if (status.ok()) continue;
-        Refuse(field, std::string(status.message()));
-        return;
+        // What is wrong with the path is so for every value.
+        if (status.ok() || status.message() == last) continue;
+        last = std::string(status.message());
+        Refuse(field, last);
+        if (++told == kMostTold) return;
       }
     }
   }
@@ -426,7 +431,7 @@ class StudyReader {
           if (known.count(name)) continue;
           Refuse(
               axis.name,
-              fmt::format("'{}' uses '{}', which is no axis before it{}",
+              fmt::format("'{}' uses '{}', which is not an axis before it{}",
                           axis.expression->text(), name,
                           DidYouMean(name, std::vector<std::string>(
                                                known.begin(), known.end()))) +

@@ -49,7 +49,7 @@ absl::StatusOr<SweepRow> ParseSweepRecord(const Study& study,
   const std::vector<std::string> fields = CsvFields(record);
   const auto bad = [&] {
     return absl::InvalidArgumentError(
-        fmt::format("'{}' is no row of this study", record.substr(0, 100)));
+        fmt::format("'{}' is not a row of this study", record.substr(0, 100)));
   };
   SweepRow row;
   if (fields.size() < 2 + axes || !absl::SimpleAtoi(fields[0], &row.point)) {

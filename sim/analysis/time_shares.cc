@@ -163,7 +163,7 @@ std::vector<TimeShare> PathByCause(const Program& program,
     if (!bubbles.empty() && IsOthersPass(program, span, from.rank)) {
       const Duration bubble = Overlap(bubbles, span.started, span.ended);
       causes.Shrink(bubble);
-      causes.Add("bubble", bubble);
+      causes.Add(kWorkOfOtherStages, bubble);
     }
     causes.AddTo(shares);
   }

@@ -21,6 +21,8 @@ namespace orrery {
 // Reports and explanations call it the same.
 inline constexpr char kSlowedByCommunication[] =
     "kernels slowed by communication";
+// On a critical path: what a rank that looks at it has a bubble for.
+inline constexpr char kWorkOfOtherStages[] = "work of other stages";
 
 // A part of some whole, by name.
 struct TimeShare {
@@ -45,7 +47,7 @@ struct PathViewpoint {
 //   "congestion: tensor"         what such calls took longer than alone
 //   "slow chip"                  what a slow chip adds to its kernels
 //   kSlowedByCommunication       what communication beside a kernel adds to it
-//   "bubble"                     kernels of another stage's passes, while the
+//   kWorkOfOtherStages           kernels of another stage's passes, while the
 //                                rank that looks at them has nothing to do but
 //                                wait for the pipeline
 std::vector<TimeShare> PathByCause(const Program& program,

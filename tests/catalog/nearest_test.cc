@@ -31,6 +31,10 @@ TEST(NearestNames, AreThoseThatWereMeantAndNoOthers) {
   EXPECT_THAT(NearestNames("Llama-4", names),
               ElementsAre("llama4_scout", "llama4_maverick"));
   EXPECT_THAT(NearestNames("scout", names), ElementsAre("llama4_scout"));
+  // The beginning of a name is nearer than a name with two other letters.
+  const std::vector<std::string> systems = {"dgx_b200", "dgx_h100_ib400"};
+  EXPECT_THAT(NearestNames("dgx_h100", systems), ElementsAre("dgx_h100_ib400"));
+  EXPECT_THAT(NearestNames("dgx_b20", systems), ElementsAre("dgx_b200"));
   // The last name of a path.
   EXPECT_THAT(NearestNames("time_per_output_tokens", names),
               ElementsAre("inference.time_per_output_token_s"));

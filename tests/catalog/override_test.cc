@@ -79,7 +79,7 @@ TEST(Override, SetsAPriceByItsId) {
   EXPECT_EQ(scenario.cost().price(1).price().high(), "30000 USD");
   // Only messages that say so take a plain value.
   EXPECT_THAT(RefusedSetting("system.chip.peak[FP8]=1 TFLOP/s"),
-              HasSubstr("a field of an entry"));
+              HasSubstr("a field of the entry"));
 }
 
 // What a file says after the field's name, and texts without their quotes.

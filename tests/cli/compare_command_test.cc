@@ -95,6 +95,31 @@ TEST_F(CompareCommand, ComparedTimelinesAreInOneFile) {
   EXPECT_THAT(wrong.err, HasSubstr("is a saved report"));
 }
 
+// A term that got another name has its value in reports of before, too.
+TEST_F(CompareCommand, OlderReportsKeepTheirTerms) {
+  const std::string file = File("older.json");
+  const std::string name = "kernels_slowed_by_communication_s";
+  const auto now = RunOrrery({"simulate", "quickstart", "--json", "-"});
+  ASSERT_EQ(now.exit_code, 0) << now.err;
+  std::string text = now.out;
+  ASSERT_NE(text.find(name), std::string::npos);
+  text.replace(text.find(name), name.size(), "other_s");
+  std::ofstream(file) << text;
+  const auto run =
+      RunOrrery({"compare", "quickstart", file, "--no-causes", "--csv", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto table = CsvTable::Parse(run.out);
+  ASSERT_TRUE(table.ok()) << table.status();
+  int found = 0;
+  for (const CsvTable::Row& row : table->rows()) {
+    if (row.Get("field") != "breakdown." + name) continue;
+    ++found;
+    EXPECT_EQ(row.Number(table->columns()[1]), row.Number(table->columns()[2]));
+    EXPECT_GT(row.Number(table->columns()[2]).value_or(0), 0);
+  }
+  EXPECT_EQ(found, 1);
+}
+
 // Reports that were saved stand beside scenarios, and beside each other.
 TEST_F(CompareCommand, SavedReportsAreCompared) {
   const std::string a = File("a.json");
@@ -126,7 +151,7 @@ TEST_F(CompareCommand, SavedReportsAreCompared) {
   std::ofstream(a) << "{\"mfu\": 0.3}";
   const auto wrong = RunOrrery({"compare", a, b});
   EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("is no report"));
+  EXPECT_THAT(wrong.err, HasSubstr("is not a report"));
 }
 
 }  // namespace

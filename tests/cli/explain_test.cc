@@ -115,11 +115,12 @@ double PathShare(const JsonValue& json, const std::string& prefix) {
 }
 
 // Stages wait at the end of the step for each other's gradients and parameters:
-// that is communication, and where links are short congestion, but no bubble.
-TEST(Explain, ABubbleHidesNoCommunication) {
+// that is communication on the path, and where links are short congestion, but
+// no work of other stages.
+TEST(Explain, WorkOfOtherStagesHidesNoCommunication) {
   for (const char* scenario : {"mixtral_8x7b_5d", "crossing_groups"}) {
     const JsonValue json = Explained(scenario);
-    EXPECT_LT(PathShare(json, "bubble"), 0.01) << scenario;
+    EXPECT_LT(PathShare(json, "work of other stages"), 0.01) << scenario;
     EXPECT_GT(PathShare(json, "communication: data") +
                   PathShare(json, "communication: parameters") +
                   PathShare(json, "congestion: "),
@@ -134,14 +135,105 @@ TEST(Explain, ALatePeerHidesNoCommunication) {
   const JsonValue json = Explained("crossing_groups");
   double late = 0, communication = 0;
   for (const JsonValue& share : *json.Find("rank_0_time")->array()) {
-    const std::string& name = *share.Find("name")->string();
-    if (name == "late peers") late += Number(share, "share");
-    if (absl::StartsWith(name, "communication of other ranks: ")) {
-      communication += Number(share, "share");
+    if (share.Find("parts") == nullptr) continue;
+    for (const JsonValue& part : *share.Find("parts")->array()) {
+      const std::string& name = *part.Find("name")->string();
+      if (name == "kernels of late peers") late += Number(part, "time_s");
+      if (absl::StartsWith(name, "communication of other ranks: ")) {
+        communication += Number(part, "time_s");
+      }
     }
   }
-  EXPECT_LT(late, 0.01);
-  EXPECT_GT(communication, 0.05);
+  const double step = Number(json, "step_time_s");
+  EXPECT_LT(late, 0.01 * step);
+  EXPECT_GT(communication, 0.05 * step);
+}
+
+JsonValue Printed(const std::vector<std::string>& words) {
+  const ProgramResult run = RunOrrery(words);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return ParseJson(run.out).value();
+}
+
+// The number of the list's entry that has this name.
+double Named(const JsonValue& list, const char* key, const std::string& name,
+             const char* field) {
+  for (const JsonValue& entry : *list.array()) {
+    if (*entry.Find(key)->string() == name) return Number(entry, field);
+  }
+  ADD_FAILURE() << "nothing is called " << name;
+  return 0;
+}
+
+// One run and one rank: a word means one time, whichever command prints it. In
+// crossing_groups ranks wait for much else than passes of other stages, in
+// deep_pipeline for little else.
+TEST(Explain, ABubbleIsOneTimeInEveryCommand) {
+  for (const std::string scenario : {"crossing_groups", "deep_pipeline"}) {
+    SCOPED_TRACE(scenario);
+    const JsonValue explained = Explained(scenario);
+    const JsonValue simulated = Printed({"simulate", scenario, "--json", "-"});
+    const JsonValue& breakdown = *simulated.Find("breakdown");
+    const JsonValue checked = Printed({"check", scenario, "--json", "-"});
+    const JsonValue compared =
+        Printed({"compare", scenario, "--change", "training.micro_batch=1",
+                 "--json", "-"});
+    const struct {
+      const char* field;
+      const char* name;
+    } words[] = {{"bubble_s", "bubble"},
+                 {"late_peer_s", "late peers"},
+                 {"kernels_slowed_by_communication_s",
+                  "kernels slowed by communication"},
+                 {"optimizer_s", "optimizer"}};
+    for (const auto& word : words) {
+      const double time = Number(breakdown, word.field);
+      EXPECT_EQ(Number(*checked.Find("breakdown"), word.field), time);
+      EXPECT_EQ(
+          Number(*(*compared.Find("sides")->array())[0].Find("report")->Find(
+                     "breakdown"),
+                 word.field),
+          time);
+      if (time == 0) continue;
+      EXPECT_NEAR(
+          Named(*explained.Find("rank_time"), "name", word.name, "time_s"),
+          time, kRounding);
+    }
+    // What the rank waited for is all of its bubble.
+    for (const JsonValue& share : *explained.Find("rank_time")->array()) {
+      const bool waits = *share.Find("name")->string() == "bubble";
+      ASSERT_TRUE(!waits || share.Find("parts") != nullptr);
+      if (share.Find("parts") == nullptr) continue;
+      EXPECT_NEAR(Sum(share, "parts", "time_s"), Number(share, "time_s"),
+                  kRounding);
+    }
+    // Nothing else goes by its name.
+    for (const char* list : {"critical_path", "removals"}) {
+      if (explained.Find(list) == nullptr) continue;
+      for (const JsonValue& entry : *explained.Find(list)->array()) {
+        const char* key = entry.Find("name") != nullptr ? "name" : "cause";
+        EXPECT_NE(*entry.Find(key)->string(), "bubble") << list;
+      }
+    }
+  }
+}
+
+// The same term has the same name in every table and on every page.
+TEST(Explain, ATermHasOneName) {
+  const char* name = "kernels slowed by communication";
+  const std::string change = "training.parallel.tensor=2";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{
+           {"simulate", "quickstart"},
+           {"explain", "quickstart", "--no-sensitivities"},
+           {"tune", "quickstart"},
+           {"compare", "quickstart", "--change", change},
+       }) {
+    const ProgramResult run = RunOrrery(words);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr(name)) << words[0];
+    EXPECT_THAT(run.out, testing::Not(HasSubstr("  other "))) << words[0];
+  }
 }
 
 // The fabric of crossing_groups is too small for its gradients: the explanation
@@ -189,7 +281,7 @@ TEST(Explain, AdviceWasSimulated) {
   const JsonValue json = Explained("deep_pipeline", {"--set", offers});
   const double step = Number(json, "step_time_s");
   const auto& advice = *json.Find("plan_advice")->array();
-  ASSERT_GE(advice.size(), 2u);
+  ASSERT_GE(advice.size(), 1u);
   double last = 0;
   for (const JsonValue& plan : advice) {
     EXPECT_LT(Number(plan, "step_time_s"), 0.99 * step);
@@ -206,11 +298,14 @@ TEST(Explain, AdviceWasSimulated) {
     EXPECT_EQ(Number(ParseJson(run.out).value(), "step_time_s"),
               Number(plan, "step_time_s"));
   }
-  // Fewer stages, and a schedule with a smaller bubble.
+  // Fewer stages: with 8 micro-batches the framework has no schedule with a
+  // smaller bubble.
   EXPECT_LT(Number(advice[0], "step_time_s"), 0.6 * step);
-  // Most of the path is a bubble, which no part of the machine is to blame for.
+  // Most of the path is other stages' work, which no part of the machine is to
+  // blame for.
   EXPECT_THAT(*json.Find("bottleneck")->string(),
-              AllOf(HasSubstr("The bottleneck is the plan: bubble makes up"),
+              AllOf(HasSubstr("The bottleneck is the plan: work of other "
+                              "stages makes up"),
                     HasSubstr("On the same machine training."),
                     HasSubstr("more than any part would save")));
 }
@@ -314,17 +409,18 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Eight micro-batches through 16 stages: a pipeline that is never filled or
 // drained takes for 8 more what it takes longer for 16.
-TEST(Explain, TheBubbleIsWhatFillingAndDrainingTakes) {
+TEST(Explain, FillAndDrainAreWhatAnEndlessPipelineSaves) {
   const JsonValue json = Explained("deep_pipeline", {});
-  EXPECT_THAT(*json.Find("bottleneck")->string(),
-              testing::StartsWith("The largest removable cause is bubble (16 "
-                                  "stages, 8 micro-batches): "));
+  EXPECT_THAT(
+      *json.Find("bottleneck")->string(),
+      testing::StartsWith("The largest removable cause is pipeline fill "
+                          "and drain (16 stages, 8 micro-batches): "));
   const double one = StepOf("deep_pipeline");
   const double two =
       StepOf("deep_pipeline", {"--set", "training.global_batch=16"});
-  const JsonValue& bubble = (*json.Find("removals")->array())[0];
+  const JsonValue& drained = (*json.Find("removals")->array())[0];
   // The optimizer is some 1 % of the step, and all wait for another chip.
-  EXPECT_NEAR(Number(bubble, "step_time_s") / (two - one), 1, 0.03);
+  EXPECT_NEAR(Number(drained, "step_time_s") / (two - one), 1, 0.03);
 }
 
 // Two links of a NIC's way are as full as each other; that which others were

@@ -151,7 +151,7 @@ TEST(CompareCommand, TakesReportsThatWereSaved) {
   std::ofstream(after) << "{\"suites\": []}";
   const ProgramResult wrong = RunOrrery({"compare", before, after});
   EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("is no report"));
+  EXPECT_THAT(wrong.err, HasSubstr("is not a report"));
   std::filesystem::remove(before);
   std::filesystem::remove(after);
 }

@@ -276,8 +276,9 @@ TEST_F(SearchCommands, ChipsAreDerivedAlongAxes) {
   // 'extra' is no axis: said, with what makes the machine.
   const auto wrong = RunOrrery({"sweep", study});
   EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("'extra', which is no axis before it; this "
-                                   "axis makes the machine"));
+  EXPECT_THAT(wrong.err,
+              HasSubstr("'extra', which is not an axis before it; this "
+                        "axis makes the machine"));
   std::string text = *ReadFile(study);
   text.replace(text.find("scenario"), 0,
                "axis { name: \"extra\" case { name: \"0\" set: "

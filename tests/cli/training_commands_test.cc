@@ -134,7 +134,7 @@ TEST(TrainingCommands, TheBreakdownSumsToTheStep) {
        {"compute_s", "memory_bound_s", "launch_s", "tensor_exposed_s",
         "context_exposed_s", "expert_exposed_s", "pipeline_exposed_s",
         "data_exposed_s", "bubble_s", "late_peer_s", "optimizer_s",
-        "other_s"}) {
+        "kernels_slowed_by_communication_s"}) {
     sum += Number(breakdown, part);
   }
   // Sums of numbers printed exactly; only the last digits of doubles differ.

@@ -88,6 +88,20 @@ TEST_P(ExplainCatalogue, EverythingAddsUpToTheStep) {
   const pb::Explanation explanation = Explain(scenario, run, {});
   EXPECT_LE(explanation.top_tasks_size(), 10);
   EXPECT_GT(explanation.rank_time_size(), 0);
+  // A wait is one time in the report and in the explanation, and what it was
+  // for is all of it.
+  double bubble = 0, late_peers = 0;
+  for (const auto& share : explanation.rank_time()) {
+    if (share.name() == "bubble") bubble = share.time_s();
+    if (share.name() == "late peers") late_peers = share.time_s();
+    double parts = 0;
+    for (const auto& part : share.parts()) parts += part.time_s();
+    if (share.parts_size() > 0) {
+      EXPECT_NEAR(parts, share.time_s(), 1e-12) << share.name();
+    }
+  }
+  EXPECT_EQ(bubble, ToSeconds(run.breakdown.bubble));
+  EXPECT_EQ(late_peers, ToSeconds(run.breakdown.late_peer));
   EXPECT_GT(explanation.rank_0_time_size(), 0);
 }
 

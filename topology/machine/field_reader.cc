@@ -221,7 +221,7 @@ double FieldReader::Share(std::string_view name) const {
 }
 
 std::string FieldReader::Text(std::string_view name) const {
-  if (!CheckSet(name, "write a text")) return "";
+  if (!CheckSet(name, fmt::format("write {}: \"mine\"", name))) return "";
   std::string text = OptionalText(name);
   if (text.empty()) Refuse(name, "must not be empty");
   return text;

@@ -246,7 +246,12 @@ absl::StatusOr<System> System::FromProto(const pb::System& proto,
                     system.nodes_));
   }
   if (const auto f = fields.Optional("host")) system.host_ = ReadHost(*f);
-  if (const auto f = fields.Required("collectives")) {
+  if (!fields.Has("collectives")) {
+    fields.Refuse("collectives",
+                  "not set; copy the collectives { ... } of a system that is "
+                  "alike, as 'orrery show quickstart' prints it");
+  }
+  if (const auto f = fields.Optional("collectives")) {
     system.collectives_ = ReadNetworkCalibration(*f);
     CheckServes(system.collectives_, system.scale_up_.has_value(),
                 system.scale_out_.has_value(), *f);

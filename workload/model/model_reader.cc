@@ -47,8 +47,7 @@ int NearestDivisor(int n, int wanted) {
 
 template <class Enum>
 std::string MustBeOneOf(const std::string& path) {
-  return fmt::format("{}: is not set; must be one of {}", path,
-                     EnumNames<Enum>());
+  return fmt::format("{}: not set; write one of {}", path, EnumNames<Enum>());
 }
 
 }  // namespace
@@ -57,7 +56,7 @@ absl::StatusOr<Model> ModelReader::Read() {
   Model model;
   model.name_ = proto_.name();
   if (proto_.name().empty())
-    violations_.Add("model.name: is not set; write name: \"mine\"");
+    violations_.Add("model.name: not set; write name: \"mine\"");
   model.layers_ = Within("model.layers", FIELD(proto_, layers), 1, kMaxLayers);
   model.hidden_ = Within("model.hidden", FIELD(proto_, hidden), 1, kMaxHidden);
   model.vocabulary_ =
@@ -67,7 +66,7 @@ absl::StatusOr<Model> ModelReader::Read() {
     model.attention_ = ReadAttention(proto_.attention());
   } else {
     violations_.Add(
-        "model.attention: is not set; write attention { kind: GQA heads: 32 "
+        "model.attention: not set; write attention { kind: GQA heads: 32 "
         "kv_heads: 8 head_dimension: 128 }, or what the model has");
   }
   if (proto_.has_mlp()) model.mlp_ = ReadMlp(proto_.mlp());
@@ -79,7 +78,7 @@ absl::StatusOr<Model> ModelReader::Read() {
   // Hardly any model lacks it: "false" is for its author to say.
   if (!proto_.has_final_norm()) {
     violations_.Add(
-        "model.final_norm: is not set; write true if a norm follows the last "
+        "model.final_norm: not set; write true if a norm follows the last "
         "layer, else false");
   }
   model.final_norm_ = proto_.final_norm();
@@ -109,10 +108,10 @@ absl::StatusOr<Model> ModelReader::Read() {
   if (!violations_.empty()) return violations_.ToStatus();
   const int moe_layers = model.moe_layers();
   if (!model.mlp_ && moe_layers < model.layers_) {
-    violations_.Add(fmt::format(
-        "model.mlp: is not set; {} of {} layers have the dense MLP: "
-        "write mlp {{ width: ... activation: ... }}",
-        model.layers_ - moe_layers, model.layers_));
+    violations_.Add(
+        fmt::format("model.mlp: not set; {} of {} layers have the dense MLP: "
+                    "write mlp {{ width: ... activation: ... }}",
+                    model.layers_ - moe_layers, model.layers_));
   }
   if (model.moe_ && moe_layers == 0) {
     violations_.Add(fmt::format(
@@ -336,8 +335,8 @@ PositionEncoding ModelReader::ReadPosition() {
 int ModelReader::Within(const std::string& path, std::optional<int> value,
                         int low, int high) {
   if (!value) {
-    violations_.Add(
-        fmt::format("{}: is not set; must be in [{}, {}]", path, low, high));
+    violations_.Add(fmt::format(
+        "{}: not set; write a whole number from {} to {}", path, low, high));
     return low;
   }
   const int nearest = std::clamp(*value, low, high);

@@ -154,7 +154,7 @@ class InferencePlanReader {
     const Degrees degrees = ReadDegrees(proto, fields);
     CheckDegrees(degrees, model_, chips, plan_.prompt_, fields,
                  plan_.redundant_experts_);
-    if (degrees.data > 0 && batch % degrees.data != 0) {
+    if (fields_.Has("batch") && degrees.data > 0 && batch % degrees.data != 0) {
       fields.Refuse("data", fmt::format("{} replicas must divide the batch of "
                                         "{}; nearest: {}",
                                         degrees.data, batch,

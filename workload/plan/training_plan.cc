@@ -97,6 +97,7 @@ class TrainingPlanReader {
     const int64_t per_round =
         int64_t{plan_.micro_batch_} * std::max(1, plan_.layout_.degrees.data);
     plan_.micro_batches_ = 1;
+    if (!fields_.Has("global_batch")) return;
     if (plan_.global_batch_ % per_round != 0) {
       fields_.Refuse(
           "global_batch",

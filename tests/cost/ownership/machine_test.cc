@@ -287,7 +287,7 @@ TEST(MachineCost, RefusesRatesThatCannotBe) {
                        PriceTable::FromProto(list, options));
   EXPECT_THAT(MachineCost::Create(system, *graph, prices, {}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("'finance/lifetime': must be within")));
+                       HasSubstr("'finance/lifetime': must be a number from")));
 }
 
 // Power that Splitwise measured on A100s (arXiv 2311.18677), as a share of the

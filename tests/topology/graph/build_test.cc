@@ -100,7 +100,7 @@ TEST(BuildGraph, FaultsSlowOrCutTheLinksOfAChip) {
 TEST(Calibration, AnAlgorithmThatDoesNotExistIsRefused) {
   EXPECT_THAT(Build("collectives { algorithm: 'rong' }").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("'rong' is no algorithm")));
+                       HasSubstr("'rong' is not an algorithm")));
   EXPECT_THAT(Build("collectives { algorithm: 'all_reduec/ring' }").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("all_reduec/ring")));

@@ -134,18 +134,18 @@ TEST(Model, AWindowAloneHoldsForEveryLayer) {
 TEST(Model, AnEmptyMessageListsAllThatIsMissing) {
   EXPECT_THAT(
       Verdict(pb::Model()),
-      StatusIs(
-          StatusCode::kInvalidArgument,
-          AllOf(HasSubstr("model.name: is not set"),
-                HasSubstr("model.layers: is not set; must be in [1, 10000]"),
-                HasSubstr("model.hidden: is not set"),
-                HasSubstr("model.vocabulary: is not set"),
-                HasSubstr("model.attention: is not set"),
-                HasSubstr("model.norm: is not set; must be one of LAYER_NORM, "
-                          "RMS_NORM, LAYER_NORM_NO_BIAS, NON_PARAMETRIC"),
-                HasSubstr("model.norms_per_layer: is not set"),
-                HasSubstr("model.position: is not set; must be one of ROTARY, "
-                          "LEARNED, ALIBI, NO_POSITION"))));
+      StatusIs(StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("model.name: not set"),
+                     HasSubstr("model.layers: not set; write a whole number "
+                               "from 1 to 10000"),
+                     HasSubstr("model.hidden: not set"),
+                     HasSubstr("model.vocabulary: not set"),
+                     HasSubstr("model.attention: not set"),
+                     HasSubstr("model.norm: not set; write one of LAYER_NORM, "
+                               "RMS_NORM, LAYER_NORM_NO_BIAS, NON_PARAMETRIC"),
+                     HasSubstr("model.norms_per_layer: not set"),
+                     HasSubstr("model.position: not set; write one of ROTARY, "
+                               "LEARNED, ALIBI, NO_POSITION"))));
 }
 
 TEST(Model, ReportsEveryViolationWithValueRuleAndNearestLegalValue) {
@@ -178,9 +178,9 @@ TEST(Model, UnspecifiedEnumsAreRefusedWithTheLegalNames) {
                          "attention { kind: KIND_UNSPECIFIED } "
                          "mlp { activation: ACTIVATION_UNSPECIFIED }")),
       StatusIs(StatusCode::kInvalidArgument,
-               AllOf(HasSubstr("model.attention.kind: is not set; must be one "
+               AllOf(HasSubstr("model.attention.kind: not set; write one "
                                "of MHA, GQA, MQA, MLA"),
-                     HasSubstr("model.mlp.activation: is not set; must be one "
+                     HasSubstr("model.mlp.activation: not set; write one "
                                "of GELU, RELU, SQUARED_RELU, SWIGLU, GEGLU, "
                                "SILU"))));
 }
@@ -214,7 +214,7 @@ TEST(Model, DenseLayersNeedTheDenseMlp) {
   proto.clear_mlp();
   EXPECT_THAT(Verdict(proto),
               StatusIs(StatusCode::kInvalidArgument,
-                       HasSubstr("model.mlp: is not set; 1 of 4 layers")));
+                       HasSubstr("model.mlp: not set; 1 of 4 layers")));
   proto.mutable_moe()->set_first_dense_layers(0);
   EXPECT_OK(Verdict(proto));
 }
