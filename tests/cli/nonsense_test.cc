@@ -253,24 +253,16 @@ TEST(Nonsense, AScenarioWithoutANameHasItsFilesName) {
 }
 
 TEST(Nonsense, ARunBeyondTimeNamesWhatTakesSoLong) {
-<<<<<<< HEAD
   // 65536 micro-batches, the most that are simulated, over the slowest links.
   const std::string refusal =
       Refusal({"simulate", "quickstart", "--set",
                "system.scale_up.fabric.link.bandwidth=1 MB/s", "--set",
                "training.global_batch=262144"});
-=======
-  const std::string refusal = Refusal(
-      {"simulate", "quickstart", "--set",
-       "system.scale_up.fabric.link.bandwidth=1 MB/s", "--set",
-       "training.global_batch=65536", "--set", "training.micro_batch=64"});
->>>>>>> words
   EXPECT_THAT(refusal, AllOf(HasSubstr("most of it is tensor communication"),
                              HasSubstr("beyond the 1000000 s")));
   EXPECT_THAT(Refusal({"estimate", "quickstart", "--set",
                        "system.chip.peak[BF16].rate=1 GFLOP/s"}),
               HasSubstr("most of it is kernels"));
-<<<<<<< HEAD
   // 2 10^18 FLOP at 10^9 of them in a second.
   EXPECT_THAT(Refusal({"kernel", "--chip", "h100_sxm", "--m", "1000000", "--n",
                        "1000000", "--k", "1000000", "--set",
@@ -301,23 +293,6 @@ TEST(Nonsense, ARequestBeyondTimeNamesTheSlowestPart) {
     EXPECT_THAT(refusal, HasSubstr(fmt::format("most of it is {}", part)))
         << sets[0];
     EXPECT_THAT(refusal, HasSubstr("beyond the 1000000 s")) << sets[0];
-=======
-  EXPECT_THAT(
-      Refusal({"kernel", "--chip", "h100_sxm", "--m", "100000000", "--n",
-               "10000000", "--k", "4096", "--set", "memory_bandwidth=1 GB/s"}),
-      HasSubstr("longer than the 9000000 s"));
-}
-
-TEST(Nonsense, ARequestBeyondTimeNamesTheSlowestPart) {
-  for (const auto& [field, part] :
-       {std::pair("system.scale_up.fabric.link.bandwidth=1 MB/s",
-                  "tensor communication"),
-        std::pair("system.chip.peak[FP16].rate=1 GFLOP/s", "kernels")}) {
-    EXPECT_THAT(Refusal({"simulate", "llama2_70b_inference", "--set", field,
-                         "--set", "inference.prompt=16000000"}),
-                HasSubstr(fmt::format("most of it is {}", part)))
-        << field;
->>>>>>> words
   }
 }
 

@@ -7,12 +7,9 @@
 //                  the plan's number format; HFU - MFU = the recomputed share
 //   parts          of the step, of the peak of memory and of the closed form
 //                  sum to the whole; a dimension of one rank takes no time
-<<<<<<< HEAD
 //   bounds         the step is within them; the lower is the larger of two
-=======
 //   explanation    a wait, and what slows kernels, is one time in the report
 //                  and in the explanation of a recorded run
->>>>>>> words
 //   memory         fits if what is reserved is within the chip; the peak is
 //                  that of the fullest stage; weights, gradients and optimizer
 //                  are those of the same parameters

@@ -97,15 +97,9 @@ std::vector<std::string> ReadAlgorithms(const FieldReader& fields) {
                   IsAlgorithm(std::string_view(text).substr(slash + 1));
     if (!known) {
       fields.Refuse("algorithm",
-<<<<<<< HEAD
-                    fmt::format("'{}' is no algorithm, nor one of an operation "
-                                "as in all_reduce/nvls; there are {}",
-                                Excerpt(text), AlgorithmNames()));
-=======
                     fmt::format("'{}' is not an algorithm, or one of an "
                                 "operation as in all_reduce/nvls; there are {}",
-                                text.substr(0, 80), AlgorithmNames()));
->>>>>>> words
+                                Excerpt(text), AlgorithmNames()));
     }
   }
   return names;
