@@ -16,7 +16,8 @@
 //   context method, dispatch method, data or pipeline faster over the chips
 // that the framework offers or the scenario itself uses, except for fields that
 // are kept as given; a kept method that the scenario has no use for is the
-// default where a plan needs one. Whether a combination is legal is for TrainingPlan to say.
+// default where a plan needs one. Whether a combination is legal is for
+// TrainingPlan to say.
 //
 //   const PlanSpace space(scenario.proto, model, chips, {});
 //   for (const KernelChoice& k : space.kernels())

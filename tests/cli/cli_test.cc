@@ -66,7 +66,8 @@ TEST(Cli, WrongWordsAreAnsweredWithRightOnes) {
   EXPECT_THAT(Refusal({"show", "quickstrat"}),
               HasSubstr("did you mean 'quickstart'?"));
   EXPECT_THAT(Refusal({"list", "chip"}), HasSubstr("did you mean 'chips'?"));
-  EXPECT_THAT(Refusal({"show", ""}), HasSubstr("'show' needs SCENARIO, and got an empty one"));
+  EXPECT_THAT(Refusal({"show", ""}),
+              HasSubstr("'show' needs SCENARIO, and got an empty one"));
 }
 
 TEST(Cli, EveryScenarioShowsAndWhatItShowsIsTheSameAgain) {
@@ -107,8 +108,9 @@ TEST(Cli, EveryBrokenRuleOfAPlanIsListed) {
 TEST(Cli, AMissingPhysicalQuantityIsAnErrorNotZero) {
   EXPECT_THAT(Refusal({"show", "quickstart", "--set", "system.chip.memory="}),
               HasSubstr("system.chip.memory: "));
-  EXPECT_THAT(Refusal({"show", "quickstart", "--set", "system.chip.memory=96"}),
-              HasSubstr("must be a number of bytes from 1 MB to 100 TB, got '96'"));
+  EXPECT_THAT(
+      Refusal({"show", "quickstart", "--set", "system.chip.memory=96"}),
+      HasSubstr("must be a number of bytes from 1 MB to 100 TB, got '96'"));
 }
 
 TEST(Cli, JsonHasTheSchemasNamesAndGoesWhereItIsTold) {
