@@ -215,8 +215,8 @@ absl::Status CheckJob(const Job& job, absl::Span<const Override> overrides) {
       continue;
     }
     violations.Add(
-        fmt::format("--set {}: the scenario is of {} and has no {}; its fields "
-                    "begin with {}.",
+        fmt::format("--set {}: the scenario is of {} and has no {}; name one "
+                    "of its fields, which begin with {}.",
                     each.path, own, other, own));
   }
   return violations.ToStatus();

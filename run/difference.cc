@@ -37,8 +37,7 @@ std::vector<Setup> Setups(const ResolvedScenario& scenario,
   const auto add = [&](std::string off) {
     setups.push_back({std::move(off), options, latency, fabric});
   };
-  // At fidelity CLOSED_FORM the closed form alone shares them.
-  if (OthersBeside(options) == Others::kAlike) {
+  if (options.fidelity != Fidelity::kClosedForm) {
     options.fidelity = Fidelity::kClosedForm;
     add("links shared with other calls");
   }

@@ -68,7 +68,7 @@ absl::StatusOr<SimulatedRun> RunScenario(const ResolvedScenario& scenario,
 
 absl::StatusOr<StepEstimate> ClosedFormBeside(const ResolvedScenario& scenario,
                                               const RunOptions& options) {
-  return EstimateScenario(scenario, options.waited, OthersBeside(options),
+  return EstimateScenario(scenario, options.waited, OthersAt(options.fidelity),
                           options.part);
 }
 

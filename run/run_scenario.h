@@ -26,19 +26,11 @@ absl::StatusOr<StepEstimate> EstimateScenario(
     Others others = Others::kAlike,
     InferencePart part = InferencePart::kDecodeStep);
 
-// The closed form that is printed beside a run, by whatever command: among
-// other groups at any fidelity, so that it is what `estimate` and `tune` say of
-// the scenario. Only a run at fidelity CLOSED_FORM in which nothing overlaps is
-// held against the form of each group by itself, which it must meet exactly.
+// The closed form that is printed beside a run, by whatever command. It knows
+// as much of other groups as the run does: at fidelity CLOSED_FORM nothing, and
+// else what `estimate` and `tune` say of the scenario.
 absl::StatusOr<StepEstimate> ClosedFormBeside(const ResolvedScenario& scenario,
                                               const RunOptions& options);
-// Whether that is the form of each group by itself.
-inline Others OthersBeside(const RunOptions& options) {
-  return options.fidelity == Fidelity::kClosedForm &&
-                 options.waited == DimensionSet::All()
-             ? Others::kNone
-             : Others::kAlike;
-}
 
 // What a run of this fidelity knows of other groups.
 inline Others OthersAt(Fidelity fidelity) {

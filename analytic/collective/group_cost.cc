@@ -82,6 +82,14 @@ GroupCost::GroupCost(const System& system, Others others, MachinePorts ports,
   }
 }
 
+std::vector<int> GroupCost::Blocks() const {
+  std::vector<int> blocks;
+  if (ports_->wiring != IslandWiring::kGrid) return blocks;
+  int chips = 1;
+  for (const int side : ports_->sides) blocks.push_back(chips *= side);
+  return blocks;
+}
+
 GroupSpan GroupCost::Span(absl::Span<const int> chips) {
   if (chips.size() < 2) return {};
   const auto [found, is_new] =

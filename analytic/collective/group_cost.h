@@ -86,6 +86,9 @@ class GroupCost {
                             bool combine) const;
   Price PriceOf(const CollectiveForm& form, CommunicationKind kind, Bytes bytes,
                 const GroupSpan& span) const;
+  // Chips of the blocks that repeat in islands: rows, planes and so on of a
+  // grid.
+  std::vector<int> Blocks() const;
   // Some links are not like the others of their kind.
   bool has_faults() const { return !system_.faults().empty(); }
   // The one that `others` asks for.

@@ -16,9 +16,10 @@ GroupSpans::GroupSpans(const ParallelLayout& layout, int chips_per_node,
                        PriceList& prices)
     : placement_(layout),
       pipeline_(layout.degrees.pipeline),
-      chips_per_node_(chips_per_node),
+      blocks_(prices.Blocks()),
       mapped_(!layout.rank_map.empty()),
       prices_(prices) {
+  blocks_.push_back(chips_per_node);
   const int fullest = layout.routing.FullestPlace(layout.degrees.expert);
   for (int place = 0; placement_.ExpertPlace(column_) != fullest; ++place) {
     column_ = placement_.FromStage(place, 0);
@@ -75,17 +76,18 @@ GroupSpan GroupSpans::SpanOf(std::vector<int> members) const {
 }
 
 // Ranks next to each other within the group lie as far apart as the first two.
-// All groups lie alike if a group fills whole nodes or a node whole groups, and
-// no link has a fault.
+// All groups lie alike if a group fills whole nodes or a node whole groups, the
+// same holds of the rows and planes of a grid, and no link has a fault.
 bool GroupSpans::MayDiffer(absl::Span<const int> members) const {
   const int64_t stride = members[1] - members[0];
   const int64_t extent = stride * static_cast<int64_t>(members.size());
   for (size_t i = 1; i < members.size(); ++i) {
     if (members[i] - members[i - 1] != stride) return true;
   }
-  if (extent <= chips_per_node_) return chips_per_node_ % extent != 0;
-  return extent % chips_per_node_ != 0 ||
-         (stride < chips_per_node_ && chips_per_node_ % stride != 0);
+  return std::any_of(blocks_.begin(), blocks_.end(), [&](int block) {
+    if (extent <= block) return block % extent != 0;
+    return extent % block != 0 || (stride < block && block % stride != 0);
+  });
 }
 
 GroupSpan GroupSpans::Slowest(GroupFamily family,

@@ -59,7 +59,8 @@ class GroupSpans {
   Placement placement_;
   int pipeline_;
   int column_ = 0;  // the pipeline's rank in the first stage
-  int chips_per_node_;
+  // Chips of a node, and of blocks within islands.
+  std::vector<int> blocks_;
   bool mapped_;
   PriceList& prices_;
   std::array<std::optional<GroupSpan>, kGroupFamilies> known_;

@@ -42,6 +42,8 @@ class PriceList {
   // Kernels asked for from now on take so many times as long.
   void SetSlowness(double slowness) { slowness_ = slowness; }
   double slowness() const { return slowness_; }
+  // See GroupCost::Blocks.
+  std::vector<int> Blocks() const { return groups_.Blocks(); }
   // Groups are alike only where they have the same chips.
   bool has_faults() const { return groups_.has_faults(); }
   // The group of these chips, for calls; see GroupCost::Span.

@@ -70,9 +70,11 @@ struct StepEstimate {
 
   // Of one after the other.
   StepEstimate& operator+=(const StepEstimate& other);
+  double communication_s() const {
+    return tensor_s + context_s + expert_s + pipeline_s + data_s;
+  }
   double step_s() const {
-    return compute_s + tensor_s + context_s + expert_s + pipeline_s + data_s +
-           bubble_s + optimizer_s + host_s;
+    return compute_s + communication_s() + bubble_s + optimizer_s + host_s;
   }
 };
 

@@ -382,8 +382,9 @@ TEST(Nonsense, ARefusalSaysWhatToType) {
                 "to 1, got 2"));
   EXPECT_THAT(
       Refusal({"show", "quickstart", "--set", "inference.batch=1"}),
-      HasSubstr("--set inference.batch: the scenario is of training and has no "
-                "inference; its fields begin with training."));
+      HasSubstr(
+          "--set inference.batch: the scenario is of training and has no "
+          "inference; name one of its fields, which begin with training."));
   EXPECT_THAT(Refusal({"validate", "kernels", "--closed-form"}),
               HasSubstr("--closed-form is for 'orrery validate training'"));
   const std::string file = TestFile("bare.textproto");

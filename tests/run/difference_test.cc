@@ -90,17 +90,6 @@ TEST(Difference, NamesCongestion) {
   EXPECT_GT(blocked(tapered) - blocked(full), 0.5 * slower);
 }
 
-// At fidelity CLOSED_FORM a simulated call has the links to itself, and the
-// closed form does not: what the others cost in it is a difference, and named.
-TEST(Difference, NamesTheLinksOthersShareInTheClosedFormAlone) {
-  RunOptions alone;
-  alone.fidelity = Fidelity::kClosedForm;
-  const Measured measured = Measure(Tree(4), alone);
-  EXPECT_LT(measured.effects.at(kLinks), -0.01 * measured.step_s);
-  EXPECT_LE(std::abs(measured.unexplained_s),
-            kMostUnexplained * measured.step_s);
-}
-
 // An effect that is off to begin with is no reason.
 TEST(Difference, DoesNotBlameWhatIsOff) {
   RunOptions serial;

@@ -92,6 +92,46 @@ double GradientsAtThePeak(const StormFailure& failure) {
   return Fact(failure, "gradients");
 }
 
+// The other way round: reductions that run beside each other, or start before
+// the passes that the formula puts them after, end earlier. What the formula
+// has too many of are gradients, and no more than all of them.
+bool ReducesSooner(const StormFailure& failure) {
+  return failure.deviation > 0 && HasLabel(failure, "gradients sharded");
+}
+double AllGradients(const StormFailure& failure) {
+  return Fact(failure, "all gradients");
+}
+
+// All groups of a kind count as the one that is slowest for one size of call.
+// Where links are not those of a formula, or groups lie on rings, rails and
+// islands in different ways, another is slowest for another size, and a path
+// goes from group to group. Kernels are the same in both: what differs is
+// calls.
+bool GroupsLieUnlike(const StormFailure& failure) {
+  return failure.law == "closed form, rewired" ||
+         HasLabel(failure, "scale-up torus") || HasLabel(failure, "not folded");
+}
+double Calls(const StormFailure& failure) { return Fact(failure, "calls"); }
+
+// A detour takes two ways instead of one, and so as many bytes again. FLUID
+// knows for a call what part of it goes which way, STEPPED decides for every
+// message; at worst one of the two has all of it on detours.
+bool TakesDetours(const StormFailure& failure) {
+  return failure.deviation < 0 && HasLabel(failure, "routing ADAPTIVE");
+}
+double AsMuchAgain(const StormFailure& /*failure*/) { return 0.5; }
+
+// Pieces follow one another through the levels of a tree. FLUID lets the levels
+// of all pieces share links evenly; message by message, a piece may wait at
+// every level for one of the other tree.
+bool StreamsThroughTrees(const StormFailure& failure) {
+  return failure.deviation < 0 &&
+         absl::EndsWith(failure.law, " double_binary_tree");
+}
+double APieceAtEveryLevel(const StormFailure& failure) {
+  return Fact(failure, "fill");
+}
+
 // Two halves of a batch take turns: which exchange of one meets which kernel of
 // the other changes with the length of the cache. What a kernel gains by
 // meeting none is the share of the chip that an exchange takes.
@@ -108,6 +148,12 @@ constexpr KnownFailure kKnown[] = {
     {"training", "memory by formula", KeepsGradientsLonger, GradientsAtThePeak,
      "the formula lets every reduction have its links to itself", 1795058951,
      1818},
+    {"training", "memory by formula", ReducesSooner, AllGradients,
+     "the formula puts reductions in one row, after their passes", 1, 184},
+    {"training", "closed form", GroupsLieUnlike, Calls,
+     "all groups of a kind count as one of them", 1, 1415},
+    {"training", "stepped alone, ", TakesDetours, AsMuchAgain,
+     "STEPPED chooses detours message by message", 1, 110},
     {"training", "stepped alone, ", TakesLonger, ShorterOfLatencyAndWire,
      "FLUID adds latencies and bytes that overlap message by message",
      1795058951, 100},
@@ -127,6 +173,9 @@ constexpr KnownFailure kKnown[] = {
     {"calls", "stepped alone, ", PhasesCompete, BytesOfNeighbours,
      "a phase takes links from the one before, which is not done everywhere",
      1795061440, 206},
+    {"calls", "stepped alone, ", StreamsThroughTrees, APieceAtEveryLevel,
+     "a piece may wait at every level for one of the other tree", 1795063868,
+     38},
     {"calls", "closed form, ", AddsUpOverAFault, WhatTheFaultTakes,
      "the trees of switches that add up are taken to be whole", 1795061440,
      505},

@@ -26,6 +26,7 @@
 #include "tests/storm/transfer_laws.h"
 #include "tests/storm/work_laws.h"
 #include "workload/lowering/training/lower_loop.h"
+#include "workload/plan/stage.h"
 
 namespace orrery {
 namespace {
@@ -198,11 +199,12 @@ class TrainingLaws {
                     kExact,
                     fmt::format("{} closed form, {} simulated: {:+.3f} %",
                                 SecondsText(estimate->step_s()),
-                                SecondsText(step), 100 * off));
+                                SecondsText(step), 100 * off),
+                    {{"calls", estimate->communication_s() / step}});
   }
 
   void CheckEstimate(const SimulatedRun& run) {
-    const auto estimate = EstimateScenario(scenario_);
+    const auto estimate = ClosedFormBeside(scenario_, options_);
     if (!estimate.ok()) return;
     const double step = ToSeconds(run.result.end);
     const double longest = ToSeconds(run.bounds.critical_path);
@@ -222,8 +224,7 @@ class TrainingLaws {
                   fmt::format("{} estimated, {} {}", SecondsText(said.step_s()),
                               SecondsText(seconds), where));
     };
-    for (const Fidelity fidelity :
-         {Fidelity::kClosedForm, Fidelity::kFluid, Fidelity::kStepped}) {
+    for (const Fidelity fidelity : {Fidelity::kFluid, Fidelity::kStepped}) {
       RunOptions options = options_;
       options.fidelity = fidelity;
       const auto beside = ClosedFormBeside(scenario_, options);
@@ -250,7 +251,21 @@ class TrainingLaws {
         fmt::format("{} by formula, {} simulated: {:+.2f} %",
                     BytesText(static_cast<int64_t>(formula)),
                     BytesText(static_cast<int64_t>(simulated)), 100 * off),
-        {{"gradients", gradients / simulated}});
+        {{"gradients", gradients / simulated},
+         {"all gradients", AllGradients() / simulated}});
+  }
+
+  // Of a rank of the fullest stage, before any are reduced.
+  double AllGradients() const {
+    const TrainingPlan& plan = *scenario_.training();
+    int64_t most = 0;
+    for (const Stage& stage : CutStages(scenario_.model, plan.layout())) {
+      most = std::max(
+          most, ParametersOf(scenario_.model, plan.degrees(), stage).total());
+    }
+    return static_cast<double>((StorageBytes(plan.gradient_precision(), most) *
+                                plan.layout().stages.pieces())
+                                   .value());
   }
 
   // `fluid` is not folded: messages have no stand-ins.

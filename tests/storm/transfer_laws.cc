@@ -79,11 +79,15 @@ StormFacts FactsOf(const PlannedCall& fluid, const PlannedCall& stepped,
   }
   double busiest = 0;
   for (const double busy : all) busiest = std::max(busiest, busy);
+  const Schedule& schedule = fluid.routed->schedule();
   int32_t ring_hops = 0;
-  for (const Round& round : fluid.routed->schedule().rounds) {
+  for (const Round& round : schedule.rounds) {
     ring_hops = std::max(ring_hops, round.repeat);
   }
-  return {{"latency", latency / time},
+  const double pieces = std::max(1, schedule.segments);
+  return {{"fill",
+           wire / time * static_cast<double>(schedule.phases.size()) / pieces},
+          {"latency", latency / time},
           {"wire", wire / time},
           {"barriers", (wire - busiest) / time},
           {"neighbours", neighbours / time},

@@ -144,7 +144,7 @@ TEST(CriticalPath, WhatCommunicationTakesFromAKernelIsACauseOfItsOwn) {
 // The path goes through all of it. Seen from stage 1, the 3 us before its
 // work and the 6 after it are bubbles; seen from stage 0 the 8 in the middle.
 // The channels concern both.
-TEST(CriticalPath, WorkOfOtherStagesIsABubbleForARankThatWaitsForIt) {
+TEST(CriticalPath, WorkOfOtherStagesIsToldApartForARankThatWaitsForIt) {
   ProgramBuilder builder = TestBuilder();
   const GroupRef there = builder.AddGroup("forward", 0);
   const GroupRef back = builder.AddGroup("backward", 0);
@@ -183,12 +183,12 @@ TEST(CriticalPath, WorkOfOtherStagesIsABubbleForARankThatWaitsForIt) {
     return Lines(PathByCause(run.program, run.path, {rank, sink.bubbles()}));
   };
   EXPECT_THAT(seen_from(RankId(1)),
-              ElementsAre("bubble 9000000 ps", "compute 6000000 ps",
+              ElementsAre("work of other stages 9000000 ps", "compute 6000000 ps",
                           "memory-bound 2000000 ps",
                           "communication: pipeline 1000000 ps",
                           "communication: tensor 1000000 ps"));
   EXPECT_THAT(seen_from(RankId(0)),
-              ElementsAre("compute 9000000 ps", "bubble 8000000 ps",
+              ElementsAre("compute 9000000 ps", "work of other stages 8000000 ps",
                           "communication: pipeline 1000000 ps",
                           "communication: tensor 1000000 ps"));
 }

@@ -96,8 +96,8 @@ TEST_F(WaitWork, EveryMomentIsChargedToTheTaskAtWork) {
 }
 
 // On the path a call is what it is, whoever runs it; the other stage's kernels
-// are the bubble of the one that looks.
-TEST_F(WaitWork, CommunicationIsNoBubbleOnThePath) {
+// are work of other stages to the one that looks.
+TEST_F(WaitWork, CommunicationIsNoWorkOfOtherStages) {
   BreakdownSink sink(program_, RankId(1));
   for (const TaskSpan& span : sink_.spans()) sink.Add(span);
   sink.Finish(result_.end);
@@ -108,7 +108,7 @@ TEST_F(WaitWork, CommunicationIsNoBubbleOnThePath) {
   }
   // 5 us before the message, 8 of the last 10 after the second stage's kernel.
   EXPECT_THAT(lines,
-              ElementsAre("bubble 13 us", "communication: tensor 3 us",
+              ElementsAre("work of other stages 13 us", "communication: tensor 3 us",
                           "compute 2 us", "communication: pipeline 1 us"));
 }
 
