@@ -309,8 +309,11 @@ class PipelineClock::Walk {
     if (!pass.gathers) return Latest(input, arrival);
     if (times_.host_waits_for_receive) rank.host = Latest(rank.host, arrival);
     if (times_.gather == 0) return Latest(input, arrival);
+    // In line with the kernels, and behind the last exchange of the pass
+    // before.
+    const Moment before = Latest(rank.free, rank.result);
     return Latest(input,
-                  Latest(rank.free, arrival) + OfHops<Moment>(times_.gather));
+                  Latest(before, arrival) + OfHops<Moment>(times_.gather));
   }
 
   Ends EndsOf(const Pass& pass, Rank& rank, Moment input) {
@@ -367,10 +370,16 @@ class PipelineClock::Walk {
   // calls for its weights and gradients.
   void StartPair(const Pass& a, const Pass& b, Rank& rank) {
     const Moment kernels = rank.free;
+    // The host starts their units in turns: either may be the first.
+    const Moment host = rank.host;
     const Moment input_a = InputOf(a, rank);
-    const Moment input_b = InputOf(b, rank);
     const Ends ends_a = EndsOf(a, rank, input_a);
+    const Moment started_a = rank.host;
+    rank.host = host;
+    const Moment input_b = InputOf(b, rank);
+    const Moment ready_b = rank.host;
     const Ends ends_b = EndsOf(b, rank, input_b);
+    rank.host = Latest(rank.host, started_a + (rank.host - ready_b));
     Complete(b, kernels, input_b, rank);
     const PairDelays& pair = times_.pairs[a.stage];
     const auto both = [&](double PassMoment::*end) {
@@ -378,7 +387,7 @@ class PipelineClock::Walk {
                     Latest(input_a + pair.after_first.*end,
                            input_b + pair.after_second.*end));
     };
-    rank.free = Latest(both(&PassMoment::kernels),
+    rank.free = Latest(Latest(both(&PassMoment::kernels), rank.host),
                        Latest(ends_a.kernels, ends_b.kernels));
     rank.result = Latest(Latest(rank.free, both(&PassMoment::result)),
                          Latest(ends_a.result, ends_b.result));

@@ -121,6 +121,14 @@ bool TakesDetours(const StormFailure& failure) {
 }
 double AsMuchAgain(const StormFailure& /*failure*/) { return 0.5; }
 
+// Chunks that cross a link with a fault fall behind, and meet those of the next
+// rounds on other links; FLUID has one round after the other. What they wait
+// for is at most what the call has to send.
+bool CrossesAFault(const StormFailure& failure) {
+  return failure.deviation < 0 && HasLabel(failure, "fault");
+}
+double Wire(const StormFailure& failure) { return Fact(failure, "wire"); }
+
 // Pieces follow one another through the levels of a tree. FLUID lets the levels
 // of all pieces share links evenly; message by message, a piece may wait at
 // every level for one of the other tree.
@@ -154,6 +162,8 @@ constexpr KnownFailure kKnown[] = {
      "all groups of a kind count as one of them", 1, 1415},
     {"training", "stepped alone, ", TakesDetours, AsMuchAgain,
      "STEPPED chooses detours message by message", 1, 110},
+    {"training", "stepped alone, ", CrossesAFault, Wire,
+     "chunks behind a fault meet those of the next rounds", 424242, 1212},
     {"training", "stepped alone, ", TakesLonger, ShorterOfLatencyAndWire,
      "FLUID adds latencies and bytes that overlap message by message",
      1795058951, 100},
