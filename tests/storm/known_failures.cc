@@ -130,14 +130,21 @@ bool CrossesAFault(const StormFailure& failure) {
 double Wire(const StormFailure& failure) { return Fact(failure, "wire"); }
 
 // Pieces follow one another through the levels of a tree. FLUID lets the levels
-// of all pieces share links evenly; message by message, a piece may wait at
-// every level for one of the other tree.
+// share links evenly; message by message, pieces of one level wait for those of
+// others, at most until all of these have passed.
 bool StreamsThroughTrees(const StormFailure& failure) {
   return failure.deviation < 0 &&
          absl::EndsWith(failure.law, " double_binary_tree");
 }
-double APieceAtEveryLevel(const StormFailure& failure) {
-  return Fact(failure, "fill");
+
+// FLUID adds the latencies of all levels of a tree. Up and down, one chip after
+// the other, a message passes half of them at the least.
+bool ClimbsATree(const StormFailure& failure) {
+  return failure.deviation > 0 &&
+         absl::EndsWith(failure.law, " double_binary_tree");
+}
+double HalfOfTheLatency(const StormFailure& failure) {
+  return Fact(failure, "latency") / 2;
 }
 
 // Two halves of a batch take turns: which exchange of one meets which kernel of
@@ -159,9 +166,12 @@ constexpr KnownFailure kKnown[] = {
     {"training", "memory by formula", ReducesSooner, AllGradients,
      "the formula puts reductions in one row, after their passes", 1, 184},
     {"training", "closed form", GroupsLieUnlike, Calls,
-     "all groups of a kind count as one of them", 1, 1415},
+     "all groups of a kind count as one of them", 515151, 1021},
     {"training", "stepped alone, ", TakesDetours, AsMuchAgain,
      "STEPPED chooses detours message by message", 1, 110},
+    {"training", "stepped alone, ", ClimbsATree, HalfOfTheLatency,
+     "FLUID adds the latencies of levels that a message need not pass",
+     1795058951, 1483},
     {"training", "stepped alone, ", CrossesAFault, Wire,
      "chunks behind a fault meet those of the next rounds", 424242, 1212},
     {"training", "stepped alone, ", TakesLonger, ShorterOfLatencyAndWire,
@@ -183,9 +193,11 @@ constexpr KnownFailure kKnown[] = {
     {"calls", "stepped alone, ", PhasesCompete, BytesOfNeighbours,
      "a phase takes links from the one before, which is not done everywhere",
      1795061440, 206},
-    {"calls", "stepped alone, ", StreamsThroughTrees, APieceAtEveryLevel,
-     "a piece may wait at every level for one of the other tree", 1795063868,
-     38},
+    {"calls", "stepped alone, ", StreamsThroughTrees, Wire,
+     "pieces of one level of a tree wait for those of others", 1795063868, 38},
+    {"calls", "stepped alone, ", ClimbsATree, HalfOfTheLatency,
+     "FLUID adds the latencies of levels that a message need not pass", 99,
+     176},
     {"calls", "closed form, ", AddsUpOverAFault, WhatTheFaultTakes,
      "the trees of switches that add up are taken to be whole", 1795061440,
      505},

@@ -84,10 +84,7 @@ StormFacts FactsOf(const PlannedCall& fluid, const PlannedCall& stepped,
   for (const Round& round : schedule.rounds) {
     ring_hops = std::max(ring_hops, round.repeat);
   }
-  const double pieces = std::max(1, schedule.segments);
-  return {{"fill",
-           wire / time * static_cast<double>(schedule.phases.size()) / pieces},
-          {"latency", latency / time},
+  return {{"latency", latency / time},
           {"wire", wire / time},
           {"barriers", (wire - busiest) / time},
           {"neighbours", neighbours / time},
