@@ -7,7 +7,8 @@
 //   more bandwidth is not slower   of the memory, of the links
 //   one chunk = plain prefill, and chunks do not change the arithmetic
 //   few steps = every token   within the bound that is printed, and 0.1 %
-//   drawn steps take what the report adds up   but for what a host that is ahead
+//   drawn steps take what the report adds up   but for what a host that is
+//   ahead
 //                             hides; steps that are not drawn are told, to the
 //                             end that the report has
 //   a machine nobody built is not vouched for   memory a hundred times as fast

@@ -183,14 +183,15 @@ TEST(CriticalPath, WorkOfOtherStagesIsToldApartForARankThatWaitsForIt) {
     return Lines(PathByCause(run.program, run.path, {rank, sink.bubbles()}));
   };
   EXPECT_THAT(seen_from(RankId(1)),
-              ElementsAre("work of other stages 9000000 ps", "compute 6000000 ps",
-                          "memory-bound 2000000 ps",
+              ElementsAre("work of other stages 9000000 ps",
+                          "compute 6000000 ps", "memory-bound 2000000 ps",
                           "communication: pipeline 1000000 ps",
                           "communication: tensor 1000000 ps"));
-  EXPECT_THAT(seen_from(RankId(0)),
-              ElementsAre("compute 9000000 ps", "work of other stages 8000000 ps",
-                          "communication: pipeline 1000000 ps",
-                          "communication: tensor 1000000 ps"));
+  EXPECT_THAT(
+      seen_from(RankId(0)),
+      ElementsAre("compute 9000000 ps", "work of other stages 8000000 ps",
+                  "communication: pipeline 1000000 ps",
+                  "communication: tensor 1000000 ps"));
 }
 
 // Arithmetic is told by the kind of op.

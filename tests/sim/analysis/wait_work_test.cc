@@ -107,9 +107,9 @@ TEST_F(WaitWork, CommunicationIsNoWorkOfOtherStages) {
     lines.push_back(fmt::format("{} {} us", share.name, share.time / 1us));
   }
   // 5 us before the message, 8 of the last 10 after the second stage's kernel.
-  EXPECT_THAT(lines,
-              ElementsAre("work of other stages 13 us", "communication: tensor 3 us",
-                          "compute 2 us", "communication: pipeline 1 us"));
+  EXPECT_THAT(lines, ElementsAre("work of other stages 13 us",
+                                 "communication: tensor 3 us", "compute 2 us",
+                                 "communication: pipeline 1 us"));
 }
 
 // Two calls of 1000 bytes share a link of 1 GB/s: 2 us instead of 1 each.

@@ -86,7 +86,8 @@ TEST(Chip, WhatItDrawsIsKnownByFormat) {
           TestChip(),
           "power: '80 W' power_draw { idle: '80 W' matrix: '500 W' memory: "
           "'100 W' clock_exponent: 2.5 }")),
-      StatusIs(kInvalid, HasSubstr("chip.power_draw.idle: 80 W leaves nothing")));
+      StatusIs(kInvalid,
+               HasSubstr("chip.power_draw.idle: 80 W leaves nothing")));
 }
 
 TEST(Chip, EveryUnsetQuantityIsReportedWithItsPath) {
