@@ -13,6 +13,7 @@
 //     Makespan(layout, profile, 16, orders);
 //   }
 #include <cstdint>
+#include <optional>
 
 #include "workload/plan/schedule.h"
 #include "workload/plan/stage_layout.h"
@@ -28,8 +29,10 @@ inline constexpr int kSchedulingRules = 5;
 RankOrders ListSchedule(const StageLayout& layout, const PassProfile& profile,
                         int micro_batches, int rule);
 
-// From the first start to the last end, in the unit of the profile.
-int64_t Makespan(const StageLayout& layout, const PassProfile& profile,
-                 int micro_batches, const RankOrders& orders);
+// From the first start to the last end, in the unit of the profile; nothing if
+// the orders wait for each other.
+std::optional<int64_t> Makespan(const StageLayout& layout,
+                                const PassProfile& profile, int micro_batches,
+                                const RankOrders& orders);
 
 }  // namespace orrery

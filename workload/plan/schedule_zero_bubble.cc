@@ -9,6 +9,7 @@
 // longer to make than a short one, and its bubble does not grow with the number
 // of micro-batches.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -85,25 +86,40 @@ class Choosing {
 
   void Try(RankOrders orders) {
     Candidate candidate{.orders = std::move(orders)};
-    const auto time = static_cast<double>(Cost(short_, candidate.orders));
+    const double time = Cost(short_, candidate.orders);
     if (micro_batches_ == short_) {
       candidate.cost = time;
     } else {
       ChoosePeriod(time, candidate);
     }
-    if (candidate.cost < best_.cost) best_ = std::move(candidate);
+    if (candidate.cost < best_.cost && Ends(candidate)) {
+      best_ = std::move(candidate);
+    }
   }
 
   RankOrders Best() && {
     CHECK(!best_.orders.empty());
-    if (micro_batches_ == short_) return std::move(best_.orders);
-    return *Lengthened(best_.orders, layout_.pieces(), best_.period,
-                       micro_batches_ - short_);
+    return WholeOf(best_);
   }
 
  private:
-  int64_t Cost(int micro_batches, const RankOrders& orders) const {
-    return Makespan(layout_, profile_, micro_batches, orders);
+  double Cost(int micro_batches, const RankOrders& orders) const {
+    const std::optional<int64_t> time =
+        Makespan(layout_, profile_, micro_batches, orders);
+    return time ? static_cast<double>(*time)
+                : std::numeric_limits<double>::infinity();
+  }
+
+  // An order that was made for other times of its passes may wait for itself
+  // where it is repeated.
+  bool Ends(const Candidate& candidate) const {
+    return Makespan(layout_, profile_, micro_batches_, WholeOf(candidate))
+        .has_value();
+  }
+  RankOrders WholeOf(const Candidate& candidate) const {
+    if (micro_batches_ == short_) return candidate.orders;
+    return *Lengthened(candidate.orders, layout_.pieces(), candidate.period,
+                       micro_batches_ - short_);
   }
 
   // That of least time per period. Which candidate wins must not depend on how
@@ -117,8 +133,8 @@ class Choosing {
       const auto longer =
           Lengthened(candidate.orders, layout_.pieces(), k, more);
       if (!longer) continue;
-      const double rate =
-          (static_cast<double>(Cost(short_ + more, *longer)) - time) / more;
+      const double rate = (Cost(short_ + more, *longer) - time) / more;
+      if (!std::isfinite(rate)) continue;
       if (rate >= least) break;  // the pipeline is full and runs steadily
       least = rate;
       candidate.period = k;

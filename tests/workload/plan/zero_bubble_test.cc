@@ -22,7 +22,7 @@ PassProfile Uniform(int stages, PassProfile::Stage times, int hop = 0) {
 int64_t Step(PipelineSchedule schedule, int p, int v, int m,
              const PassProfile& profile) {
   const PipelineOrders orders = MakeOrders(schedule, p, v, m, profile);
-  return Makespan(orders.layout, profile, m, orders.of_rank);
+  return Makespan(orders.layout, profile, m, orders.of_rank).value();
 }
 
 int64_t Work(const PassProfile& profile, const StageLayout& layout, int rank) {
@@ -43,6 +43,31 @@ TEST(ZeroBubble, LosesLittleWithFullRecomputation) {
   const int64_t work = 64 * 2 * (32 + 64 + 32);
   const int64_t step = Step(kV, 8, 2, 64, profile);
   EXPECT_LE(static_cast<double>(step), 1.032 * static_cast<double>(work));
+}
+
+// Two ranks that wait for each other: the first wants the gradient before it
+// has run the pass that it is of.
+TEST(ZeroBubble, OrdersThatWaitForThemselvesHaveNoEnd) {
+  using enum PipelinePass;
+  const StageLayout layout(kH1, 2, 1);
+  const RankOrders orders = {
+      {{kInputGradient, 0, 0}, {kForward, 0, 0}, {kWeightGradient, 0, 0}},
+      {{kForward, 0, 0}, {kInputGradient, 0, 0}, {kWeightGradient, 0, 0}}};
+  EXPECT_EQ(Makespan(layout, Uniform(2, {1, 1, 1}), 1, orders), std::nullopt);
+}
+
+// Stages of no layer and of three: what is repeated in a long step must not
+// wait for itself.
+TEST(ZeroBubble, EndsWhateverItsStagesTake) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 60; ++i) {
+    PassProfile profile = Uniform(16, {1, 1, 1}, i % 8);
+    for (PassProfile::Stage& s : profile.stages) {
+      const int layers = std::uniform_int_distribution<int>(0, 3)(random);
+      s = {1 + 40 * layers, 1 + 70 * layers, 1 + 40 * layers};
+    }
+    EXPECT_GT(Step(kV, 8, 2, 100 + i, profile), 0);
+  }
 }
 
 struct RandomCase {
