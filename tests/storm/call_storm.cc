@@ -9,6 +9,7 @@
 
 #include "analytic/collective/collective_bounds.h"
 #include "analytic/collective/group_cost.h"
+#include "analytic/collective/machine_ports.h"
 #include "base/check.h"
 #include "base/format.h"
 #include "base/units_text.h"
@@ -317,6 +318,7 @@ void CheckCalls(const DrawnMachine& machine, Rng& rng, StormSheet& sheet) {
                         SecondsText(form), SecondsText(simulated),
                         100 * (form / simulated - 1)),
             {{"in network", ReducesInNetwork(planned->algorithm)},
+             {"network adds up", PortsOf(machine.system).network_reduces},
              {"remaining", remaining}});
       }
     }
