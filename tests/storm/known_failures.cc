@@ -141,6 +141,14 @@ bool CrossesAFault(const StormFailure& failure) {
 }
 double Wire(const StormFailure& failure) { return Fact(failure, "wire"); }
 
+// Along an open line of a mesh a ring goes forth and back. FLUID lets all
+// chunks of a round move at once; message by message, one on its way back meets
+// others, and waits for at most what the call has to send.
+bool GoesForthAndBack(const StormFailure& failure) {
+  return failure.deviation < 0 && HasLabel(failure, "scale-up mesh") &&
+         absl::EndsWith(failure.law, " grid");
+}
+
 // Pieces follow one another through the levels of a tree. FLUID lets the levels
 // share links evenly; message by message, pieces of one level wait for those of
 // others, at most until all of these have passed.
@@ -195,6 +203,8 @@ constexpr KnownFailure kKnown[] = {
     {"inference", "a longer context is not faster", RunsInHalves,
      ShareOfTheChip, "exchanges of one half meet other kernels of the other",
      1795058951, 1395},
+    {"calls", "stepped alone, ", GoesForthAndBack, Wire,
+     "chunks on their way back along an open line meet others", 1795066681, 11},
     {"calls", "stepped alone, ", TakesLonger, ShorterOfLatencyAndWire,
      "FLUID adds latencies and bytes that overlap message by message", 77, 90},
     {"calls", "stepped alone, ", WaitsBetweenPhases, WaitsOfPhases,
