@@ -41,9 +41,9 @@ void NewWeather(const Storm& storm, int cases) {
   Weather(storm, seed, cases);
 }
 
-TEST(NewStorm, EveryLawOfTrainingHolds) { NewWeather(TrainingStorm(), 300); }
-TEST(NewStorm, EveryLawOfCallsHolds) { NewWeather(CallStorm(), 200); }
-TEST(NewStorm, EveryLawOfInferenceHolds) { NewWeather(InferenceStorm(), 150); }
+TEST(NewStorm, EveryLawOfTrainingHolds) { NewWeather(TrainingStorm(), 100); }
+TEST(NewStorm, EveryLawOfCallsHolds) { NewWeather(CallStorm(), 60); }
+TEST(NewStorm, EveryLawOfInferenceHolds) { NewWeather(InferenceStorm(), 80); }
 
 TEST(Storm, EveryLawOfTrainingHoldsOnEveryCase) {
   constexpr int kCases = 1200;
