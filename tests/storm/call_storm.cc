@@ -159,14 +159,20 @@ std::vector<std::vector<int>> ByIsland(const Graph& graph,
   return chips;
 }
 
+// Every chip of n sends (n - 1) / n of a large buffer (Thakur et al. 2005).
+double ShareSent(const std::vector<int>& chips) {
+  return 1 - 1.0 / static_cast<double>(chips.size());
+}
+
 // A large call is paid for by the NICs of the island that has the fewest
-// members, and by the links inside islands: chips that come to an even part of
-// the group, or one that leaves, change that little. Twice allows for another
-// algorithm.
+// members, and by the links inside islands. Chips that come to an even part of
+// the group, or one that leaves, change only the share of the buffer that every
+// chip sends. The factor of two allows for another algorithm, or for lanes that
+// enter and leave an island over one link.
 void CheckUnevenGroup(const DrawnMachine& machine,
                       const std::vector<int>& group, CallPlanner& planner,
                       StormSheet& sheet) {
-  constexpr double kAnotherAlgorithm = 2.2;
+  constexpr double kAnotherAlgorithm = 2;
   const Bytes bytes(int64_t{256} << 20);
   // The chip that is more may be the one whose links are slow.
   if (machine.proto.fault_size() > 0) return;
@@ -205,7 +211,9 @@ void CheckUnevenGroup(const DrawnMachine& machine,
                           const std::vector<int>& less, double factor) {
       const double a = time(more);
       const double b = time(less);
-      const double most = kAnotherAlgorithm * factor * (b + inside);
+      const double bytes_more = ShareSent(more) / ShareSent(less);
+      const double most =
+          kAnotherAlgorithm * factor * (bytes_more * b + inside);
       sheet.HoldNear(
           law, std::max(0.0, a / most - 1), 0,
           fmt::format("{} over {}: {}, over {}: {}, inside {}", NameOf(kind),

@@ -30,8 +30,9 @@ class TreeFinder {
 
   // Adds the tree over some of the ranks; false if there is none.
   bool Add(absl::Span<const VertexId> chips, int32_t first, int32_t stride) {
-    // One of equals: neighbours take them in turn.
-    turn_ = Index(chips[static_cast<size_t>(first)]);
+    // One of equals: the trees of a group take them in turn, and so do
+    // neighbouring groups.
+    turn_ = Index(chips[0]) + static_cast<size_t>(first);
     std::map<VertexId, int32_t> leaves;
     std::vector<Open> open;
     for (int32_t r = first; r < ranks_; r += stride) {

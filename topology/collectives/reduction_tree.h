@@ -30,8 +30,9 @@ struct ReductionTree {
 
 // `chips` in the order of the layout, `island_size` of them on each island (0
 // or 1: one tree for all). `spread`: over all switches of a tier that will do;
-// else one of them, by the number of the group's first chip. Nothing where a
-// chip has no single leaf, or no switches join the leaves tier by tier.
+// else one of them: the trees of a group take different ones as long as there
+// are enough. Nothing where a chip has no single leaf, or no switches join the
+// leaves tier by tier.
 std::optional<ReductionTree> FindReductionTree(const Graph& graph,
                                                SharedSegments& segments,
                                                absl::Span<const VertexId> chips,

@@ -173,6 +173,28 @@ TEST(Network, ReductionTreesCongestTheLinksOfTheFabric) {
                                                      DoubleNear(0.020, 1e-9)));
 }
 
+// A group has a tree for each of its two chips on an island, and every leaf a
+// cable to each of two spines. Both trees start at even chips, and have a root
+// each all the same: ECMP is no slower than SPRAY.
+TEST(Network, TheTreesOfAGroupHaveDifferentRoots) {
+  const auto alone = [](const std::string& routing) {
+    pb::System system = IslandSystem(8, 6);
+    pb::Fabric& fabric = *system.mutable_scale_out()->mutable_fabric();
+    fabric = With(fabric,
+                  "fat_tree { tiers: 2 radix: 8 taper: 3 reduces: true } "
+                  "routing: " +
+                      routing);
+    PlannedNetwork network(system,
+                           {.algorithm = CollectiveAlgorithm::kReductionTree});
+    CollectiveCall call{CommunicationKind::kAllReduce, Bytes(500'000'000), {}};
+    for (const int chip : {0, 2, 6, 8}) {
+      call.chips.push_back(static_cast<VertexId>(chip));
+    }
+    return TimeAlone(network, call);
+  };
+  EXPECT_NEAR(alone("ECMP"), alone("SPRAY"), 1e-9);
+}
+
 TEST(Network, InNetworkReductionNeedsSwitchesThatReduce) {
   PlannedNetwork network(
       FlatSystem(16, "fat_tree { tiers: 2 radix: 8 taper: 1 }"),
