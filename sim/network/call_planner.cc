@@ -128,7 +128,7 @@ absl::Status CallPlanner::Consider(const CollectiveCall& call,
     for (const ProtocolPair& protocols : library.Protocols(
              {routed.schedule().kind, algorithm, routed.touches(Tier::kScaleUp),
               routed.touches(Tier::kScaleOut), nodes,
-              call.traffic != nullptr && call.traffic->by_island},
+              MovesTokens(call.shape) && call.traffic->by_island},
              options_.protocol)) {
       // No bytes, no wire.
       const CallOverhead least = library.Overhead(

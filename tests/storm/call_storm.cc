@@ -131,15 +131,20 @@ void CheckPair(const std::vector<int>& group, GroupCost& cost,
                          100 * (form / simulated - 1)));
 }
 
-Seconds TimeOf(Kind kind, Bytes bytes, const std::vector<int>& group,
-               CallPlanner& planner) {
+PlannedCall PlanOf(Kind kind, Bytes bytes, const std::vector<int>& group,
+                   CallPlanner& planner) {
   CollectiveCall call{.kind = kind, .bytes = bytes, .chips = {}};
   for (const int chip : group) {
     call.chips.push_back(static_cast<VertexId>(chip));
   }
-  const auto planned = planner.Plan(call);
+  auto planned = planner.Plan(call);
   CHECK(planned.ok()) << planned.status().ToString();
-  return Seconds(ToSeconds(planned->solo));
+  return *std::move(planned);
+}
+
+Seconds TimeOf(Kind kind, Bytes bytes, const std::vector<int>& group,
+               CallPlanner& planner) {
+  return Seconds(ToSeconds(PlanOf(kind, bytes, group, planner).solo));
 }
 
 // A group on several islands, as its chips on each; empty on one, or where
@@ -167,12 +172,13 @@ double ShareSent(const std::vector<int>& chips) {
 // A large call is paid for by the NICs of the island that has the fewest
 // members, and by the links inside islands. Chips that come to an even part of
 // the group, or one that leaves, change only the share of the buffer that every
-// chip sends. The factor of two allows for another algorithm, or for lanes that
-// enter and leave an island over one link.
+// chip sends. The factor of two allows for lanes that enter and leave an island
+// over one link; where switches add up for the smaller group alone, each of its
+// chips sends half of what it sends around a ring.
 void CheckUnevenGroup(const DrawnMachine& machine,
                       const std::vector<int>& group, CallPlanner& planner,
                       StormSheet& sheet) {
-  constexpr double kAnotherAlgorithm = 2;
+  constexpr double kBothWaysOnALink = 2;
   const Bytes bytes(int64_t{256} << 20);
   // The chip that is more may be the one whose links are slow.
   if (machine.proto.fault_size() > 0) return;
@@ -211,9 +217,11 @@ void CheckUnevenGroup(const DrawnMachine& machine,
                           const std::vector<int>& less, double factor) {
       const double a = time(more);
       const double b = time(less);
-      const double bytes_more = ShareSent(more) / ShareSent(less);
-      const double most =
-          kAnotherAlgorithm * factor * (bytes_more * b + inside);
+      const bool adds_up = ReducesInNetwork(
+          PlanOf(kind, bytes, less, planner).algorithm);
+      const double sent_more =
+          (adds_up ? 2 : 1) * ShareSent(more) / ShareSent(less);
+      const double most = kBothWaysOnALink * factor * (sent_more * b + inside);
       sheet.HoldNear(
           law, std::max(0.0, a / most - 1), 0,
           fmt::format("{} over {}: {}, over {}: {}, inside {}", NameOf(kind),

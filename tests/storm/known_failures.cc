@@ -141,11 +141,14 @@ bool CrossesAFault(const StormFailure& failure) {
 }
 double Wire(const StormFailure& failure) { return Fact(failure, "wire"); }
 
-// Along an open line of a mesh a ring goes forth and back. FLUID lets all
-// chunks of a round move at once; message by message, one on its way back meets
-// others, and waits for at most what the call has to send.
+// Along an open line of a mesh a ring goes forth and back, and detours go round
+// a ring the other way. FLUID lets all chunks of a round move at once; message
+// by message, one on such a way meets others, and waits for at most what the
+// call has to send.
 bool GoesForthAndBack(const StormFailure& failure) {
-  return failure.deviation < 0 && HasLabel(failure, "scale-up mesh") &&
+  return failure.deviation < 0 &&
+         (HasLabel(failure, "scale-up mesh") ||
+          HasLabel(failure, "routing VALIANT")) &&
          absl::EndsWith(failure.law, " grid");
 }
 
@@ -216,7 +219,7 @@ constexpr KnownFailure kKnown[] = {
      ShareOfTheChip, "exchanges of one half meet other kernels of the other",
      1795058951, 1395},
     {"calls", "stepped alone, ", GoesForthAndBack, Wire,
-     "chunks on their way back along an open line meet others", 1795066681, 11},
+     "chunks on their way back along a line meet others", 1795066681, 11},
     {"inference", "drawn steps take", HostHides, Half,
      "a host beside the chip hides the shorter of the two", 424242, 29},
     {"inference", "drawn steps take", IsDrawnLonger, FourInAHundredThousand,

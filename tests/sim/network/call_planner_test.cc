@@ -93,6 +93,26 @@ TEST(CallPlanner, TokensGoWhereTrafficSays) {
   EXPECT_LT(TimeAlone(network, call), 1.1e-3);
 }
 
+// What tokens go by is no matter to a call that moves none: it has the protocol
+// that it has without.
+TEST(CallPlanner, TrafficOfExpertsLeavesOtherCallsAlone) {
+  pb::System system = IslandSystem(2, 2);
+  pb::CollectiveCalibration::Protocol& of_experts = *system.mutable_collectives()->add_protocol();
+  of_experts = system.collectives().protocol(1);
+  of_experts.set_name("experts");
+  of_experts.set_step_latency("99 us");
+  of_experts.set_use(pb::CollectiveCalibration::EXPERTS);
+  PlannedNetwork network(system);
+  const ExpertTraffic traffic = {.experts = 4,
+                                 .experts_per_token = 1,
+                                 .share = {0.75, 0.25, 0, 0},
+                                 .by_island = true};
+  CollectiveCall call = {Kind::kAllReduce, Bytes(4), ChipRange(0, 4)};
+  EXPECT_EQ(network.Plan(call)->protocol, "plain");
+  call.traffic = &traffic;
+  EXPECT_EQ(network.Plan(call)->protocol, "plain");
+}
+
 // Switches reduce where the fabric says so, and join the whole group.
 TEST(CallPlanner, SwitchesReduceOnlyWhereTheyJoinTheGroup) {
   const CollectiveCall inside = {Kind::kAllReduce, Bytes(1 << 28),

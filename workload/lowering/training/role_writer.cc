@@ -220,6 +220,7 @@ RoleWriter::Run RoleWriter::Begin(size_t place) {
   if (action.pass != PipelinePass::kWeightGradient) {
     run.inputs = Receive(run, IsForward(action.pass));
   }
+  if (!run.received) run.received = std::exchange(received_, std::nullopt);
   run.inputs.insert(run.inputs.end(), sent_.begin(), sent_.end());
   sent_.clear();
   if (WaitsForExchanges()) {
@@ -247,6 +248,11 @@ void RoleWriter::WriteNext(Run& run) {
                                !has_run_forward_[piece], run.inputs)) {
       run.inputs.push_back(gathered);
     }
+  }
+  if (run.task == 0 && TakesItsGradientFromAbove(run, unit)) {
+    const std::vector<TaskRef>& above =
+        results_[Key(false, run.stage, run.action.micro_batch)];
+    run.inputs.insert(run.inputs.end(), above.begin(), above.end());
   }
   if (run.task == 0) {
     if (const auto launches = StandStill(run)) run.inputs.push_back(*launches);
@@ -325,6 +331,14 @@ void RoleWriter::EndPass(Run& run) {
   SkipEmpty(run);
 }
 
+// An embedding has no input gradient: nothing of its own has waited for the
+// gradient that its weights are computed from.
+bool RoleWriter::TakesItsGradientFromAbove(const Run& run,
+                                           const StageUnit& unit) const {
+  return run.action.pass == PipelinePass::kWeightGradient &&
+         context_.unit(unit).input_gradient.tasks.empty();
+}
+
 bool RoleWriter::WaitsForExchanges() const {
   const DimensionSet& waited = context_.options.waited;
   return waited.Has(Dimension::kTensor) || waited.Has(Dimension::kContext) ||
@@ -333,6 +347,7 @@ bool RoleWriter::WaitsForExchanges() const {
 
 void RoleWriter::EndAction(Run& run) {
   last_exits_ = run.inputs;
+  received_ = run.received;
   const auto piece = static_cast<size_t>(run.action.piece);
   switch (run.action.pass) {
     case PipelinePass::kForward:
@@ -363,7 +378,9 @@ void RoleWriter::KeepResult(const Run& run, bool forward) {
   const int micro_batch = run.action.micro_batch;
   const int next = forward ? run.stage + 1 : run.stage - 1;
   const bool turns = forward && run.stage == last;
-  if (turns || (next >= 0 && RankOfStage(next, micro_batch) == rank_)) {
+  const bool ends = run.action.pass == PipelinePass::kInputGradient && next < 0;
+  if (turns || ends ||
+      (next >= 0 && RankOfStage(next, micro_batch) == rank_)) {
     results_[Key(forward, run.stage, micro_batch)] = run.inputs;
   }
 }

@@ -59,6 +59,7 @@ class RoleWriter {
   void EndPass(Run& run);
   void EndAction(Run& run);
   void KeepResult(const Run& run, bool forward);
+  bool TakesItsGradientFromAbove(const Run& run, const StageUnit& unit) const;
   void SkipEmpty(Run& run);
   void WriteAll(Run& run);
   void WriteTogether(Run& a, Run& b);
@@ -95,6 +96,8 @@ class RoleWriter {
   std::optional<TaskRef> last_kernel_;
   // Sends that the next action waits for.
   std::vector<TaskRef> sent_;
+  // What the host has not waited for, since the pass had no kernel.
+  std::optional<TaskRef> received_;
   // What the pass before ended with.
   std::vector<TaskRef> last_exits_;
 };

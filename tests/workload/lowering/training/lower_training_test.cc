@@ -56,6 +56,30 @@ TEST(Lower, BubblesOfSchedulesComeOutOfTheProgram) {
             Ps(8 * 18000 + 1 * (18000 + 12000 - 18000)));
 }
 
+// The first stage has the embedding only. Its weight gradient, of 30000 ps, is
+// computed from what the 24 layers of the other stage send back, after 24000 ps
+// forward and as many backward.
+TEST(Lower, AnEmbeddingWaitsForTheGradientOfItsOutput) {
+  const auto time = [](const Op& op) {
+    KernelWork timed = LayersOnly(op);
+    if (op.name == OpName::kEmbedding && op.pass == Pass::kWeightGradient) {
+      timed.duration = Duration(30000);
+    }
+    return timed;
+  };
+  for (const char* schedule : {"ZB_H1", "ONE_F_ONE_B"}) {
+    const TrainingCase c =
+        MakeCase(std::string("parallel { pipeline: 2 } global_batch: 4 "
+                             "layers_per_stage: [0, 24] schedule: ") +
+                     schedule,
+                 1);
+    const bool split = std::string(schedule) == "ZB_H1";
+    EXPECT_EQ(RunStep(c, {}, Free, time).result.end,
+              Ps(48000 + (split ? 0 : 24000) + 30000))
+        << schedule;
+  }
+}
+
 TEST(Lower, OneStageHasNoBubble) {
   // 8 copies of 8 micro-batches of 24 layers.
   EXPECT_EQ(Makespan("global_batch: 64"), Ps(8 * 24 * 3000));
