@@ -9,7 +9,7 @@ namespace orrery {
 
 // Runs the same plan with every adaptive fabric sprayed, and with Valiant
 // routes. Nothing where no fabric adapts. Requires: `run` is that of the
-// scenario with `options`, at fidelity FLUID.
+// scenario with `options`, at fidelity FLUID, with its spans.
 void HoldAdaptive(const ResolvedScenario& scenario, const SimulatedRun& run,
                   const RunOptions& options, StormSheet& sheet);
 

@@ -133,6 +133,16 @@ bool TakesDetours(const StormFailure& failure) {
 }
 double AsMuchAgain(const StormFailure& /*failure*/) { return 0.5; }
 
+// Routers that adapt are taken to see all groups of a family at once. Sends of
+// a pipeline go one after the other: one by itself would be faster by detours.
+// What a step can lose by it is what its critical path spends in calls.
+bool WeighsSendsTogether(const StormFailure& failure) {
+  return HasLabel(failure, "pipeline");
+}
+double CallsOnThePath(const StormFailure& failure) {
+  return Fact(failure, "path calls");
+}
+
 // Chunks that cross a link with a fault fall behind, and meet those of the next
 // rounds on other links; FLUID has one round after the other. What they wait
 // for is at most what the call has to send.
@@ -204,6 +214,9 @@ constexpr KnownFailure kKnown[] = {
      "all groups of a kind count as one of them", 515151, 1021},
     {"training", "stepped alone, ", TakesDetours, AsMuchAgain,
      "STEPPED chooses detours message by message", 1, 110},
+    {"training", "adaptive loses to no fixed rule", WeighsSendsTogether,
+     CallsOnThePath, "sends that go one after the other are weighed together",
+     9103, 2262},
     {"training", "stepped alone, ", ClimbsATree, HalfOfTheLatency,
      "FLUID adds the latencies of levels that a message need not pass",
      1795058951, 1483},
