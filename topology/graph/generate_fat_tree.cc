@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/check.h"
 #include "base/status.h"
 
 namespace orrery {
@@ -17,8 +18,9 @@ size_t CeilDivide(size_t a, size_t b) { return (a + b - 1) / b; }
 // The fewest upper switches, at least `needed`, over which `cables` can be
 // dealt evenly. With an uneven deal two lower switches would have their second
 // cables on different upper ones, and no routing could use them all between
-// these two.
+// these two. Requires: 1 <= needed <= cables.
 size_t EvenlyDealt(size_t cables, size_t needed) {
+  CHECK(needed >= 1 && needed <= cables);
   size_t upper = needed;
   while (cables % upper != 0) ++upper;
   return upper;

@@ -6,6 +6,7 @@
 #include "run/report.h"
 #include "tests/run/inference_scenario.h"
 #include "tests/status_matchers.h"
+#include "workload/lowering/inference/lower_inference.h"
 
 namespace orrery {
 namespace {
@@ -153,6 +154,23 @@ TEST(InferenceMemory, OfARankIsWhatGptFastPrints) {
   EXPECT_NEAR(static_cast<double>(wide), 1135.29e9 / 62.50, 2e6);
   EXPECT_NEAR(static_cast<double>(eight), 752.04e9 / 80.44, 5e6);
   EXPECT_NEAR(static_cast<double>(four), 548.10e9 / 90.77, 2e6);
+}
+
+// A chunk of 512 of a prompt of 1024, beside 4 sequences that decode with half
+// of 256 tokens: before it these hold 4 x (1024 + 128) tokens and the prompt
+// none, of 20 480 B each.
+TEST(InferenceMemory, ThoseWhoDecodeBesideAPromptHaveTheirOwnCache) {
+  const ResolvedScenario s = Served(
+      {"inference.kv_block=1", "inference.batch=1",
+       "inference.prompt=1024", "inference.output=256",
+       "inference.prefill_chunk=512", "inference.decode_beside=4"});
+  const auto free = [](const Op&) { return KernelWork(); };
+  const auto placed = LowerInference(
+      s.model, *s.inference(), PrefillPasses(*s.inference()), free, {});
+  ASSERT_THAT(placed.status(), IsOk());
+  const Role& role = placed->program.roles()[static_cast<RoleId>(0)];
+  EXPECT_EQ(role.initial_memory()[static_cast<size_t>(MemoryKind::kKvCache)],
+            Bytes(20480 * 4 * (1024 + 128)));
 }
 
 TEST(InferenceMemory, OnlyNarrowWeightsHaveAGroup) {

@@ -13,9 +13,20 @@
 namespace orrery {
 namespace {
 
-// Tokens of a sequence in the cache when the pass is done, and before it.
-int64_t HeldAfter(const InferencePass& pass) {
-  return pass.groups[0].cached + pass.groups[0].queries;
+// What the sequences of a pass hold in the caches of a stage: before the pass,
+// or when their queries are in there as well.
+enum class Moment { kBefore, kAfter };
+Bytes CacheOf(const Model& model, const InferencePlan& plan,
+              const ParallelLayout& layout, const Stage& stage,
+              const InferencePass& pass, Moment moment) {
+  Bytes held;
+  for (const SequenceGroup& group : pass.groups) {
+    const int64_t tokens =
+        group.cached + (moment == Moment::kAfter ? group.queries : 0);
+    held += StageCache(model, plan, layout, stage, tokens) *
+            (group.count * pass.parts);
+  }
+  return held;
 }
 
 }  // namespace
@@ -53,15 +64,14 @@ absl::StatusOr<PlacedProgram> LowerInference(
     EngineWriter writer(plan, layout, options.pass, role, key.pipeline,
                         options.hosted);
     const auto stage = static_cast<size_t>(key.pipeline);
-    const auto cache = [&](const InferencePass& pass, int64_t tokens) {
-      return StageCache(model, plan, layout, stages[stage], tokens) *
-             pass.sequences;
+    const auto cache = [&](const InferencePass& pass, Moment moment) {
+      return CacheOf(model, plan, layout, stages[stage], pass, moment);
     };
     // What earlier passes left is there from the beginning.
-    const Bytes held = cache(passes[0], passes[0].groups[0].cached);
+    const Bytes held = cache(passes[0], Moment::kBefore);
     Bytes so_far = held;
     for (size_t i = 0; i < passes.size(); ++i) {
-      const Bytes after = cache(passes[i], HeldAfter(passes[i]));
+      const Bytes after = cache(passes[i], Moment::kAfter);
       writer.Write(passes[i], units[static_cast<size_t>(key.rank_class)][i],
                    after - so_far,
                    i + 1 < passes.size() &&

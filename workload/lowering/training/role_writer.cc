@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace orrery {
 namespace {
 
@@ -108,11 +110,11 @@ std::vector<TaskRef> RoleWriter::Receive(Run& run, bool forward) {
   if (forward && stage == 0) return {};
   // The gradient of the loss starts where the forward pass ended.
   if (!forward && stage == last) {
-    return results_[Key(true, stage, action.micro_batch)];
+    return ResultOf(true, stage, action.micro_batch);
   }
   const int from = forward ? stage - 1 : stage + 1;
   const int peer = RankOfStage(from, action.micro_batch);
-  if (peer == rank_) return results_[Key(forward, from, action.micro_batch)];
+  if (peer == rank_) return ResultOf(forward, from, action.micro_batch);
   const SlotRef slot = slots_.PipelineChannel(
       forward ? Channel::kForwardReceive : Channel::kBackwardReceive,
       std::min(stage, from), IsSecondHalf(action.micro_batch), ArmOf(action),
@@ -251,7 +253,7 @@ void RoleWriter::WriteNext(Run& run) {
   }
   if (run.task == 0 && TakesItsGradientFromAbove(run, unit)) {
     const std::vector<TaskRef>& above =
-        results_[Key(false, run.stage, run.action.micro_batch)];
+        ResultOf(false, run.stage, run.action.micro_batch);
     run.inputs.insert(run.inputs.end(), above.begin(), above.end());
   }
   if (run.task == 0) {
@@ -370,6 +372,15 @@ void RoleWriter::EndAction(Run& run) {
       run.action.pass == PipelinePass::kWeightGradient) {
     gradients_.EndBackward(backwards_left_[piece] == 0);
   }
+}
+
+const std::vector<TaskRef>& RoleWriter::ResultOf(bool forward, int stage,
+                                                 int micro_batch) const {
+  const auto found = results_.find(Key(forward, stage, micro_batch));
+  CHECK(found != results_.end())
+      << "the order has a pass of stage " << stage << ", micro-batch "
+      << micro_batch << ", before the one whose result it needs";
+  return found->second;
 }
 
 // For the action of this rank that goes on with it, if there is one.

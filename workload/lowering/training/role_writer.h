@@ -59,6 +59,9 @@ class RoleWriter {
   void EndPass(Run& run);
   void EndAction(Run& run);
   void KeepResult(const Run& run, bool forward);
+  // Requires: that pass was written before.
+  const std::vector<TaskRef>& ResultOf(bool forward, int stage,
+                                       int micro_batch) const;
   bool TakesItsGradientFromAbove(const Run& run, const StageUnit& unit) const;
   void SkipEmpty(Run& run);
   void WriteAll(Run& run);
