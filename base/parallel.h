@@ -9,6 +9,9 @@
 // writes its own place, the result does not depend on how many threads there
 // are. Returns when all are done.
 //
+// Work that calls it again shares the processors of its thread: there are never
+// more busy threads than processors.
+//
 // `tell`, if given, hears after every item what share of them is done; one call
 // at a time, on any thread.
 #include <absl/functional/function_ref.h>
@@ -20,5 +23,12 @@ namespace orrery {
 
 void InParallel(size_t count, absl::FunctionRef<void(size_t)> work,
                 const std::function<void(double done)>& tell = {});
+
+// How many processors InParallel may use when this thread calls it: all of the
+// machine's unless LimitProcessors, or the InParallel it works for, said less.
+size_t ProcessorsOfThread();
+
+// For a thread that is one of several busy ones. Requires: count >= 1.
+void LimitProcessors(size_t count);
 
 }  // namespace orrery

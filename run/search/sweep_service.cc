@@ -1,6 +1,9 @@
 #include "run/search/sweep_service.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "base/parallel.h"
 
 namespace orrery {
 
@@ -16,8 +19,14 @@ std::vector<SweepRow> WorkOut(const WorkLetter& work, SweepWorker& worker) {
 
 SweepService::SweepService(const Study& study, const Catalog& catalog,
                            int threads) {
+  // A point may search plans, on threads of its own.
+  const size_t processors = std::max<size_t>(
+      1, ProcessorsOfThread() / static_cast<size_t>(std::max(1, threads)));
   for (int t = 0; t < threads; ++t) {
-    threads_.emplace_back([&] { Work(study, catalog); });
+    threads_.emplace_back([&study, &catalog, processors, this] {
+      LimitProcessors(processors);
+      Work(study, catalog);
+    });
   }
 }
 
