@@ -233,6 +233,8 @@ constexpr KnownFailure kKnown[] = {
      1795058951, 1395},
     {"calls", "stepped alone, ", GoesForthAndBack, Wire,
      "chunks on their way back along a line meet others", 1795066681, 11},
+    {"calls", "stepped alone, grid", CrossesAFault, Wire,
+     "chunks behind a fault meet those of the next rounds", 9204, 2678},
     {"inference", "drawn steps take", HostHides, Half,
      "a host beside the chip hides the shorter of the two", 424242, 29},
     {"inference", "drawn steps take", IsDrawnLonger, FourInAHundredThousand,
