@@ -275,9 +275,6 @@ void FillTrainingDefaults(const pb::Scenario& scenario,
 void FillDefaults(pb::Scenario* scenario) {
   pb::Network* network = scenario->mutable_network();
   if (!network->has_fidelity()) network->set_fidelity(pb::Network::FLUID);
-  if (!network->has_arbitration()) {
-    network->set_arbitration(pb::Network::FLOW_FAIR);
-  }
   if (scenario->has_model()) FillFlags(scenario->mutable_model());
   if (scenario->has_kernels()) FillFlags(scenario->mutable_kernels());
   if (scenario->has_system()) FillFlags(scenario->mutable_system());

@@ -16,6 +16,9 @@ constexpr Moved kMoved[] = {
     {"orrery.pb.Scenario", "seed",
      "; nothing in a run is random, so a seed would change nothing: leave it "
      "out"},
+    {"orrery.pb.Network", "arbitration",
+     "; arbitration by port is gone, and links are always shared flow by flow: "
+     "leave it out"},
     {"orrery.pb.CollectiveCalibration", "channels",
      "; nothing depends on the number of channels: leave it out"},
 };

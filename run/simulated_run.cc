@@ -256,12 +256,10 @@ absl::StatusOr<SimulatedRun> RunLowered(const ParallelLayout& layout,
   std::optional<CallPlanner> own;
   if (options.planner == nullptr) {
     own.emplace(network, PlannerOptions{.fidelity = options.fidelity,
-                                        .arbitration = options.arbitration,
                                         .one_of_alike = true});
   }
   CallPlanner& planner = own ? *own : *options.planner;
-  std::optional<std::string> why_not =
-      WhyNotFold(layout, system, options.arbitration);
+  std::optional<std::string> why_not = WhyNotFold(layout, system);
   const bool same_work = !why_not && system.chips_are_alike();
   ASSIGN_OR_RETURN(ChosenProgram chosen,
                    ChooseProgram(std::move(why_not), system, planner, lower,

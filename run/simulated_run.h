@@ -56,7 +56,6 @@ enum class InferencePart : uint8_t {
 struct RunOptions {
   InferencePart part = InferencePart::kDecodeStep;
   Fidelity fidelity = Fidelity::kFluid;
-  Arbitration arbitration = Arbitration::kFlowFair;
   // Ranks that do the same are simulated as one, where that changes nothing; or
   // also where it is near (sim/folding).
   bool fold = true;
@@ -69,9 +68,9 @@ struct RunOptions {
   // What was found of a run alike but for how often it repeats itself; only for
   // one that is not checked.
   std::optional<FoldingVerdict> folding = std::nullopt;
-  // Who plans its calls, with what it knows from runs before: of this network,
-  // fidelity and arbitration, and of the same traffic between experts. Unset:
-  // one of its own.
+  // Who plans its calls, with what it knows from runs before: of this network
+  // and fidelity, and of the same traffic between experts. Unset: one of its
+  // own.
   CallPlanner* planner = nullptr;
   // Where the time of the busiest rank went; without it a run is faster.
   bool breakdown = true;

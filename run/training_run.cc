@@ -182,9 +182,8 @@ absl::StatusOr<PeriodicStep> RunPeriodically(const TrainingGround& on,
   std::optional<CallPlanner> planner;
   if (part.planner == nullptr) {
     part.planner = &planner.emplace(
-        on.network, PlannerOptions{.fidelity = options.fidelity,
-                                   .arbitration = options.arbitration,
-                                   .one_of_alike = true});
+        on.network,
+        PlannerOptions{.fidelity = options.fidelity, .one_of_alike = true});
   }
   PeriodicStep steps[3];
   for (int i = 0; i < 3; ++i) {

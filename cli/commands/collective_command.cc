@@ -137,9 +137,6 @@ absl::StatusOr<PlannerOptions> Options(const Arguments& arguments,
   if (const auto name = arguments.Get("algorithm")) {
     ASSIGN_OR_RETURN(options.algorithm, ParseAlgorithm(*name));
   }
-  if (const auto name = arguments.Get("arbitration")) {
-    ASSIGN_OR_RETURN(options.arbitration, ParseArbitration(*name));
-  }
   options.protocol = arguments.Get("protocol");
   std::vector<std::string> names;
   for (const Protocol& protocol : system.collectives().protocols) {
@@ -248,9 +245,8 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
     ASSIGN_OR_RETURN(const PlannedWay best, Cheapest(size, ways));
     const CollectiveCall& call = *best.call;
     const PlannedCall& planned = best.planned;
-    const Time end =
-        RunPlans(network.resources().capacities(), {{planned.plan, Time{}}},
-                 trace.log(), options.arbitration)[0];
+    const Time end = RunPlans(network.resources().capacities(),
+                              {{planned.plan, Time{}}}, trace.log())[0];
     if (IsBeyondTime(end.time_since_epoch())) {
       return absl::OutOfRangeError(fmt::format(
           "{} of {} takes longer than the {:.0f} s that can be simulated: look "
@@ -297,10 +293,6 @@ std::vector<Flag> CollectiveFlags() {
       {.name = "fidelity",
        .value = "NAME",
        .help = "CLOSED_FORM, FLUID (default) or STEPPED"},
-      {.name = "arbitration",
-       .value = "NAME",
-       .help = "how contended links are shared: FLOW_FAIR (default) "
-               "or PORT_FAIR"},
       {.name = "set",
        .value = "PATH=VALUE",
        .help = "override a field of the system, e.g. "

@@ -70,19 +70,4 @@ absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name) {
                   Excerpt(name)));
 }
 
-absl::StatusOr<Arbitration> ParseArbitration(absl::string_view name) {
-  const auto* value =
-      FindEnumValue(*pb::Network::Arbitration_descriptor(), name);
-  switch (value == nullptr ? 0 : value->number()) {
-    case pb::Network::FLOW_FAIR:
-      return Arbitration::kFlowFair;
-    case pb::Network::PORT_FAIR:
-      return Arbitration::kPortFair;
-    default:
-      break;
-  }
-  return absl::InvalidArgumentError(fmt::format(
-      "there is no arbitration '{}' (FLOW_FAIR, PORT_FAIR)", Excerpt(name)));
-}
-
 }  // namespace orrery

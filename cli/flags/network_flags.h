@@ -19,7 +19,5 @@ absl::StatusOr<CommunicationKind> ParseOperation(
 absl::StatusOr<CollectiveAlgorithm> ParseAlgorithm(absl::string_view name);
 // "CLOSED_FORM", "FLUID" or "STEPPED".
 absl::StatusOr<Fidelity> ParseFidelity(absl::string_view name);
-// "FLOW_FAIR" or "PORT_FAIR".
-absl::StatusOr<Arbitration> ParseArbitration(absl::string_view name);
 
 }  // namespace orrery

@@ -43,9 +43,6 @@ std::vector<Flag> RunFlags() {
 absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
                                           const ResolvedScenario& scenario) {
   RunOptions options;
-  if (scenario.proto.network().arbitration() == pb::Network::PORT_FAIR) {
-    options.arbitration = Arbitration::kPortFair;
-  }
   const std::string set =
       pb::Network::Fidelity_Name(scenario.proto.network().fidelity());
   const std::string name =

@@ -99,7 +99,6 @@ std::unique_ptr<CallPlanner> PlanRace::TakePlanner() {
   if (idle_.empty() || scenario_.model.moe()) {
     return std::make_unique<CallPlanner>(
         network_, PlannerOptions{.fidelity = options_.run.fidelity,
-                                 .arbitration = options_.run.arbitration,
                                  .one_of_alike = true});
   }
   std::unique_ptr<CallPlanner> planner = std::move(idle_.back());

@@ -52,7 +52,6 @@ Duration LongestPath(const Program& program, const Transfers& transfers) {
 std::optional<Duration> SlowestPath(const Program& program,
                                     const Transfers& transfers,
                                     Duration least) {
-  if (transfers.arbitration != Arbitration::kFlowFair) return std::nullopt;
   std::optional<IdVector<CallId, Duration>> calls =
       SlowestCalls(program, transfers);
   if (!calls) return std::nullopt;

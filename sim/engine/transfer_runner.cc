@@ -94,8 +94,7 @@ void TransferRunner<Queue>::Move(uint32_t id, Time now) {
                    {.amount = step.work,
                     .rate_cap = step.rate_cap,
                     .penalty = step.penalty,
-                    .uses = step.uses,
-                    .ports = step.ports});
+                    .uses = step.uses});
   } else {
     EndStep(id, now);
   }

@@ -29,7 +29,7 @@ class TransferRunner {
                  TransferLog* log = nullptr)
       : plans_(transfers.plans),
         queue_(queue),
-        sharing_(transfers.capacities, transfers.arbitration),
+        sharing_(transfers.capacities),
         log_(log) {}
 
   void Start(GroupId group, PlanId plan, Time now);

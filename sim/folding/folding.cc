@@ -32,11 +32,10 @@ void KeepNeighbours(int chips_per_node, PlacedGroup& group,
 }  // namespace
 
 std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
-                                      const System& system,
-                                      Arbitration arbitration) {
+                                      const System& system) {
   std::optional<std::string> why =
       Asymmetry(layout, Placement(layout), system.chips_per_node());
-  return why ? why : NetworkAsymmetry(system, arbitration);
+  return why ? why : NetworkAsymmetry(system);
 }
 
 absl::StatusOr<FoldingVerdict> TrimReplicas(PlacedProgram& placed,

@@ -56,8 +56,8 @@
 // Everything is decided from the routed loads of all replicas
 // (replica_loads.h). What can be told without them is told before (symmetry.h,
 // network_symmetry.h): ranks placed by a map of their own, routes picked by a
-// hash, arbitration by port. Anything else that is not shown to be alike is
-// refused, and every rank is simulated.
+// hash. Anything else that is not shown to be alike is refused, and every rank
+// is simulated.
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
@@ -77,8 +77,7 @@ namespace orrery {
 // Why every rank has to be simulated, as far as it can be told without routing;
 // or nothing.
 std::optional<std::string> WhyNotFold(const ParallelLayout& layout,
-                                      const System& system,
-                                      Arbitration arbitration);
+                                      const System& system);
 
 // Whether replicas of a folded program meet the same traffic; if so, those that
 // its plans need not carry are dropped. Some calls may have to stay apart.

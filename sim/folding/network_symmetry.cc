@@ -5,11 +5,7 @@
 
 namespace orrery {
 
-std::optional<std::string> NetworkAsymmetry(const System& system,
-                                            Arbitration arbitration) {
-  if (arbitration == Arbitration::kPortFair) {
-    return "switches that arbitrate by port tell one group from many";
-  }
+std::optional<std::string> NetworkAsymmetry(const System& system) {
   // Which ways adaptive routes take depends on all who are on theirs; a hash of
   // the pair gives the same places of two islands different ways.
   if (system.scale_up()) {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "sim/sharing/transfer_plan.h"
 #include "topology/machine/system.h"
 
 namespace orrery {
@@ -12,10 +11,7 @@ namespace orrery {
 // Why not, or nothing, as far as it follows from the rules of the network alone
 // (what its links carry is compared in replica_loads.h, and who is at links
 // that are cut or slow is told in marks.h). A path picked by a hash, or the
-// lowest of several, collides for some pairs and not for others; and a group
-// that stands for many comes in by fewer ports than they do, which counts where
-// switches arbitrate by port.
-std::optional<std::string> NetworkAsymmetry(const System& system,
-                                            Arbitration arbitration);
+// lowest of several, collides for some pairs and not for others.
+std::optional<std::string> NetworkAsymmetry(const System& system);
 
 }  // namespace orrery

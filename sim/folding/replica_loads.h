@@ -56,7 +56,7 @@ struct FoldingVerdict {
   IdVector<CallId, double> stands_for = {};
 };
 
-// Requires: `placed` is folded; `planner` does not arbitrate by port.
+// Requires: `placed` is folded.
 absl::StatusOr<FoldingVerdict> CompareReplicas(const PlacedProgram& placed,
                                                const System& system,
                                                CallPlanner& planner);

@@ -26,14 +26,6 @@ Duration Waits(const RoutedSchedule& routed, const ProtocolPair& protocols,
   return waits;
 }
 
-// A port is told from those beside it.
-PlannerOptions Consistent(PlannerOptions options) {
-  if (options.arbitration == Arbitration::kPortFair) {
-    options.one_of_alike = false;
-  }
-  return options;
-}
-
 // Islands that hold members of a group.
 int NodesOf(const Graph& graph, const GroupPlacement& placement) {
   int nodes = 1;
@@ -48,12 +40,12 @@ int NodesOf(const Graph& graph, const GroupPlacement& placement) {
 
 CallPlanner::CallPlanner(const Network& network, PlannerOptions options)
     : network_(network),
-      options_(Consistent(std::move(options))),
+      options_(std::move(options)),
       router_(std::make_unique<Router>(network.graph(), network.routing())),
       placer_(network, *router_),
       schedules_(
           network.resources(), *router_,
-          {options_.segments.value_or(kSegments), options_.arbitration,
+          {options_.segments.value_or(kSegments),
            options_.fidelity == Fidelity::kStepped, options_.one_of_alike}) {}
 
 absl::StatusOr<std::vector<CollectiveAlgorithm>> CallPlanner::Algorithms(

@@ -46,13 +46,9 @@ struct PlannerOptions {
   // Pieces of the pipelined algorithms; unset: many, or a few where every
   // message is simulated.
   std::optional<int32_t> segments = std::nullopt;
-  // How contended links are shared. Under kPortFair whoever runs the plans has
-  // to be told as well (Transfers, RunPlans).
-  Arbitration arbitration = Arbitration::kFlowFair;
   // Plans tell of resources that carry the same at any time
   // (NetworkResources::first_alike) the first alone. For who merges them
-  // anyway, as PlanTransfers does: it takes a fraction of the time. Where ports
-  // count they are all told.
+  // anyway, as PlanTransfers does: it takes a fraction of the time.
   bool one_of_alike = false;
 };
 

@@ -9,9 +9,8 @@
 namespace orrery {
 namespace {
 
-template <class Use>
-std::vector<Use> Scaled(std::vector<Use> uses, double factor) {
-  for (Use& use : uses) use.weight *= factor;
+std::vector<ResourceUse> Scaled(std::vector<ResourceUse> uses, double factor) {
+  for (ResourceUse& use : uses) use.weight *= factor;
   return uses;
 }
 
@@ -99,24 +98,6 @@ std::vector<ResourceUse> CollectivePlan::UsesOf(const Stage& stage) const {
     sum = phase == stage.begin ? std::move(uses) : Sum(sum, uses);
   }
   return sum;
-}
-
-std::vector<PortUse> CollectivePlan::PortsOf(const Stage& stage) const {
-  std::vector<PortUse> sum;
-  for (size_t phase = stage.begin; phase < stage.end; ++phase) {
-    std::vector<PortUse> ports;
-    for (const PortLoad& load : loads_->port_loads(phase)) {
-      ports.push_back({load.resource, load.port, Weight(load.shares)});
-    }
-    sum = Sum(sum, ports);
-  }
-  return sum;
-}
-
-CollectivePlan::Weights CollectivePlan::AllWeights() const {
-  Weights all = {.uses = segment_uses_, .ports = {}};
-  for (const Stage& stage : stages_) all.ports = Sum(all.ports, PortsOf(stage));
-  return all;
 }
 
 double CollectivePlan::WireOf(const Stage& stage) const {
@@ -218,13 +199,11 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
   const int32_t segments = routed_->schedule().segments;
   PlanSteps plan;
   if (segments > 1) {
-    Weights weights = AllWeights();
     TransferStep all = {
         .latency = AddTimes(overhead.base, overhead.alongside),
         .work = work(),
-        .penalty = ShareOfAFlow(weights.uses, stages_) * (segments - 1),
-        .uses = Scaled(std::move(weights.uses), segments - 1),
-        .ports = Scaled(std::move(weights.ports), segments - 1)};
+        .penalty = ShareOfAFlow(segment_uses_, stages_) * (segments - 1),
+        .uses = Scaled(segment_uses_, segments - 1)};
     for (const Stage& stage : stages_) {
       all.latency = AddTimes(all.latency, stage.latency);
       all.latency = AddTimes(all.latency, FromSeconds(stage.wire));
@@ -242,17 +221,14 @@ PlanSteps CollectivePlan::FluidSteps(const CallOverhead& overhead) const {
                         FromSeconds(ToSeconds(overhead.alongside) * part)),
            .work = work(),
            .penalty = penalty,
-           .uses = std::move(uses),
-           .ports = PortsOf(stage)});
+           .uses = std::move(uses)});
     }
     Duration& first = plan.steps[0].latency;
     first = AddTimes(first, overhead.base);
     if (wire <= 0) first = AddTimes(first, overhead.alongside);
   }
   for (TransferStep& step : plan.steps) {
-    if (step.work > 0) continue;
-    step.uses.clear();
-    step.ports.clear();
+    if (step.work <= 0) step.uses.clear();
   }
   return plan;
 }

@@ -117,19 +117,11 @@ class CollectivePlan {
     Duration latency{};
     double wire = 0;  // seconds, one segment
   };
-  // What a step is made of: bytes on resources per byte of the call, efficiency
-  // included, for one segment.
-  struct Weights {
-    std::vector<ResourceUse> uses;
-    std::vector<PortUse> ports;
-  };
   double Weight(const TierShares& shares) const;
-  // Of a stage. They are found when asked for: most plans are compared by their
-  // times and never run.
+  // What a step of a stage is made of: bytes on resources per byte of the call,
+  // efficiency included, for one segment. Found when asked for: most plans are
+  // compared by their times and never run.
   std::vector<ResourceUse> UsesOf(const Stage& stage) const;
-  std::vector<PortUse> PortsOf(const Stage& stage) const;
-  // Of all of them together. Requires: there are segments.
-  Weights AllWeights() const;
   // Share of the call's bytes that one flow on the busiest resource carries: in
   // the mean, and of resources that are equally busy the largest.
   // `uses` are those of `stages`.

@@ -37,8 +37,7 @@ struct Signature {
 
 IdVector<ResourceId, double> MergeResources(
     const IdVector<ResourceId, double>& capacities, absl::Span<PlanSteps> plans,
-    IdVector<ResourceId, std::vector<ResourceId>>* merged,
-    Arbitration arbitration) {
+    IdVector<ResourceId, std::vector<ResourceId>>* merged) {
   IdVector<ResourceId, Signature> signatures(capacities.size());
   uint64_t step_number = 0;
   for (const PlanSteps& plan : plans) {
@@ -67,12 +66,6 @@ IdVector<ResourceId, double> MergeResources(
   absl::flat_hash_map<Signature, ResourceId> first;
   for (ResourceId id : capacities.ids()) {
     if (signatures[id] == Signature()) continue;
-    // Alone where ports count.
-    if (arbitration == Arbitration::kPortFair) {
-      renamed[id] = left.Add(capacities[id]);
-      if (merged != nullptr) merged->Add({id});
-      continue;
-    }
     const auto [entry, is_first] = first.try_emplace(signatures[id], id);
     if (is_first) {
       renamed[id] = left.Add(capacities[id]);
@@ -89,10 +82,6 @@ IdVector<ResourceId, double> MergeResources(
       }
       step.uses.resize(uses);
       step.uses.shrink_to_fit();
-      for (PortUse& use : step.ports) {
-        use.resource = renamed[use.resource];
-        if (use.port != kStartsHere) use.port = renamed[use.port];
-      }
     }
   }
   return left;

@@ -14,15 +14,11 @@
 
 namespace orrery {
 
-// Where ports count (`arbitration`), nothing is merged: two links that are
-// loaded alike are still two ports of what follows them.
-//
 // Rewrites the uses in `plans` and returns the capacities of what is left.
 // Loads are taken as alike if they agree to about nine digits. `merged`,
 // if given, tells of each resource that is left which it stands for, in order.
 IdVector<ResourceId, double> MergeResources(
     const IdVector<ResourceId, double>& capacities, absl::Span<PlanSteps> plans,
-    IdVector<ResourceId, std::vector<ResourceId>>* merged = nullptr,
-    Arbitration arbitration = Arbitration::kFlowFair);
+    IdVector<ResourceId, std::vector<ResourceId>>* merged = nullptr);
 
 }  // namespace orrery

@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "sim/network/port_uses.h"
 #include "sim/sharing/keyed_sum.h"
 
 namespace orrery {
@@ -151,7 +150,7 @@ Duration StepLatency(Tier tier, Duration links, const ProtocolPair& protocols) {
 absl::StatusOr<MessageRoutes> MessageRoutes::Find(
     const Schedule& schedule, const GroupPlacement& placement,
     const NetworkResources& resources, Router& router,
-    const RoutingRules& rules, RoutingScratch& scratch) {
+    const std::optional<AdaptiveShares>& shares, RoutingScratch& scratch) {
   const Graph& graph = router.graph();
   const Participants who(schedule, placement);
   if (!who.HasSwitches(schedule.switches)) {
@@ -161,10 +160,8 @@ absl::StatusOr<MessageRoutes> MessageRoutes::Find(
   // Routes of pairs of chips are found together, so that an adaptive router
   // sees the whole traffic.
   Pairs pairs = PairsOf(schedule, who);
-  ASSIGN_OR_RETURN(const RouteSet found,
-                   router.FindSet(pairs.demands, rules.shares));
+  ASSIGN_OR_RETURN(const RouteSet found, router.FindSet(pairs.demands, shares));
   MessageRoutes result;
-  result.by_port_ = rules.arbitration == Arbitration::kPortFair;
   result.route_of_ = std::move(pairs.of_message);
   for (const RouteSet::Middle& middle : found.middles) {
     result.middles_.push_back(scratch.UsesOf(middle, resources));
@@ -182,9 +179,6 @@ absl::StatusOr<MessageRoutes> MessageRoutes::Find(
                                 static_cast<int32_t>(result.middles_.size())});
       result.middles_.push_back(
           std::make_shared<std::vector<ResourceUse>>(UsesOf(resources, links)));
-      if (result.by_port_) {
-        result.ports_.push_back(PortsOf(graph, resources, links));
-      }
       continue;
     }
     const auto place = static_cast<size_t>(pair.demand);
@@ -198,9 +192,6 @@ absl::StatusOr<MessageRoutes> MessageRoutes::Find(
     result.routes_.push_back(
         {TierBetween(graph, d.from, d.to), route.latency, begin,
          static_cast<int32_t>(result.own_uses_.size()), route.middle});
-    if (result.by_port_) {
-      result.ports_.push_back(PortsOf(graph, resources, found.LinksOf(route)));
-    }
   }
   return result;
 }
@@ -215,11 +206,6 @@ std::vector<ResourceUse> MessageRoutes::uses(size_t message) const {
     uses.insert(uses.end(), middle.begin(), middle.end());
   }
   return Canonical(std::move(uses));
-}
-
-absl::Span<const PortUse> MessageRoutes::ports(size_t message) const {
-  if (ports_.empty()) return {};
-  return ports_[static_cast<size_t>(route_of_[message])];
 }
 
 }  // namespace orrery

@@ -21,14 +21,6 @@
 
 namespace orrery {
 
-// What routes are found under, beside the router's own rules.
-struct RoutingRules {
-  // Ports are noted under kPortFair only.
-  Arbitration arbitration = Arbitration::kFlowFair;
-  // What an adaptive router does; unset: what suits this schedule alone.
-  std::optional<AdaptiveShares> shares = std::nullopt;
-};
-
 class MessageRoutes {
  public:
   struct Route {
@@ -39,13 +31,12 @@ class MessageRoutes {
     int32_t middle;  // in `middles`, or -1
   };
 
-  // Fails if a pair is cut off or a switch is needed that is not there.
-  static absl::StatusOr<MessageRoutes> Find(const Schedule& schedule,
-                                            const GroupPlacement& placement,
-                                            const NetworkResources& resources,
-                                            Router& router,
-                                            const RoutingRules& rules,
-                                            RoutingScratch& scratch);
+  // `shares`: what an adaptive router does; unset: what suits this schedule
+  // alone. Fails if a pair is cut off or a switch is needed that is not there.
+  static absl::StatusOr<MessageRoutes> Find(
+      const Schedule& schedule, const GroupPlacement& placement,
+      const NetworkResources& resources, Router& router,
+      const std::optional<AdaptiveShares>& shares, RoutingScratch& scratch);
 
   const Route& of(size_t message) const {
     return routes_[static_cast<size_t>(route_of_[message])];
@@ -57,11 +48,8 @@ class MessageRoutes {
   }
   // Each in the order of resources.
   absl::Span<const SharedUses> middles() const { return middles_; }
-  // What a message puts on resources per byte, in the order of ids; the same by
-  // port, empty if ports do not count.
+  // What a message puts on resources per byte, in the order of ids.
   std::vector<ResourceUse> uses(size_t message) const;
-  absl::Span<const PortUse> ports(size_t message) const;
-  bool by_port() const { return by_port_; }
   size_t size_in_bytes() const {
     return routes_.size() * sizeof(Route) +
            own_uses_.size() * sizeof(ResourceUse) +
@@ -71,12 +59,10 @@ class MessageRoutes {
  private:
   MessageRoutes() = default;
 
-  bool by_port_ = false;
   std::vector<Route> routes_;
   std::vector<ResourceUse> own_uses_;
   std::vector<SharedUses> middles_;
-  std::vector<std::vector<PortUse>> ports_;  // by route, if they count
-  std::vector<int32_t> route_of_;            // by message
+  std::vector<int32_t> route_of_;  // by message
 };
 
 // The latency of one message: the library's step, or the links' own if longer.

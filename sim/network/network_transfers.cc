@@ -133,14 +133,13 @@ void DescribeResources(
 // What a plan takes: as it is made, and as it is stored with its like, in lists
 // that double when they are full.
 Bytes SizeOf(const PlanSteps& plan) {
-  constexpr int64_t kStored = 80;
+  constexpr int64_t kStored = 64;
   constexpr double kGrown = 1.5;
   int64_t made = 0;
   int64_t stored = 0;
   for (const TransferStep& step : plan.steps) {
     const auto lists =
-        static_cast<int64_t>(step.uses.size() * sizeof(ResourceUse) +
-                             step.ports.size() * sizeof(PortUse));
+        static_cast<int64_t>(step.uses.size() * sizeof(ResourceUse));
     made += static_cast<int64_t>(sizeof(TransferStep)) + lists;
     stored += kStored + lists;
   }
@@ -295,13 +294,10 @@ absl::StatusOr<Transfers> PlanTransfers(
     planner.ForgetIfMany();
   }
   for (const size_t plan : plan_of) transfers.algorithms.Add(names[plan]);
-  const Arbitration arbitration = planner.options().arbitration;
   IdVector<ResourceId, std::vector<ResourceId>> merged;
-  transfers.capacities =
-      MergeResources(network.resources().capacities(), absl::MakeSpan(plans),
-                     &merged, arbitration);
+  transfers.capacities = MergeResources(network.resources().capacities(),
+                                        absl::MakeSpan(plans), &merged);
   if (planner.options().one_of_alike) AddAlike(network.resources(), merged);
-  transfers.arbitration = arbitration;
   DescribeResources(network, merged, transfers);
   std::vector<PlanId> ids;
   for (PlanSteps& plan : plans) {

@@ -1,9 +1,7 @@
 #include "sim/network/phase_loads.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -97,14 +95,6 @@ std::vector<ResourceLoad> LoadsOf(const MessageRoutes& routes, size_t message,
 PhaseLoads::PhaseLoads(const Schedule& schedule, const MessageRoutes& routes,
                        absl::Span<const ExchangeRoutes> exchanges,
                        absl::Span<TierShares> sums) {
-  AddResources(schedule, routes, exchanges, sums);
-  if (routes.by_port()) AddPorts(schedule, routes);
-}
-
-void PhaseLoads::AddResources(const Schedule& schedule,
-                              const MessageRoutes& routes,
-                              absl::Span<const ExchangeRoutes> exchanges,
-                              absl::Span<TierShares> sums) {
   std::vector<ResourceId> touched;
   const auto add = [&](ResourceId id, Tier tier, double share, double flows) {
     TierShares& shares = sums[Index(id)];
@@ -187,41 +177,18 @@ void PhaseLoads::AddResources(const Schedule& schedule,
   }
 }
 
-void PhaseLoads::AddPorts(const Schedule& schedule,
-                          const MessageRoutes& routes) {
-  for (const Phase& phase : schedule.phases) {
-    std::map<std::pair<ResourceId, ResourceId>, TierShares> sums;
-    ForEachMessage(schedule, phase, [&](size_t message, double share) {
-      const Tier tier = routes.of(message).tier;
-      for (const PortUse& use : routes.ports(message)) {
-        sums[use.key()].of(tier) += share * use.weight;
-      }
-    });
-    std::vector<PortLoad>& loads = port_loads_.emplace_back();
-    for (const auto& [key, shares] : sums) {
-      loads.push_back({key.first, key.second, shares});
-    }
-  }
-}
-
 void PhaseLoads::Add(absl::Span<const PhaseLoads* const> others) {
-  const auto add = [&](auto lists) {
-    auto& own = this->*lists;
-    for (const PhaseLoads* other : others) {
-      CHECK_EQ(own.size(), (other->*lists).size());
+  std::vector<const std::vector<ResourceLoad>*> phase_loads(others.size());
+  for (const PhaseLoads* other : others) {
+    CHECK_EQ(loads_.size(), other->loads_.size());
+  }
+  for (size_t phase = 0; phase < loads_.size(); ++phase) {
+    for (size_t i = 0; i < others.size(); ++i) {
+      phase_loads[i] = &others[i]->loads_[phase];
     }
-    using List = std::decay_t<decltype(own[0])>;
-    std::vector<const List*> phase_lists(others.size());
-    for (size_t phase = 0; phase < own.size(); ++phase) {
-      for (size_t i = 0; i < others.size(); ++i) {
-        phase_lists[i] = &(others[i]->*lists)[phase];
-      }
-      own[phase] =
-          SumAll(std::move(own[phase]), absl::MakeConstSpan(phase_lists));
-    }
-  };
-  add(&PhaseLoads::loads_);
-  add(&PhaseLoads::port_loads_);
+    loads_[phase] =
+        SumAll(std::move(loads_[phase]), absl::MakeConstSpan(phase_loads));
+  }
 }
 
 }  // namespace orrery

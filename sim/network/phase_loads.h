@@ -5,7 +5,6 @@
 // the same schedule at the same time load the links together.
 #include <absl/types/span.h>
 
-#include <utility>
 #include <vector>
 
 #include "sim/network/exchange_routes.h"
@@ -15,15 +14,6 @@
 #include "topology/collectives/collective.h"
 
 namespace orrery {
-
-// The same of a resource and the port its bytes come in by.
-struct PortLoad {
-  ResourceId resource;
-  ResourceId port;
-  TierShares shares;
-  std::pair<ResourceId, ResourceId> key() const { return {resource, port}; }
-  void operator+=(const PortLoad& other) { shares += other.shares; }
-};
 
 class PhaseLoads {
  public:
@@ -36,24 +26,13 @@ class PhaseLoads {
   // Requires: the same schedule, for other groups.
   void Add(absl::Span<const PhaseLoads* const> others);
 
-  // In the order of resources, and of their ports; those are empty if ports do
-  // not count.
+  // In the order of resources.
   absl::Span<const ResourceLoad> loads(size_t phase) const {
     return loads_[phase];
   }
-  absl::Span<const PortLoad> port_loads(size_t phase) const {
-    return port_loads_.empty() ? absl::Span<const PortLoad>()
-                               : port_loads_[phase];
-  }
 
  private:
-  void AddResources(const Schedule& schedule, const MessageRoutes& routes,
-                    absl::Span<const ExchangeRoutes> exchanges,
-                    absl::Span<TierShares> sums);
-  void AddPorts(const Schedule& schedule, const MessageRoutes& routes);
-
   std::vector<std::vector<ResourceLoad>> loads_;
-  std::vector<std::vector<PortLoad>> port_loads_;
 };
 
 }  // namespace orrery

@@ -24,7 +24,7 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
     RoutingScratch& scratch) {
   ASSIGN_OR_RETURN(MessageRoutes found,
                    MessageRoutes::Find(schedule, placement, resources, router,
-                                       options.rules, scratch));
+                                       options.shares, scratch));
   RoutedSchedule result(schedule, placement.chips, resources,
                         options.keep_routes);
   result.routes_ = std::move(found);
@@ -55,7 +55,7 @@ absl::StatusOr<RoutedSchedule> RoutedSchedule::Make(
     if (!round.exchange) continue;
     ASSIGN_OR_RETURN(exchanges[i],
                      FindExchange(placement.chips, *round.exchange, resources,
-                                  router, options.rules.shares));
+                                  router, options.shares));
     scratch.KeepTold(resources, exchanges[i].loads);
     for (const ExchangeRoutes::Slowest& slowest : exchanges[i].slowest) {
       count(slowest.tier, slowest.latency, 1);

@@ -22,12 +22,13 @@ namespace orrery {
 class RoutedSchedule {
  public:
   struct Options {
-    RoutingRules rules = {};
+    // As of MessageRoutes::Find.
+    std::optional<AdaptiveShares> shares = std::nullopt;
     // Whether routes are kept message by message.
     bool keep_routes = false;
   };
   // Fails as MessageRoutes::Find and FindExchange do. `schedule` and
-  // `resources` must outlive the result. Ports are noted under kPortFair only.
+  // `resources` must outlive the result.
   static absl::StatusOr<RoutedSchedule> Make(const Schedule& schedule,
                                              const GroupPlacement& placement,
                                              const NetworkResources& resources,

@@ -8,10 +8,9 @@ namespace orrery {
 
 std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
                            absl::Span<const StartedPlan> plans,
-                           TransferLog* log, Arbitration arbitration) {
+                           TransferLog* log) {
   Transfers transfers;
   transfers.capacities = capacities;
-  transfers.arbitration = arbitration;
   // There are no kernels here; their events are the starts of plans.
   DefaultEventQueue queue;
   queue.Grow(EventPhase::kKernel, plans.size());

@@ -21,11 +21,9 @@ struct StartedPlan {
 };
 
 // When each plan ends, all of them sharing resources of the given capacities
-// (bytes per second). Ports of steps count if `arbitration` goes by them.
-// `log`, if given, gets their steps; group i is plan i.
+// (bytes per second). `log`, if given, gets their steps; group i is plan i.
 std::vector<Time> RunPlans(const IdVector<ResourceId, double>& capacities,
                            absl::Span<const StartedPlan> plans,
-                           TransferLog* log = nullptr,
-                           Arbitration arbitration = Arbitration::kFlowFair);
+                           TransferLog* log = nullptr);
 
 }  // namespace orrery

@@ -44,10 +44,7 @@ absl::Status CheckTokenPairs(const GroupLayout& layout,
 
 Detail ScheduleCache::detail(CommunicationKind kind,
                              CollectiveAlgorithm algorithm) const {
-  // A port looks at where each message comes from.
-  if (options_.by_message || options_.arbitration == Arbitration::kPortFair) {
-    return Detail::kMessages;
-  }
+  if (options_.by_message) return Detail::kMessages;
   if (!router_.routing().Has(Routing::kAdaptive)) return Detail::kAmounts;
   // An adaptive router looks at all messages of a fabric together. These are
   // one exchange of it, or several of the same pairs.
@@ -110,11 +107,9 @@ ScheduleCache::Entry& ScheduleCache::Find(
   entry->status = schedule.status();
   if (schedule.ok()) {
     entry->schedule = *schedule;
-    absl::StatusOr<RoutedSchedule> routed =
-        RoutedSchedule::Make(**schedule, placement, resources_, router_,
-                             {.rules = {options_.arbitration, shares},
-                              .keep_routes = options_.by_message},
-                             scratch_);
+    absl::StatusOr<RoutedSchedule> routed = RoutedSchedule::Make(
+        **schedule, placement, resources_, router_,
+        {.shares = shares, .keep_routes = options_.by_message}, scratch_);
     entry->status = routed.status();
     if (routed.ok()) {
       entry->routed = *std::move(routed);

@@ -30,11 +30,10 @@ class ScheduleCache {
  public:
   struct Options {
     int32_t segments;  // of pipelined schedules
-    Arbitration arbitration;
     // Whether messages are simulated one by one, and their routes kept.
     bool by_message;
     // Of resources that carry the same at any time, whether the first alone is
-    // told (NetworkResources::first_alike). Requires: kFlowFair.
+    // told (NetworkResources::first_alike).
     bool one_of_alike = false;
   };
   // A schedule on the machine, or why there is none.
@@ -57,8 +56,8 @@ class ScheduleCache {
 
   // The schedule of `call` by `algorithm` among `chips`, its own or those of a
   // replica, which are placed as `placement` says, routed with `shares`
-  // (RoutingRules). Requires: all calls that
-  // move tokens have the same traffic.
+  // (MessageRoutes::Find). Requires: all calls that move tokens have the same
+  // traffic.
   Entry& Find(const CollectiveCall& call, CollectiveAlgorithm algorithm,
               absl::Span<const VertexId> chips, const GroupPlacement& placement,
               const std::optional<AdaptiveShares>& shares = {});

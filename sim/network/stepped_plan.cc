@@ -241,13 +241,7 @@ class Expander {
                 part_.count * bytes_,
         .uses = routes.uses(message)};
     for (ResourceUse& use : flow.uses) use.weight /= efficiency;
-    const absl::Span<const PortUse> ports = routes.ports(message);
-    flow.ports.assign(ports.begin(), ports.end());
-    for (PortUse& use : flow.ports) use.weight /= efficiency;
-    if (flow.work <= 0) {
-      flow.uses.clear();
-      flow.ports.clear();
-    }
+    if (flow.work <= 0) flow.uses.clear();
     int32_t& last = LastOf(message, repeat);
     if (part_.count > 1) {
       // As the bytes come in.

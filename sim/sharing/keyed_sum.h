@@ -1,5 +1,5 @@
 #pragma once
-// Sums of lists whose entries have a key: uses of resources, loads, ports.
+// Sums of lists whose entries have a key: uses of resources, loads.
 //
 // An entry has key(), and += of another entry with the same key. A list is
 // canonical if it is in the order of keys with one entry for each.

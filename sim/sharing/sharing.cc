@@ -26,9 +26,7 @@ void AppendBytes(std::string& out, const T& value) {
 
 }  // namespace
 
-Sharing::Sharing(IdVector<ResourceId, double> capacities,
-                 Arbitration arbitration)
-    : arbitration_(arbitration) {
+Sharing::Sharing(IdVector<ResourceId, double> capacities) {
   resources_.resize(capacities.size());
   for (const ResourceId id : capacities.ids()) {
     CHECK(capacities[id] > 0) << "resource " << Index(id);
@@ -48,10 +46,8 @@ void Sharing::Start(ActivityId id, Time now, const Work& work) {
   activity.moved = 0;
   activity.rate = 0;
   activity.full_rate = work.rate_cap;
-  activity.penalty =
-      arbitration_ == Arbitration::kFlowFair ? work.penalty : 1.0;
+  activity.penalty = work.penalty;
   activity.uses = work.uses;
-  activity.ports = work.ports;
   activity.updated = now;
   activity.is_new = true;
   for (const ResourceUse& use : work.uses) {
@@ -93,7 +89,6 @@ void Sharing::Finish(ActivityId id, Time now) {
     resource.users.pop_back();
   }
   activity.uses = {};
-  activity.ports = {};
   activity.is_new = false;
 }
 
@@ -199,7 +194,6 @@ void Sharing::SolveComponent(Time now) {
       if (resource.CanLimit()) problem_.AddUse(resource.place, use.weight);
     }
   }
-  if (arbitration_ == Arbitration::kPortFair) WeighByPorts();
   const auto size = static_cast<int64_t>(component_.size());
   ++counters_.components;
   counters_.activities_solved += size;
@@ -207,51 +201,6 @@ void Sharing::SolveComponent(Time now) {
   const absl::Span<const double> rates = Rates();
   for (size_t i = 0; i < component_.size(); ++i) {
     SetRate(component_[i], rates[i], now);
-  }
-}
-
-// Over every resource in use, those that limit nobody as well: they are the
-// ports of others.
-void Sharing::WeighByPorts() {
-  port_problem_.Clear();
-  const auto place = [&](ResourceId id) {
-    Resource& resource = resources_[id];
-    if (resource.port_visited != visit_) {
-      resource.port_visited = visit_;
-      resource.port_place =
-          static_cast<int32_t>(port_problem_.capacities.size());
-      port_problem_.capacities.push_back(resource.capacity);
-    }
-    return resource.port_place;
-  };
-  // Places in the order of ids within each activity, as the problem wants it.
-  component_ports_.clear();
-  for (const ActivityId id : component_) {
-    for (const ResourceUse& use : activities_[id].uses) {
-      component_ports_.push_back(use.resource);
-    }
-  }
-  std::sort(component_ports_.begin(), component_ports_.end());
-  for (const ResourceId id : component_ports_) place(id);
-  for (const ActivityId id : component_) {
-    const Activity& activity = activities_[id];
-    port_problem_.wanted.push_back(activity.full_rate);
-    if (activity.ports.empty()) {
-      for (const ResourceUse& use : activity.uses) {
-        port_problem_.uses.push_back({place(use.resource), -1, use.weight});
-      }
-    }
-    for (const PortUse& use : activity.ports) {
-      port_problem_.uses.push_back(
-          {place(use.resource), use.port == kStartsHere ? -1 : place(use.port),
-           use.weight});
-    }
-    port_problem_.uses_end.push_back(
-        static_cast<int32_t>(port_problem_.uses.size()));
-  }
-  const absl::Span<const double> rates = port_solver_.Solve(port_problem_);
-  for (size_t i = 0; i < component_.size(); ++i) {
-    problem_.penalties[i] /= rates[i];
   }
 }
 

@@ -8,8 +8,7 @@
 //   for (const auto& [activity, at] : sharing.Resolve(now))
 //   queue.Schedule(...);
 //
-// Rates are those of fair_share.h over everything in progress, or weighted by
-// port_fair.h where switches arbitrate port by port. What makes it
+// Rates are those of fair_share.h over everything in progress. What makes it
 // cheap:
 //   - A resource that could serve all its users at their full rate never limits
 //     anybody. It is left out, and does not connect its users.
@@ -32,7 +31,6 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "sim/sharing/fair_share.h"
-#include "sim/sharing/port_fair.h"
 #include "sim/sharing/transfer_plan.h"
 
 namespace orrery {
@@ -44,10 +42,8 @@ class Sharing {
   struct Work {
     double amount = 0;
     double rate_cap = kNoRateCap;
-    // Inverse priority where flows are equals; ports have none.
-    double penalty = 1;
+    double penalty = 1;                       // inverse priority
     absl::Span<const ResourceUse> uses = {};  // must outlive the activity
-    absl::Span<const PortUse> ports = {};     // likewise
   };
   struct Completion {
     ActivityId activity;
@@ -62,8 +58,7 @@ class Sharing {
     int64_t largest_component = 0;  // in activities
   };
 
-  explicit Sharing(IdVector<ResourceId, double> capacities,
-                   Arbitration arbitration = Arbitration::kFlowFair);
+  explicit Sharing(IdVector<ResourceId, double> capacities);
 
   // Requires: `id` is not in progress; ids are dense; amount >= 0.
   void Start(ActivityId id, Time now, const Work& work);
@@ -93,7 +88,6 @@ class Sharing {
     double full_rate = 0;  // with everything to itself
     double penalty = 1;
     absl::Span<const ResourceUse> uses;
-    absl::Span<const PortUse> ports;
     Time updated{};
     uint64_t visited = 0;
     bool is_new = false;
@@ -105,8 +99,6 @@ class Sharing {
     std::vector<ActivityId> users;
     uint64_t visited = 0;
     int32_t place = 0;  // in the problem being solved
-    int32_t port_place = 0;
-    uint64_t port_visited = 0;
     bool is_dirty = false;
     bool CanLimit() const { return demand > capacity; }
   };
@@ -114,8 +106,6 @@ class Sharing {
   void MarkDirty(ResourceId id);
   void CollectComponent(ActivityId seed);
   void SolveComponent(Time now);
-  // Makes the penalties of the problem those of port-by-port arbitration.
-  void WeighByPorts();
   absl::Span<const double> Rates();
   void SetRate(ActivityId id, double rate, Time now);
   // Brings remaining and moved work up to `now`.
@@ -134,12 +124,8 @@ class Sharing {
   // Working memory of one component.
   std::vector<ActivityId> component_;
   std::vector<ResourceId> component_resources_;
-  std::vector<ResourceId> component_ports_;
   FairShareProblem problem_;
   FairShareSolver solver_;
-  Arbitration arbitration_;
-  PortFairProblem port_problem_;
-  PortFairSolver port_solver_;
   std::string signature_;
   absl::flat_hash_map<std::string, std::vector<double>> remembered_;
   Counters counters_;

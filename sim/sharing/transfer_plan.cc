@@ -89,15 +89,12 @@ PlanId TransferPlans::Add(absl::Span<const TransferStep> steps,
                       .rate_cap = step.rate_cap,
                       .penalty = step.penalty,
                       .uses_begin = static_cast<int64_t>(uses_.size()),
-                      .ports_begin = static_cast<int64_t>(ports_.size()),
                       .successors_begin = 0,
                       .uses_count = static_cast<int32_t>(uses.size()),
-                      .ports_count = static_cast<int32_t>(step.ports.size()),
                       .successors_count = 0,
                       .predecessors = 0,
                       .loop = -1});
     uses_.insert(uses_.end(), uses.begin(), uses.end());
-    ports_.insert(ports_.end(), step.ports.begin(), step.ports.end());
     if (!uses.empty()) {
       resource_bound_ = std::max(
           resource_bound_, static_cast<int32_t>(uses.back().resource) + 1);
@@ -139,8 +136,6 @@ TransferPlans::Step TransferPlans::listed(PlanId plan, int32_t place) const {
           .penalty = stored.penalty,
           .uses = absl::MakeConstSpan(uses_.data() + stored.uses_begin,
                                       static_cast<size_t>(stored.uses_count)),
-          .ports = absl::MakeConstSpan(ports_.data() + stored.ports_begin,
-                                       static_cast<size_t>(stored.ports_count)),
           .successors =
               absl::MakeConstSpan(successors_.data() + stored.successors_begin,
                                   static_cast<size_t>(stored.successors_count)),

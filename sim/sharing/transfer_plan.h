@@ -27,7 +27,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -50,39 +49,19 @@ struct ResourceUse {
   friend bool operator==(const ResourceUse&, const ResourceUse&) = default;
 };
 
-// How contended resources are shared: flow by flow (max-min), or input port by
-// input port (port_fair.h).
-enum class Arbitration : uint8_t { kFlowFair, kPortFair };
-
-// Of a resource's use, the part that comes in from another resource.
-inline constexpr ResourceId kStartsHere = static_cast<ResourceId>(-1);
-struct PortUse {
-  ResourceId resource;
-  ResourceId port;  // or kStartsHere
-  double weight;
-  std::pair<ResourceId, ResourceId> key() const { return {resource, port}; }
-  void operator+=(const PortUse& other) { weight += other.weight; }
-  friend bool operator==(const PortUse&, const PortUse&) = default;
-};
-
 // `penalty` is an inverse priority: rate times penalty is what grows alike
 // (fair_share.h). Of a step that stands for flows side by side it is what one
 // of them carries per unit of work, so that flows are equals, whatever call
 // they belong to and however its bytes are counted.
 //
 // Requires: latency >= 0; work >= 0 and finite; rate_cap > 0; penalty > 0 and
-// finite; weights > 0 and
-// finite; a step with work has a use or a rate cap; ports, if given, are in the
-// order of resources and ports and add up to the uses.
+// finite; weights > 0 and finite; a step with work has a use or a rate cap.
 struct TransferStep {
   Duration latency{0};
   double work = 0;
   double rate_cap = kNoRateCap;
   double penalty = 1;
   std::vector<ResourceUse> uses = {};
-  // By which ports the uses come in; matters under Arbitration::kPortFair
-  // only. Empty: every use starts where it is.
-  std::vector<PortUse> ports = {};
 };
 
 // The step at place `after` starts when the one at place `before` is done.
@@ -126,7 +105,6 @@ class TransferPlans {
     double rate_cap;
     double penalty;
     absl::Span<const ResourceUse> uses;
-    absl::Span<const PortUse> ports;
     // As listed; of a step of a loop that leads out of it, of its last time.
     absl::Span<const int32_t> successors;
     int32_t predecessors;
@@ -177,10 +155,8 @@ class TransferPlans {
     double rate_cap;
     double penalty;
     int64_t uses_begin;
-    int64_t ports_begin;
     int64_t successors_begin;
     int32_t uses_count;
-    int32_t ports_count;
     int32_t successors_count;
     int32_t predecessors;
     int32_t loop;
@@ -203,7 +179,6 @@ class TransferPlans {
   IdVector<PlanId, Plan> plans_;
   std::vector<StoredStep> steps_;
   std::vector<ResourceUse> uses_;
-  std::vector<PortUse> ports_;
   std::vector<int32_t> successors_;
   std::vector<StepLoop> loops_;
   int32_t resource_bound_ = 0;
@@ -237,7 +212,6 @@ struct Transfers {
   IdVector<ResourceId, double> capacities;  // units per second, > 0
   TransferPlans plans;
   IdVector<CallId, PlanId> plan_of_call;  // one per call of the program
-  Arbitration arbitration = Arbitration::kFlowFair;
   // For people; empty where nobody gave names.
   IdVector<ResourceId, std::string> resource_names = {};
   IdVector<ResourceId, std::vector<ResourceClass>> resource_classes = {};

@@ -217,6 +217,25 @@ TEST(Resolve, AFieldThatMovedIsAnsweredWithItsNewPath) {
   EXPECT_EQ(message.find('\n'), std::string::npos);
 }
 
+// Scenarios from before links had one way to be shared.
+TEST(Resolve, AFieldThatIsGoneIsAnsweredWithTheReason) {
+  const auto gone =
+      AllOf(HasSubstr("Network has no field 'arbitration'"),
+            HasSubstr("arbitration by port is gone"),
+            HasSubstr("shared flow by flow"), HasSubstr("leave it out"));
+  for (const std::string value : {"FLOW_FAIR", "PORT_FAIR"}) {
+    EXPECT_THAT(
+        Resolve("s1", {"network.arbitration=" + value}).status().message(),
+        AllOf(HasSubstr("--set network.arbitration:"), gone));
+    EXPECT_THAT(ResolveScenarioText(
+                    Catalog(kPresets),
+                    "network {\n  arbitration: " + value + "\n}", "f", {})
+                    .status()
+                    .message(),
+                AllOf(HasSubstr("f:2:"), gone));
+  }
+}
+
 TEST(Resolve, HugeDegreesDoNotOverflow) {
   ASSERT_OK_AND_ASSIGN(const pb::Scenario s,
                        Resolve("s1", {"training.parallel.tensor=2147483647",

@@ -66,8 +66,6 @@ TEST(CollectiveCommand, WrongWordsAreRefusedWithTheRightOnes) {
               HasSubstr("needs several islands"));
   EXPECT_THAT(CollectiveRefusal({"--fidelity", "fluffy"}),
               HasSubstr("STEPPED"));
-  EXPECT_THAT(CollectiveRefusal({"--arbitration", "fair"}),
-              HasSubstr("PORT_FAIR"));
   EXPECT_THAT(CollectiveRefusal({"--algorithm", "sharp", "--nodes", "4"}),
               HasSubstr("`reduces` of the fabric"));
   EXPECT_THAT(CollectiveRefusal({"--experts", "8"}), HasSubstr("moe_dispatch"));

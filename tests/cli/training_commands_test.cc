@@ -98,9 +98,6 @@ TEST(TrainingCommands, AnUnevenNetworkIsSimulatedRankByRank) {
   // the bounds know.
   EXPECT_THAT(run("system.scale_out.fabric.routing=VALIANT"),
               HasSubstr("simulated 32 of 32 ranks"));
-  EXPECT_THAT(run("network.arbitration=PORT_FAIR"),
-              AllOf(HasSubstr("simulated 32 of 32 ranks"),
-                    HasSubstr("arbitrate by port")));
   const ProgramResult cut = RunOrrery({"simulate", "quickstart", "--set",
                                        "system.fault={from: 3 remaining: 0}"});
   EXPECT_EQ(cut.exit_code, 2);

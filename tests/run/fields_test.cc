@@ -41,9 +41,6 @@ Answer AnswerOf(const pb::Scenario& proto) {
   const auto network = Network::Make(scenario->system);
   if (!network.ok()) return {true, network.status().ToString()};
   RunOptions options;
-  if (proto.network().arbitration() == pb::Network::PORT_FAIR) {
-    options.arbitration = Arbitration::kPortFair;
-  }
   if (proto.network().fidelity() == pb::Network::CLOSED_FORM) {
     options.fidelity = Fidelity::kClosedForm;
   }

@@ -37,9 +37,6 @@ class TrainingLaws {
   TrainingLaws(const ResolvedScenario& scenario, const Network& network,
                StormSheet& sheet)
       : scenario_(scenario), network_(network), sheet_(sheet) {
-    if (scenario.proto.network().arbitration() == pb::Network::PORT_FAIR) {
-      options_.arbitration = Arbitration::kPortFair;
-    }
     options_.record = true;
   }
 

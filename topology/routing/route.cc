@@ -247,18 +247,6 @@ absl::StatusOr<std::vector<Route>> Router::FindAll(
   return routes;
 }
 
-std::vector<LinkShare> RouteSet::LinksOf(const Entry& route) const {
-  std::vector<LinkShare> links;
-  for (int32_t i = route.own_begin; i < route.own_end; ++i) {
-    links.push_back({own[static_cast<size_t>(i)], 1});
-  }
-  if (route.middle >= 0) {
-    const auto& middle = *middles[static_cast<size_t>(route.middle)].links;
-    links.insert(links.end(), middle.begin(), middle.end());
-  }
-  return links;
-}
-
 namespace {
 
 // Whether both segments can be cut off a pair's paths: the middle is then

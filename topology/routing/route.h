@@ -111,9 +111,6 @@ struct RouteSet {
   std::vector<Entry> routes;
   std::vector<LinkId> own;
   std::vector<Middle> middles;
-
-  // All links of a route; no link twice.
-  std::vector<LinkShare> LinksOf(const Entry& route) const;
 };
 
 class Router {

@@ -75,9 +75,6 @@ TEST(SlowestPath, CountsAllThatCanBeThereAtOnce) {
   }
   EXPECT_EQ(LongestPath(*program, transfers), Duration(10000));
   EXPECT_EQ(SlowestPath(*program, transfers), Duration(12500));
-  // Under another way to share nothing is known.
-  transfers.arbitration = Arbitration::kPortFair;
-  EXPECT_EQ(SlowestPath(*program, transfers), std::nullopt);
 }
 
 // A call of one flow beside a call of ten, over one link of 1 byte per

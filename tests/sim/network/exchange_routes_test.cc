@@ -165,9 +165,9 @@ TEST(ExchangeRoutes, LargeExchangesTakeAsLongAsTheirMessages) {
     for (const CollectiveAlgorithm algorithm :
          {CollectiveAlgorithm::kDirect, CollectiveAlgorithm::kPxn}) {
       PlannedNetwork whole(system, {.algorithm = algorithm});
-      // Ports are counted message by message.
-      PlannedNetwork listed(system, {.algorithm = algorithm,
-                                     .arbitration = Arbitration::kPortFair});
+      // Whoever simulates messages one by one has them listed.
+      PlannedNetwork listed(
+          system, {.fidelity = Fidelity::kStepped, .algorithm = algorithm});
       const absl::StatusOr<PlannedCall> a = whole.Plan(call);
       const absl::StatusOr<PlannedCall> b = listed.Plan(call);
       ASSERT_EQ(a.ok(), b.ok());

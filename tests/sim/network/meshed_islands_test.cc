@@ -133,7 +133,7 @@ TEST(MeshedIslands, LargeGroupsTakeAsLongAsTheirMessages) {
     const CollectiveCall call = {kind, Bytes(1 << 26), ChipRange(0, 520)};
     PlannerOptions options = {.algorithm = Algorithm::kHierarchicalDirect};
     PlannedNetwork whole(system, options);
-    options.arbitration = Arbitration::kPortFair;  // lists every message
+    options.fidelity = Fidelity::kStepped;  // lists every message
     PlannedNetwork listed(system, options);
     ASSERT_OK_AND_ASSIGN(const PlannedCall a, whole.Plan(call));
     ASSERT_OK_AND_ASSIGN(const PlannedCall b, listed.Plan(call));

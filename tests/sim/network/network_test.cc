@@ -86,6 +86,27 @@ TEST(Network, AnIncastSharesTheReceiversPort) {
   }
 }
 
+// A line 0-1-2-3-4, everyone sends to 4: a quarter each of 50 GB/s, wherever
+// they join. The two of 100 MB end after 8 ms, when 100 and 300 MB are left of
+// the others: with a half each, one ends 4 ms later and the other 4 ms after.
+TEST(Network, AParkingLotIsSharedFlowByFlow) {
+  const auto send = [](int from, int64_t megabytes) {
+    return CollectiveCall{Kind::kPointToPoint,
+                          Bytes(megabytes * 1'000'000),
+                          {static_cast<VertexId>(from), VertexId(4)}};
+  };
+  for (const Fidelity fidelity : {Fidelity::kFluid, Fidelity::kStepped}) {
+    PlannedNetwork network(FlatSystem(5, "mesh { shape: 5 }"),
+                           {.fidelity = fidelity});
+    const std::vector<double> times = TimesTogether(
+        network, {send(0, 100), send(1, 100), send(2, 200), send(3, 400)});
+    const double expected[] = {0.008, 0.008, 0.012, 0.016};
+    for (size_t i = 0; i < times.size(); ++i) {
+      EXPECT_NEAR(times[i], 2e-6 + expected[i], 1e-9) << i;
+    }
+  }
+}
+
 // Eight flows from one leaf to another over eight uplinks: sprayed they do not
 // meet; hashed some do.
 TEST(Network, EcmpFlowsCollideAndSprayedOnesDoNot) {

@@ -56,17 +56,5 @@ TEST(KeyedSum, AllAtOnceIsOneAfterTheOther) {
   EXPECT_EQ(SumAll(a, {}), a);
 }
 
-// A resource and the port that its bytes come in by are one key.
-TEST(KeyedSum, PortsOfOneResourceStayApart) {
-  const auto port = [](int resource, int from, double weight) {
-    return PortUse{static_cast<ResourceId>(resource),
-                   static_cast<ResourceId>(from), weight};
-  };
-  const std::vector<PortUse> a = {port(4, 1, 0.5), port(4, 2, 0.25)};
-  const std::vector<PortUse> b = {port(4, 2, 0.25), port(4, 3, 1)};
-  EXPECT_THAT(Sum(a, b),
-              ElementsAre(port(4, 1, 0.5), port(4, 2, 0.5), port(4, 3, 1)));
-}
-
 }  // namespace
 }  // namespace orrery

@@ -42,6 +42,20 @@ void ExpectUnitFlow(const Graph& graph, const Route& route, VertexId from,
   }
 }
 
+// All links of a route of a set; no link twice.
+std::vector<LinkShare> LinksOf(const RouteSet& set,
+                               const RouteSet::Entry& route) {
+  std::vector<LinkShare> links;
+  for (int32_t i = route.own_begin; i < route.own_end; ++i) {
+    links.push_back({set.own[static_cast<size_t>(i)], 1});
+  }
+  if (route.middle >= 0) {
+    const auto& middle = *set.middles[static_cast<size_t>(route.middle)].links;
+    links.insert(links.end(), middle.begin(), middle.end());
+  }
+  return links;
+}
+
 // A slice of 8 x 16 chips whose short side has open ends: from end to end it is
 // 7 links along the one and 1 along the other.
 TEST(Route, SidesWithOpenEndsAreLines) {
@@ -215,7 +229,7 @@ TEST(Route, CommonPartsChangeNothing) {
     ASSERT_OK_AND_ASSIGN(const std::vector<Route> routes,
                          router.FindAll(demands));
     for (size_t i = 0; i < demands.size(); ++i) {
-      std::vector<LinkShare> together = set.LinksOf(set.routes[i]);
+      std::vector<LinkShare> together = LinksOf(set, set.routes[i]);
       std::vector<LinkShare> alone = routes[i].links;
       const auto by_link = [](const LinkShare& a, const LinkShare& b) {
         return a.link < b.link;
