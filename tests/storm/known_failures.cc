@@ -81,6 +81,14 @@ double WhatTheFaultTakes(const StormFailure& failure) {
   return 1 - Fact(failure, "remaining");
 }
 
+// Without spraying a tree has one root. Where there are more trees than roots,
+// or those of a leaf are not neighbours, two have the same; the formula deals
+// all trees evenly. What two send over one cable takes twice as long.
+bool SharesARoot(const StormFailure& failure) {
+  return failure.deviation < 0 && Fact(failure, "in network") > 0 &&
+         HasLabel(failure, "routing ECMP");
+}
+
 // The formula prices a tree wherever switches add up. The simulator looks for
 // one in the graph, and finds none for some groups whose chips share NICs or
 // rails: what it takes in its place can be any number of times as long.
@@ -257,6 +265,8 @@ constexpr KnownFailure kKnown[] = {
     {"calls", "closed form, ", AddsUpOverAFault, WhatTheFaultTakes,
      "the trees of switches that add up are taken to be whole", 1795061440,
      505},
+    {"calls", "closed form, ", SharesARoot, Half,
+     "two trees of switches share a root", 9304, 4489},
     {"calls", "closed form, ", FindsNoTree, AllOfIt,
      "the simulator finds no tree of switches where the formula prices one",
      100, 97},
