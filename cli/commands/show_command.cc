@@ -1,4 +1,6 @@
 // orrery show: the resolved scenario, every default visible.
+#include <variant>
+
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -9,12 +11,21 @@
 #include "cli/print/output.h"
 #include "cli/print/parameter_text.h"
 #include "run/scenario_cost.h"
+#include "topology/graph/build.h"
 
 namespace orrery {
 namespace {
 
 absl::StatusOr<ExitCode> Show(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const ResolvedScenario scenario, LoadScenario(arguments));
+  // Other commands build it to run; here only a list of links can be wrong.
+  const auto listed = [](const auto& tier) {
+    return tier && std::holds_alternative<LinkListFabric>(tier->fabric.kind);
+  };
+  if (listed(scenario.system.scale_up()) ||
+      listed(scenario.system.scale_out())) {
+    RETURN_IF_ERROR(BuildGraph(scenario.system).status());
+  }
   ASSIGN_OR_RETURN(const pb::Scenario shown, WithRates(scenario.proto));
   if (const auto json = arguments.Get("json")) {
     RETURN_IF_ERROR(WriteFile(*json, ToJson(shown)));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/overload.h"
 #include "base/status.h"
@@ -122,12 +124,87 @@ absl::StatusOr<Graph> Limited(Graph graph, const System& system) {
     for (LinkId id : graph.leaving(chip)) apply(id, graph.link(id).to);
     for (LinkId id : graph.entering(chip)) apply(id, graph.link(id).from);
     if (!found) {
-      return absl::InvalidArgumentError(
-          fmt::format("fault: {} has no link to vertex {}",
-                      VertexName(graph, chip), fault.peer.value_or(-1)));
+      return absl::InvalidArgumentError(fmt::format(
+          "system.fault: {} has no link{}; 'orrery topology SYSTEM' "
+          "lists the vertices",
+          VertexName(graph, chip),
+          fault.peer ? fmt::format(" to vertex {}", *fault.peer)
+                     : std::string()));
     }
   }
   return WithFaults(graph, remaining);
+}
+
+// The vertices that `from` sends to, or that send to it, over vertices that
+// forward; itself included.
+IdVector<VertexId, uint8_t> Reached(const Graph& graph, VertexId from,
+                                    Direction direction) {
+  IdVector<VertexId, uint8_t> reached(graph.vertex_count(), 0);
+  reached[from] = 1;
+  std::vector<VertexId> order = {from};
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && !graph.forwards(order[i])) continue;
+    for (const LinkId id : graph.links_at(order[i], direction)) {
+      const VertexId next = graph.far_end(id, direction);
+      if (std::exchange(reached[next], 1) == 0) order.push_back(next);
+    }
+  }
+  return reached;
+}
+
+// The first chip that does not reach `hub`, or that `hub` does not reach.
+std::optional<VertexId> ApartFrom(const Graph& graph, VertexId hub,
+                                  absl::Span<const VertexId> chips) {
+  const auto to = Reached(graph, hub, Direction::kLeaving);
+  const auto from = Reached(graph, hub, Direction::kEntering);
+  for (const VertexId chip : chips) {
+    if (to[chip] == 0 || from[chip] == 0) return chip;
+  }
+  return std::nullopt;
+}
+
+// Two chips of which one has no path to the other. One vertex that forwards and
+// that all chips reach and are reached from proves that there are none; only
+// without such a vertex beside chip 0 is each chip searched from. Cost:
+// O(links), or O(chips x links).
+std::optional<std::pair<VertexId, VertexId>> ApartChips(
+    const Graph& graph, absl::Span<const VertexId> chips) {
+  std::vector<VertexId> hubs = {chips[0]};
+  for (const LinkId id : graph.leaving(chips[0])) {
+    hubs.push_back(graph.link(id).to);
+  }
+  for (const VertexId hub : hubs) {
+    if (graph.forwards(hub) && !ApartFrom(graph, hub, chips)) return {};
+  }
+  for (const VertexId chip : chips) {
+    if (const auto other = ApartFrom(graph, chip, chips)) {
+      return std::pair(chip, *other);
+    }
+  }
+  return std::nullopt;
+}
+
+bool IsLinkList(const Fabric& fabric) {
+  return std::holds_alternative<LinkListFabric>(fabric.kind);
+}
+
+// Only a list of links can leave chips apart; every generator joins them.
+absl::Status CheckJoined(const Graph& graph, const System& system,
+                         absl::Span<const VertexId> chips) {
+  const bool up = system.scale_up() && IsLinkList(system.scale_up()->fabric);
+  const bool out = system.scale_out() && IsLinkList(system.scale_out()->fabric);
+  if (!up && !out) return absl::OkStatus();
+  const auto apart = ApartChips(graph, chips);
+  if (!apart) return absl::OkStatus();
+  const auto node = [&](VertexId chip) {
+    return static_cast<int>(Index(chip)) / system.chips_per_node();
+  };
+  const bool inside = !out || (up && node(apart->first) == node(apart->second));
+  return absl::InvalidArgumentError(fmt::format(
+      "system.{}.fabric.links: they do not join {} and {} in both directions; "
+      "add links until every chip has a path to every other",
+      inside ? "scale_up" : "scale_out", VertexName(graph, apart->first),
+      VertexName(graph, apart->second)));
 }
 
 }  // namespace
@@ -206,15 +283,21 @@ absl::StatusOr<Graph> BuildGraph(const System& system) {
   const std::vector<VertexId> chips =
       builder.AddVertices(VertexKind::kChip, system.chips());
   if (system.scale_up()) {
-    RETURN_IF_ERROR(AddIslands(builder, system, chips));
+    RETURN_IF_ERROR(
+        Annotate(AddIslands(builder, system, chips), "system.scale_up.fabric"));
   } else if (system.scale_out()) {
     // Nodes of one chip: what leaves the chip leaves its island.
     for (size_t c = 0; c < chips.size(); ++c) {
       builder.SetIsland(chips[c], static_cast<int32_t>(c));
     }
   }
-  if (system.scale_out()) RETURN_IF_ERROR(AddScaleOut(builder, system, chips));
-  return Limited(std::move(builder).Build(), system);
+  if (system.scale_out()) {
+    RETURN_IF_ERROR(Annotate(AddScaleOut(builder, system, chips),
+                             "system.scale_out.fabric"));
+  }
+  Graph graph = std::move(builder).Build();
+  RETURN_IF_ERROR(CheckJoined(graph, system, chips));
+  return Limited(std::move(graph), system);
 }
 
 }  // namespace orrery

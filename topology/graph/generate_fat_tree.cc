@@ -107,9 +107,12 @@ absl::StatusOr<int32_t> LeafDownPorts(const FatTreeShape& shape) {
     return absl::InvalidArgumentError(
         fmt::format("fat tree: tiers must be 1, 2 or 3, got {}", shape.tiers));
   }
-  if (shape.radix < 2 || shape.radix % 2 != 0 || shape.radix > (1 << 14)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "fat tree: radix must be even and at least 2, got {}", shape.radix));
+  constexpr int32_t kMostPorts = 1 << 14;
+  if (shape.radix < 2 || shape.radix % 2 != 0 || shape.radix > kMostPorts) {
+    return absl::InvalidArgumentError(
+        fmt::format("fat tree: radix must be an even number from 2 to {}, got "
+                    "{}",
+                    kMostPorts, shape.radix));
   }
   if (!(shape.taper >= 1)) {
     return absl::InvalidArgumentError(fmt::format(
