@@ -77,6 +77,10 @@ absl::Status CompleteLike(const Catalog& catalog, pb::Chip* chip) {
     base->clear_sustained_clock();
     std::erase(taken, "sustained_clock");
   }
+  if (chip->has_clock() && !chip->has_burst_clock()) {
+    base->clear_burst_clock();
+    std::erase(taken, "burst_clock");
+  }
   if (chip->has_vector_rate() && !chip->has_vector_clock()) {
     base->clear_vector_clock();
     std::erase(taken, "vector_clock");

@@ -59,6 +59,19 @@ PowerDraw ReadPowerDraw(const FieldReader& fields) {
   return draw;
 }
 
+// The clock at which a rate is stated is near that of the chip: a rate is
+// rescaled from one to the other.
+void CheckStatedAt(const FieldReader& fields, const char* name, Hertz stated,
+                   Hertz clock) {
+  if (fields.IsRefused(name) || clock.value() <= 0) return;
+  const double ratio = stated.value() / clock.value();
+  if (ratio >= 0.5 && ratio <= 2) return;
+  fields.Refuse(name, fmt::format("{} is not between half and twice the clock "
+                                  "of the chip, {}; write the clock at which "
+                                  "the rate is stated",
+                                  ToText(stated, 4), ToText(clock, 4)));
+}
+
 }  // namespace
 
 absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
@@ -69,6 +82,7 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
   chip.name_ = fields.Text("name");
   chip.description_ = fields.OptionalText("description");
 
+  chip.clock_ = fields.Positive<Hertz>("clock");
   const std::vector<FieldReader> peaks = fields.Each("peak");
   if (peaks.empty()) {
     fields.Refuse("peak",
@@ -87,13 +101,13 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
     slot = rate;
     if (const auto clock = peak.OptionalPositive<Hertz>("clock")) {
       chip.peak_clocks_[static_cast<size_t>(orrery::FromProto(dtype))] = *clock;
+      CheckStatedAt(peak, "clock", *clock, chip.clock_);
     }
   }
   chip.vector_rate_ = fields.Positive<FlopsPerSecond>("vector_rate");
   chip.sfu_rate_ = fields.Positive<OpsPerSecond>("sfu_rate");
 
   chip.compute_units_ = fields.Count("compute_units", 1, kMaxComputeUnits);
-  chip.clock_ = fields.Positive<Hertz>("clock");
   chip.sustained_clock_ = fields.OptionalPositive<Hertz>("sustained_clock");
   chip.burst_clock_ = fields.OptionalPositive<Hertz>("burst_clock");
 
@@ -102,6 +116,18 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
   for (Hertz& clock : chip.peak_clocks_) {
     if (clock == Hertz()) clock = chip.clock_;
   }
+  CheckStatedAt(fields, "vector_clock", chip.vector_clock_, chip.clock_);
+  // A clock above those of the peaks would make kernels beat the peaks.
+  const Hertz highest = chip.highest_clock();
+  const auto check_held = [&](const char* name, std::optional<Hertz> clock) {
+    if (!clock || *clock <= highest || fields.IsRefused("clock")) return;
+    fields.Refuse(name,
+                  fmt::format("{} is above {}, the highest clock at which the "
+                              "chip states a rate; write at most that",
+                              ToText(*clock, 4), ToText(highest, 4)));
+  };
+  check_held("sustained_clock", chip.sustained_clock_);
+  check_held("burst_clock", chip.burst_clock_);
 
   chip.memory_ = fields.Positive<Bytes>("memory");
   chip.memory_bandwidth_ = fields.Positive<BytesPerSecond>("memory_bandwidth");
@@ -131,9 +157,7 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
 }
 
 Hertz Chip::highest_clock() const {
-  Hertz highest =
-      std::max({clock_, vector_clock_, sustained_clock_.value_or(clock_),
-                burst_clock_.value_or(clock_)});
+  Hertz highest = std::max(clock_, vector_clock_);
   for (const Hertz clock : peak_clocks_) highest = std::max(highest, clock);
   return highest;
 }

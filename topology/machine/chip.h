@@ -100,7 +100,7 @@ class Chip {
   std::optional<Hertz> sustained_clock() const { return sustained_clock_; }
   // Of a kernel that runs alone after an idle chip; unset: as under load.
   std::optional<Hertz> burst_clock() const { return burst_clock_; }
-  // The highest of all clocks that are stated.
+  // The highest clock at which a rate is stated; no other clock is above it.
   Hertz highest_clock() const;
 
   Bytes memory() const { return memory_; }
