@@ -26,6 +26,12 @@ class Violations {
   void Add(std::string message) { messages_.push_back(std::move(message)); }
   // Adds an error's message with its context; does nothing for OK.
   void Add(const absl::Status& status, absl::string_view context = "");
+  // The value, or an empty one after its error was added.
+  template <class T>
+  T Take(absl::StatusOr<T> value) {
+    Add(value.status());
+    return value.ok() ? *std::move(value) : T();
+  }
   bool empty() const { return messages_.empty(); }
   const std::vector<std::string>& messages() const { return messages_; }
   // InvalidArgument with every message, or OK if there is none.

@@ -15,6 +15,7 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/units_text.h"
+#include "base/utf8.h"
 #include "proto/enum_names.h"
 
 namespace orrery {
@@ -235,11 +236,10 @@ class LegalReader {
 
   void ReadNumber(double value, const gp::FieldDescriptor& field, int i,
                   const std::string& path) {
-    const LegalRange& range = RangeOf(field);
-    if (value >= range.least && value <= range.most) return;  // not so for NaN
+    if (IsLegal(field, value)) return;
     violations_.Add(fmt::format("{}: must be {}, got {}; write for example {}",
                                 Path(path, field, i), LegalValues(field), value,
-                                range.said.example()));
+                                RangeOf(field).said.example()));
   }
 
   void ReadText(const std::string& text, const gp::FieldDescriptor& field,
@@ -247,6 +247,11 @@ class LegalReader {
     const LegalRange& range = RangeOf(field);
     const std::optional<double> value = ValueOf(text, range.said.unit());
     const bool letters = range.said.unit() == pb::Legal::LETTERS;
+    if (FirstNotUtf8(text)) {
+      return violations_.Add(
+          fmt::format("{}: {} is not UTF-8; write it in UTF-8",
+                      Path(path, field, i), Shown(text)));
+    }
     if (value && *value >= range.least && *value <= range.most &&
         (!letters || range.least == 0 || IsOneLine(text))) {
       return;
@@ -279,6 +284,11 @@ absl::Status CheckLegal(const gp::Message& message, const std::string& path) {
   Violations violations;
   CheckLegal(message, path, &violations);
   return violations.ToStatus();
+}
+
+bool IsLegal(const gp::FieldDescriptor& field, double value) {
+  const LegalRange& range = RangeOf(field);
+  return value >= range.least && value <= range.most;  // not so for NaN
 }
 
 std::string LegalValues(const gp::FieldDescriptor& field) {

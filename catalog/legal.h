@@ -28,6 +28,9 @@ void CheckLegal(const google::protobuf::Message& message,
 absl::Status CheckLegal(const google::protobuf::Message& message,
                         const std::string& path);
 
+// Whether the field may hold this number. Requires: the field is a number.
+bool IsLegal(const google::protobuf::FieldDescriptor& field, double value);
+
 // "a frequency from 1 MHz to 30 GHz": what the field may hold. Requires: the
 // field names a quantity.
 std::string LegalValues(const google::protobuf::FieldDescriptor& field);

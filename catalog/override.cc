@@ -12,6 +12,7 @@
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "catalog/enum_value.h"
 #include "catalog/legal.h"
 #include "catalog/textproto.h"
@@ -33,7 +34,7 @@ absl::Status Bad(absl::string_view path, absl::string_view what) {
   // An error stays readable whatever is typed.
   constexpr size_t kLongestPath = 120;
   return absl::InvalidArgumentError(
-      fmt::format("--set {}: {}", path.substr(0, kLongestPath), what));
+      fmt::format("--set {}: {}", Excerpt(path, kLongestPath), what));
 }
 
 // At dots, but for those in brackets.
@@ -261,6 +262,10 @@ absl::StatusOr<Override> ParseOverride(absl::string_view text) {
                     "training.parallel.tensor=4",
                     Excerpt(text)));
   }
+  if (FirstNotUtf8(text)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "--set '{}': the text is not UTF-8; write it in UTF-8", Excerpt(text)));
+  }
   return Override{
       std::string(absl::StripAsciiWhitespace(text.substr(0, equals))),
       std::string(absl::StripAsciiWhitespace(text.substr(equals + 1)))};
@@ -340,20 +345,32 @@ absl::Status ApplyOverride(const Override& override_value, gp::Message* message,
 
 absl::Status CheckTakenBack(const Override& override_value,
                             const gp::Message& message) {
-  if (!override_value.value.empty() || NamesEntry(override_value)) {
-    return absl::OkStatus();
-  }
+  if (!override_value.value.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<Step> steps,
                    SplitPath(override_value.path));
-  const gp::Message* at = &message;
+  // A copy, as looking for an entry by its id may add one.
+  const std::unique_ptr<gp::Message> copy(message.New());
+  copy->CopyFrom(message);
+  gp::Message* at = copy.get();
   for (const Step& step : steps) {
     const gp::FieldDescriptor* field =
         at->GetDescriptor()->FindFieldByName(step.field);
     const gp::Reflection& reflection = *at->GetReflection();
     const bool set = field->is_repeated() ? reflection.FieldSize(*at, field) > 0
                                           : reflection.HasField(*at, field);
+    const bool last = &step == &steps.back();
+    if (last && step.index) {
+      return Bad(override_value.path,
+                 "an entry of a list has no empty value; give it another");
+    }
     if (!set) return absl::OkStatus();
-    if (&step != &steps.back()) at = &reflection.GetMessage(*at, field);
+    if (step.index) {
+      ASSIGN_OR_RETURN(const int entry, FindEntry(*at, *field, *step.index,
+                                                  override_value.path));
+      at = reflection.MutableRepeatedMessage(at, field, entry);
+    } else if (!last) {
+      at = reflection.MutableMessage(at, field);
+    }
   }
   return Bad(override_value.path,
              "an empty value takes back what the scenario itself says, but "

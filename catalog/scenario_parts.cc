@@ -82,6 +82,11 @@ absl::StatusOr<std::string> DefaultFramework(const Catalog& catalog,
 absl::Status MergeFramework(const Catalog& catalog, pb::Scenario* scenario) {
   if (!scenario->has_training()) return absl::OkStatus();
   pb::Framework* framework = scenario->mutable_framework();
+  if (framework->kernels().has_preset()) {
+    return absl::InvalidArgumentError(
+        "framework.kernels.preset: a framework changes single fields of the "
+        "kernels and names no library; write kernels.preset instead");
+  }
   if (framework->has_preset()) {
     return MergePreset(framework, "framework.preset", &Catalog::Framework,
                        catalog);

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/hf_import.h"
+#include "catalog/legal.h"
 #include "catalog/textproto.h"
 #include "cli/commands/commands.h"
 #include "cli/print/output.h"
@@ -47,6 +48,8 @@ absl::StatusOr<ExitCode> Import(const Arguments& arguments) {
   const std::string name = arguments.Get("name").value_or(ModelName(path));
   const absl::StatusOr<pb::Model> model = ImportHuggingFace(text, name);
   if (!model.ok()) return Annotate(model.status(), path);
+  // What is read again as a model must be one that can be read.
+  RETURN_IF_ERROR(Annotate(CheckLegal(*model, "model"), path));
   const absl::StatusOr<Model> valid = Model::FromProto(*model);
   if (!valid.ok()) return Annotate(valid.status(), path);
   return Print(fmt::format(

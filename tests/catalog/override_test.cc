@@ -141,6 +141,12 @@ TEST(Override, NothingTakesBackWhatWasSaidButNotWhatAPresetSays) {
   EXPECT_OK(CheckTakenBack(unset, said));
   EXPECT_THAT(CheckTakenBack(unset, base),
               StatusIs(kInvalid, HasSubstr("is said by a preset")));
+  // The same for a field of an entry of a list.
+  ASSERT_OK_AND_ASSIGN(const Override rate,
+                       ParseOverride("system.chip.peak[1].rate="));
+  EXPECT_OK(CheckTakenBack(rate, said));
+  EXPECT_THAT(CheckTakenBack(rate, base),
+              StatusIs(kInvalid, HasSubstr("is said by a preset")));
 }
 
 TEST(Override, SetsListsWholeOrByEntry) {
