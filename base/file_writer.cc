@@ -65,6 +65,26 @@ absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path) {
   return FileWriter(path, std::move(temporary), file, Kind::kTemporaryName);
 }
 
+absl::Status FileWriter::CheckPath(const std::string& path) {
+  if (path == "-") return absl::OkStatus();
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0) {
+    if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) {
+      return Create(path).status();
+    }
+    return access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : Failed(path);
+  }
+  if (errno != ENOENT) return Failed(path);
+  const std::string folder = FolderOf(path);
+  if (stat(folder.c_str(), &info) != 0) {
+    return absl::NotFoundError(fmt::format(
+        "cannot write '{}': there is no folder '{}'; make it first, or name "
+        "another file",
+        path, folder));
+  }
+  return Create(path).status();
+}
+
 FileWriter::FileWriter(std::string path, std::string temporary, int descriptor,
                        Kind kind)
     : path_(std::move(path)),

@@ -23,6 +23,9 @@ class FileWriter {
  public:
   // The error names the path and what is wrong with it.
   static absl::StatusOr<FileWriter> Create(const std::string& path);
+  // The error of Create, known before there is anything to write. It changes
+  // no file and opens no pipe.
+  static absl::Status CheckPath(const std::string& path);
 
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter&&) = delete;

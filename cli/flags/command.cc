@@ -2,6 +2,7 @@
 
 #include <absl/algorithm/container.h>
 #include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 #include <absl/strings/strip.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <system_error>
 
 #include "base/excerpt.h"
+#include "base/file_writer.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/nearest.h"
@@ -69,6 +71,7 @@ bool SameFile(const std::string& a, const std::string& b) {
 // Whatever is written goes to a file of its own, and over nothing that is read.
 absl::Status CheckFiles(const Command& command, const Arguments& arguments) {
   std::map<std::string, std::string> written;  // by flag
+  Violations unwritable;
   for (const Flag& flag : command.flags) {
     const auto file = arguments.Get(flag.name);
     if (file && flag.value == "FILE") written.emplace(flag.name, *file);
@@ -91,8 +94,11 @@ absl::Status CheckFiles(const Command& command, const Arguments& arguments) {
           fmt::format("--{} would write over '{}', which is read", flag,
                       Excerpt(file, 200)));
     }
+    // Before any work, which would be lost. Kineto's files get a folder.
+    if (flag == "trace" && arguments.Get("trace-format") == "kineto") continue;
+    unwritable.Add(FileWriter::CheckPath(file), absl::StrCat("--", flag));
   }
-  return absl::OkStatus();
+  return unwritable.ToStatus();
 }
 
 }  // namespace
