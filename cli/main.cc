@@ -58,9 +58,12 @@ absl::StatusOr<ExitCode> Run(absl::Span<const std::string> words) {
       }
     }
     ASSIGN_OR_RETURN(const Arguments arguments, ParseArguments(command, rest));
-    ASSIGN_OR_RETURN(const Bytes budget, ReadMemoryBudget(arguments));
-    HoldMemory(budget);
-    return command.run(arguments);
+    // Commands tell a wrong --memory beside other wrong flags.
+    const absl::StatusOr<Bytes> budget = ReadMemoryBudget(arguments);
+    if (budget.ok()) HoldMemory(*budget);
+    ASSIGN_OR_RETURN(const ExitCode code, command.run(arguments));
+    RETURN_IF_ERROR(budget.status());
+    return code;
   }
   return absl::InvalidArgumentError(
       fmt::format("there is no command '{}'{} ('orrery --help' lists them)",
@@ -96,7 +99,8 @@ int Main(int argc, char** argv) {
   OccupyStandardFiles();
   std::set_new_handler(OnOutOfMemory);
   std::signal(SIGABRT, OnAbort);
-  std::signal(SIGPIPE, SIG_IGN);
+  // A write that cannot be done fails and is told; it does not end the program.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   // Errors reach the user as ours; the library need not add lines of its own.
   google::protobuf::SetLogHandler(nullptr);
   const std::vector<std::string> words(argv + std::min(1, argc), argv + argc);

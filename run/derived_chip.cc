@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "catalog/legal.h"
 #include "cost/silicon/technology.h"
 #include "run/package_report.h"
 #include "run/silicon_catalog.h"
@@ -50,25 +51,9 @@ absl::StatusOr<TechnologyBudget> ChangedBudget(const pb::Chip& base,
                                                const pb::Package& package,
                                                const pb::Technology& technology,
                                                const PriceTable& prices) {
-  constexpr int kMost = 64;
-  constexpr int kMostLinks = 100000;
-  constexpr double kMostShare = 10;
   ASSIGN_OR_RETURN(TechnologyBudget budget, BudgetOf(base, package));
   Violations wrong;
-  const auto count = [&](const char* name, int value, int most, auto* to) {
-    if (value >= 1 && value <= most) {
-      *to = value;
-    } else {
-      wrong.Add(fmt::format("{}: must be 1 .. {}, got {}", name, most, value));
-    }
-  };
-  const auto quantity = [&](const char* name, const auto& value, auto* to) {
-    if (value.ok()) {
-      *to = *value;
-    } else {
-      wrong.Add(value.status(), name);
-    }
-  };
+  CheckLegal(technology, "", &wrong);
   if (technology.has_process()) budget.process = technology.process();
   if (technology.has_hbm()) {
     budget.memory = technology.hbm();
@@ -79,29 +64,19 @@ absl::StatusOr<TechnologyBudget> ChangedBudget(const pb::Chip& base,
                             budget.memory.substr(0, 80)));
     }
   }
-  if (technology.has_dies()) {
-    count("dies", technology.dies(), kMost, &budget.dies);
-  }
-  if (technology.has_stacks()) {
-    count("stacks", technology.stacks(), kMost, &budget.stacks);
-  }
-  if (technology.has_links()) {
-    count("links", technology.links(), kMostLinks, &budget.links);
-  }
+  RETURN_IF_ERROR(wrong.ToStatus());
+  if (technology.has_dies()) budget.dies = technology.dies();
+  if (technology.has_stacks()) budget.stacks = technology.stacks();
+  if (technology.has_links()) budget.links = technology.links();
   if (technology.has_area()) {
-    quantity("area", ParseSquareMillimetres(technology.area()), &budget.area);
+    ASSIGN_OR_RETURN(budget.area, ParseSquareMillimetres(technology.area()));
   }
   if (technology.has_power()) {
-    quantity("power", ParseWatts(technology.power()), &budget.power);
+    ASSIGN_OR_RETURN(budget.power, ParseWatts(technology.power()));
   }
   if (technology.has_link_share()) {
     budget.link_share = technology.link_share();
-    if (!(budget.link_share >= 0 && budget.link_share <= kMostShare)) {
-      wrong.Add(fmt::format("link_share: must be 0 .. {}, got {}", kMostShare,
-                            budget.link_share));
-    }
   }
-  RETURN_IF_ERROR(wrong.ToStatus());
   return budget;
 }
 

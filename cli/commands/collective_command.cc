@@ -128,30 +128,20 @@ std::string Json(absl::Span<const Line> lines, const std::string& op,
   return text + "\n  ]\n}\n";
 }
 
-absl::StatusOr<PlannerOptions> Options(const Arguments& arguments,
-                                       const System& system) {
-  PlannerOptions options;
-  if (const auto name = arguments.Get("fidelity")) {
-    ASSIGN_OR_RETURN(options.fidelity, ParseFidelity(*name));
-  }
-  if (const auto name = arguments.Get("algorithm")) {
-    ASSIGN_OR_RETURN(options.algorithm, ParseAlgorithm(*name));
-  }
-  options.protocol = arguments.Get("protocol");
+absl::Status CheckProtocol(const std::optional<std::string>& asked,
+                           const System& system) {
+  if (!asked) return absl::OkStatus();
   std::vector<std::string> names;
   for (const Protocol& protocol : system.collectives().protocols) {
     if (!absl::c_linear_search(names, protocol.name)) {
       names.push_back(protocol.name);
     }
   }
-  if (options.protocol && !absl::c_linear_search(names, *options.protocol)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "--protocol: there is no protocol '{}'{} (protocols of {}: "
-        "{})",
-        options.protocol->substr(0, 80), DidYouMean(*options.protocol, names),
-        system.name(), absl::StrJoin(names, ", ")));
-  }
-  return options;
+  if (absl::c_linear_search(names, *asked)) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "--protocol: there is no protocol '{}'{} (protocols of {}: {})",
+      Excerpt(*asked), DidYouMean(*asked, names), system.name(),
+      absl::StrJoin(names, ", ")));
 }
 
 // A call as it may be run, and what plans it.
@@ -182,30 +172,35 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
         "--system is missing, e.g. --system dgx_h100_ib400 (orrery list "
         "systems)");
   }
-  std::vector<std::string> sets(arguments.All("set").begin(),
-                                arguments.All("set").end());
-  for (const std::string& set : sets) {
+  for (const std::string& set : arguments.All("set")) {
     if (absl::StartsWith(set, "system.")) continue;
     return absl::InvalidArgumentError(fmt::format(
         "--set {}: a collective depends on fields of the system alone, e.g. "
         "system.scale_out.fabric.routing=ECMP",
         Excerpt(set)));
   }
-  int nodes = 1;
-  if (arguments.Has("nodes")) {
-    ASSIGN_OR_RETURN(nodes, ParseCount(arguments, "nodes", kMaxChips));
-  }
-  sets.push_back(fmt::format("system.nodes={}", nodes));
-  ASSIGN_OR_RETURN(const pb::System proto,
-                   ResolveSystem(Catalog(), *arguments.Get("system"), sets));
-  ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
+  Violations wrong;
+  const std::vector<std::string> sets = wrong.Take(ReadSystemSets(arguments));
+  pb::System proto =
+      wrong.Take(ResolveSystem(Catalog(), *arguments.Get("system"), sets));
   const std::string op = arguments.Get("op").value_or("all_reduce");
   CommunicationKind kind = CommunicationKind::kAllToAll;
   if (!IsExpertExchange(op)) {
-    ASSIGN_OR_RETURN(kind, ParseOperation(op, kExpertExchanges));
+    kind = wrong.Take(ParseOperation(op, kExpertExchanges));
   }
-  ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
-                   ParseSizes(arguments.Get("size").value_or("1KB..16GB")));
+  const std::vector<Bytes> sizes =
+      wrong.Take(ParseSizes(arguments.Get("size").value_or("1KB..16GB")));
+  PlannerOptions options;
+  if (const auto name = arguments.Get("fidelity")) {
+    options.fidelity = wrong.Take(ParseFidelity(*name));
+  }
+  if (const auto name = arguments.Get("algorithm")) {
+    options.algorithm = wrong.Take(ParseAlgorithm(*name));
+  }
+  wrong.Add(ReadMemoryBudget(arguments).status());
+  RETURN_IF_ERROR(wrong.ToStatus());
+  if (!proto.has_nodes()) proto.set_nodes(1);
+  ASSIGN_OR_RETURN(const System system, System::FromProto(proto));
   int ranks = kind == CommunicationKind::kPointToPoint ? 2 : system.chips();
   if (arguments.Has("chips")) {
     ASSIGN_OR_RETURN(ranks, ParseCount(arguments, "chips", system.chips()));
@@ -217,7 +212,8 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
   }
   ASSIGN_OR_RETURN(const std::vector<ExpertExchange> exchanges,
                    ReadExpertExchanges(arguments, ranks));
-  ASSIGN_OR_RETURN(const PlannerOptions options, Options(arguments, system));
+  options.protocol = arguments.Get("protocol");
+  RETURN_IF_ERROR(CheckProtocol(options.protocol, system));
   RETURN_IF_ERROR(CheckTracePath(arguments));
   ASSIGN_OR_RETURN(const Network network, Network::Make(system));
   CollectiveCall call = {kind, Bytes(0), {}};
@@ -272,7 +268,9 @@ absl::StatusOr<ExitCode> Collective(const Arguments& arguments) {
 std::vector<Flag> CollectiveFlags() {
   std::vector<Flag> flags = {
       {.name = "system", .value = "NAME", .help = "a system preset or file"},
-      {.name = "nodes", .value = "N", .help = "nodes (default 1)"},
+      {.name = "nodes",
+       .value = "N",
+       .help = "nodes (default: those of the system, or 1)"},
       {.name = "chips",
        .value = "N",
        .help = "the first N chips (default all)"},

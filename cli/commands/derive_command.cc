@@ -1,9 +1,8 @@
 // orrery derive: a chip that nobody has built, from technology.
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
 
-#include <algorithm>
-#include <limits>
-
+#include "base/excerpt.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/status.h"
@@ -29,33 +28,37 @@ absl::StatusOr<pb::Technology> ReadTechnology(const Arguments& arguments) {
   if (const auto memory = arguments.Get("hbm")) technology.set_hbm(*memory);
   if (const auto area = arguments.Get("area")) technology.set_area(*area);
   if (const auto power = arguments.Get("power")) technology.set_power(*power);
-  // Whatever is too many is said to be so.
-  const auto count = [&](const char* flag) -> absl::StatusOr<int> {
-    ASSIGN_OR_RETURN(const int64_t value, CountFlag(arguments, flag, {}));
-    return static_cast<int>(
-        std::min<int64_t>(value, std::numeric_limits<int>::max()));
+  Violations wrong;
+  const auto count = [&](const char* flag) {
+    return static_cast<int>(wrong.Take(
+        FieldFlag(arguments, flag, *technology.GetDescriptor(), flag, 0)));
   };
-  if (arguments.Has("dies")) {
-    ASSIGN_OR_RETURN(const int dies, count("dies"));
-    technology.set_dies(dies);
-  }
-  if (arguments.Has("stacks")) {
-    ASSIGN_OR_RETURN(const int stacks, count("stacks"));
-    technology.set_stacks(stacks);
-  }
-  if (arguments.Has("links")) {
-    ASSIGN_OR_RETURN(const int links, count("links"));
-    technology.set_links(links);
-  }
+  if (arguments.Has("dies")) technology.set_dies(count("dies"));
+  if (arguments.Has("stacks")) technology.set_stacks(count("stacks"));
+  if (arguments.Has("links")) technology.set_links(count("links"));
   if (const auto text = arguments.Get("link-share")) {
     double share = 0;
     if (!absl::SimpleAtod(*text, &share)) {
-      return absl::InvalidArgumentError(
-          fmt::format("--link-share: '{}' is not a number", *text));
+      wrong.Add(
+          fmt::format("--link-share: '{}' is not a number; write for "
+                      "example 0.1",
+                      Excerpt(*text)));
     }
     technology.set_link_share(share);
   }
-  RETURN_IF_ERROR(Annotate(CheckLegal(technology, ""), "derive"));
+  if (const auto name = arguments.Get("name")) {
+    pb::Chip named;
+    named.set_name(*name);
+    const absl::Status legal = CheckLegal(named, "");
+    if (!legal.ok()) wrong.Add(absl::StrCat("--", legal.message()));
+  }
+  // A count that could not be read stands as zero and is told already.
+  pb::Technology rest = technology;
+  rest.clear_dies();
+  rest.clear_stacks();
+  rest.clear_links();
+  wrong.Add(CheckLegal(rest, ""), "derive");
+  RETURN_IF_ERROR(wrong.ToStatus());
   return technology;
 }
 

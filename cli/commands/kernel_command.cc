@@ -26,23 +26,27 @@ namespace {
 
 absl::StatusOr<Op> ReadGemm(const Arguments& arguments) {
   Gemm gemm;
-  ASSIGN_OR_RETURN(gemm.m, CountFlag(arguments, "m", std::nullopt));
-  ASSIGN_OR_RETURN(gemm.n, CountFlag(arguments, "n", std::nullopt));
-  ASSIGN_OR_RETURN(gemm.k, CountFlag(arguments, "k", std::nullopt));
-  ASSIGN_OR_RETURN(gemm.batch, CountFlag(arguments, "batch", 1));
-  ASSIGN_OR_RETURN(gemm.operand, DTypeFlag(arguments, "dtype", DType::kBf16));
+  Violations wrong;
+  gemm.m = wrong.Take(CountFlag(arguments, "m", std::nullopt));
+  gemm.n = wrong.Take(CountFlag(arguments, "n", std::nullopt));
+  gemm.k = wrong.Take(CountFlag(arguments, "k", std::nullopt));
+  gemm.batch = wrong.Take(CountFlag(arguments, "batch", 1));
+  gemm.operand = wrong.Take(DTypeFlag(arguments, "dtype", DType::kBf16));
+  RETURN_IF_ERROR(wrong.ToStatus());
   gemm.output = Bits(gemm.operand) < 16 ? DType::kBf16 : gemm.operand;
   return Op{OpName::kProduct, Pass::kForward, gemm};
 }
 
 absl::StatusOr<Op> ReadGrouped(const Arguments& arguments) {
   GroupedGemm gemm;
-  ASSIGN_OR_RETURN(const int64_t groups,
-                   CountFlag(arguments, "groups", std::nullopt));
-  ASSIGN_OR_RETURN(const int64_t rows, CountFlag(arguments, "m", std::nullopt));
-  ASSIGN_OR_RETURN(gemm.n, CountFlag(arguments, "n", std::nullopt));
-  ASSIGN_OR_RETURN(gemm.k, CountFlag(arguments, "k", std::nullopt));
-  ASSIGN_OR_RETURN(gemm.operand, DTypeFlag(arguments, "dtype", DType::kBf16));
+  Violations wrong;
+  const int64_t groups =
+      wrong.Take(CountFlag(arguments, "groups", std::nullopt));
+  const int64_t rows = wrong.Take(CountFlag(arguments, "m", std::nullopt));
+  gemm.n = wrong.Take(CountFlag(arguments, "n", std::nullopt));
+  gemm.k = wrong.Take(CountFlag(arguments, "k", std::nullopt));
+  gemm.operand = wrong.Take(DTypeFlag(arguments, "dtype", DType::kBf16));
+  RETURN_IF_ERROR(wrong.ToStatus());
   if (groups > 1'000'000) {
     return absl::InvalidArgumentError("--groups must be at most 1000000");
   }
@@ -54,18 +58,21 @@ absl::StatusOr<Op> ReadGrouped(const Arguments& arguments) {
 
 absl::StatusOr<Op> ReadAttention(const Arguments& arguments) {
   FusedAttention a;
-  ASSIGN_OR_RETURN(a.batch, CountFlag(arguments, "batch", 1));
-  ASSIGN_OR_RETURN(const int64_t heads,
-                   CountFlag(arguments, "heads", std::nullopt));
-  ASSIGN_OR_RETURN(const int64_t kv_heads,
-                   CountFlag(arguments, "kv-heads", heads));
-  ASSIGN_OR_RETURN(a.queries, CountFlag(arguments, "queries", std::nullopt));
-  ASSIGN_OR_RETURN(a.keys, CountFlag(arguments, "keys", a.queries));
-  ASSIGN_OR_RETURN(const int64_t width, CountFlag(arguments, "head-dim", 128));
-  ASSIGN_OR_RETURN(const int64_t value_width,
-                   CountFlag(arguments, "value-dim", width));
-  ASSIGN_OR_RETURN(a.operand, DTypeFlag(arguments, "dtype", DType::kBf16));
-  ASSIGN_OR_RETURN(a.cache, DTypeFlag(arguments, "cache-dtype", a.operand));
+  Violations wrong;
+  a.batch = wrong.Take(CountFlag(arguments, "batch", 1));
+  const int64_t heads = wrong.Take(CountFlag(arguments, "heads", std::nullopt));
+  const int64_t kv_heads = wrong.Take(CountFlag(arguments, "kv-heads", heads));
+  a.queries = wrong.Take(CountFlag(arguments, "queries", std::nullopt));
+  a.keys = wrong.Take(CountFlag(arguments, "keys", a.queries));
+  const int64_t width = wrong.Take(CountFlag(arguments, "head-dim", 128));
+  const int64_t value_width =
+      wrong.Take(CountFlag(arguments, "value-dim", width));
+  a.operand = wrong.Take(DTypeFlag(arguments, "dtype", DType::kBf16));
+  a.cache = wrong.Take(DTypeFlag(arguments, "cache-dtype", a.operand));
+  if (arguments.Has("window")) {
+    a.window = wrong.Take(CountFlag(arguments, "window", std::nullopt));
+  }
+  RETURN_IF_ERROR(wrong.ToStatus());
   if (heads > 1'000'000 || heads % kv_heads != 0) {
     return absl::InvalidArgumentError(fmt::format(
         "--kv-heads must divide --heads: {} and {}", kv_heads, heads));
@@ -75,7 +82,19 @@ absl::StatusOr<Op> ReadAttention(const Arguments& arguments) {
         "--keys must be at least --queries: {} and {}", a.keys, a.queries));
   }
   if (width > 65536 || value_width > 65536) {
-    return absl::InvalidArgumentError("--head-dim must be at most 65536");
+    return absl::InvalidArgumentError(
+        "--head-dim and --value-dim must be at most 65536");
+  }
+  if (arguments.Has("latent") && value_width > width) {
+    return absl::InvalidArgumentError(
+        fmt::format("--value-dim must be at most --head-dim with --latent, as "
+                    "values are part of the keys: {} and {}",
+                    value_width, width));
+  }
+  if (arguments.Has("latent") && arguments.Has("backward")) {
+    return absl::InvalidArgumentError(
+        "--latent does not apply to --backward: only decoding reads values as "
+        "part of the keys; leave one of the two out");
   }
   a.query_heads = static_cast<int32_t>(heads);
   a.kv_heads = static_cast<int32_t>(kv_heads);
@@ -84,9 +103,6 @@ absl::StatusOr<Op> ReadAttention(const Arguments& arguments) {
   a.mask = arguments.Has("full") ? Mask::kFull : Mask::kCausal;
   a.shared_key_value = arguments.Has("latent");
   a.backward = arguments.Has("backward");
-  if (arguments.Has("window")) {
-    ASSIGN_OR_RETURN(a.window, CountFlag(arguments, "window", std::nullopt));
-  }
   return Op{OpName::kAttention,
             a.backward ? Pass::kInputGradient : Pass::kForward, a};
 }
@@ -94,15 +110,14 @@ absl::StatusOr<Op> ReadAttention(const Arguments& arguments) {
 // Rows of `n` elements: one tensor read, one written.
 absl::StatusOr<Op> ReadPointwise(const Arguments& arguments,
                                  Pointwise::Kind kind, double flops) {
-  ASSIGN_OR_RETURN(const int64_t rows, CountFlag(arguments, "m", std::nullopt));
+  Violations wrong;
+  const int64_t rows = wrong.Take(CountFlag(arguments, "m", std::nullopt));
   // Of elementwise work only the number of elements matters.
   const bool any_row = kind == Pointwise::Kind::kElementwise;
-  ASSIGN_OR_RETURN(
-      const int64_t row,
-      CountFlag(arguments, "n",
-                any_row ? std::optional<int64_t>(1) : std::nullopt));
-  ASSIGN_OR_RETURN(const DType dtype,
-                   DTypeFlag(arguments, "dtype", DType::kBf16));
+  const int64_t row = wrong.Take(CountFlag(
+      arguments, "n", any_row ? std::optional<int64_t>(1) : std::nullopt));
+  const DType dtype = wrong.Take(DTypeFlag(arguments, "dtype", DType::kBf16));
+  RETURN_IF_ERROR(wrong.ToStatus());
   const double elements = static_cast<double>(rows) * static_cast<double>(row);
   if (elements > 1e15) {
     return absl::InvalidArgumentError("--m times --n must be at most 10^15");

@@ -14,10 +14,15 @@
 #include "cli/flags/number_flags.h"
 #include "cli/flags/scenario.h"
 #include "cli/print/output.h"
+#include "proto/inference.pb.h"
+#include "proto/system.pb.h"
+#include "proto/training.pb.h"
 #include "run/scenario.h"
 
 namespace orrery {
 namespace {
+
+namespace gp = google::protobuf;
 
 // What the flags say; numbers have defaults that a first scenario can have.
 struct Wishes {
@@ -32,20 +37,48 @@ struct Wishes {
   int64_t output = 256;
 };
 
-absl::StatusOr<Wishes> ReadWishes(const Arguments& arguments, bool serves) {
+// What could not be read is added to `wrong`.
+Wishes ReadWishes(const Arguments& arguments, bool serves, Violations* wrong) {
   Wishes w;
   w.model = arguments.Get("model").value_or("llama3_8b");
   w.system = arguments.Get("system").value_or("dgx_h100_ib400");
-  ASSIGN_OR_RETURN(w.nodes, CountFlag(arguments, "nodes", 1));
-  ASSIGN_OR_RETURN(w.tensor, CountFlag(arguments, "tensor", 1));
-  ASSIGN_OR_RETURN(w.pipeline, CountFlag(arguments, "pipeline", 1));
-  ASSIGN_OR_RETURN(w.micro_batch, CountFlag(arguments, "micro-batch", 1));
-  ASSIGN_OR_RETURN(w.sequence,
-                   CountFlag(arguments, "sequence", serves ? 1024 : 4096));
-  ASSIGN_OR_RETURN(w.output, CountFlag(arguments, "output", 256));
-  ASSIGN_OR_RETURN(w.batch,
-                   CountFlag(arguments, "batch", serves ? 32 : 64 * w.nodes));
+  const gp::Descriptor& parallel = *pb::Parallel::descriptor();
+  const gp::Descriptor& job =
+      serves ? *pb::Inference::descriptor() : *pb::Training::descriptor();
+  const auto read = [&](const char* flag, const gp::Descriptor& message,
+                        const char* field, int64_t* to) {
+    *to = wrong->Take(FieldFlag(arguments, flag, message, field, *to));
+  };
+  read("nodes", *pb::System::descriptor(), "nodes", &w.nodes);
+  read("tensor", parallel, "tensor", &w.tensor);
+  read("pipeline", parallel, "pipeline", &w.pipeline);
+  w.batch = serves ? 32 : 64 * w.nodes;
+  read("batch", job, serves ? "batch" : "global_batch", &w.batch);
+  w.sequence = serves ? 1024 : 4096;
+  read("sequence", job, serves ? "prompt" : "sequence", &w.sequence);
+  if (serves) {
+    read("output", job, "output", &w.output);
+  } else {
+    read("micro-batch", job, "micro_batch", &w.micro_batch);
+  }
   return w;
+}
+
+// Every replica gets as many sequences, and whole micro-batches of them. Other
+// mistakes are left to the scenario's own checks.
+absl::Status CheckBatch(const Wishes& w, bool serves,
+                        const pb::System& system) {
+  const int64_t chips = w.nodes * system.chips_per_node();
+  const int64_t ranks = w.tensor * w.pipeline;
+  if (chips <= 0 || chips % ranks != 0) return absl::OkStatus();
+  const int64_t unit = chips / ranks * (serves ? 1 : w.micro_batch);
+  if (w.batch % unit == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "--batch {} is not a multiple of the {} replicas{}; write for example "
+      "--batch {}",
+      w.batch, chips / ranks,
+      serves ? "" : fmt::format(" x --micro-batch {}", w.micro_batch),
+      (w.batch / unit + 1) * unit));
 }
 
 std::string Machine(const Wishes& w, const std::string& name) {
@@ -117,22 +150,23 @@ absl::StatusOr<ExitCode> WriteScenario(const Arguments& arguments) {
     return absl::InvalidArgumentError(fmt::format(
         "--{} is for {}", flag, serves ? "training" : "--inference"));
   }
-  ASSIGN_OR_RETURN(const Wishes wishes, ReadWishes(arguments, serves));
+  Violations wrong;
+  const Wishes wishes = ReadWishes(arguments, serves, &wrong);
   const Catalog catalog;
-  Violations unknown;
   if (!LooksLikePath(wishes.model)) {
-    unknown.Add(catalog.Model(wishes.model).status(), "--model");
+    wrong.Add(catalog.Model(wishes.model).status(), "--model");
   }
   if (!LooksLikePath(wishes.system)) {
-    unknown.Add(catalog.System(wishes.system).status(), "--system");
+    wrong.Add(catalog.System(wishes.system).status(), "--system");
   }
-  RETURN_IF_ERROR(unknown.ToStatus());
+  RETURN_IF_ERROR(wrong.ToStatus());
   const std::string text =
       Machine(wishes, file) +
       (serves ? InferenceText(wishes) : TrainingText(wishes));
   // It must be legal before anybody relies on it.
   ASSIGN_OR_RETURN(pb::Scenario scenario,
                    ResolveScenarioText(catalog, text, file, {}));
+  RETURN_IF_ERROR(CheckBatch(wishes, serves, scenario.system()));
   absl::StatusOr<ResolvedScenario> legal = MakeScenario(std::move(scenario));
   if (!legal.ok()) return Annotate(legal.status(), "new");
   if (file != "-" && std::filesystem::exists(file, error)) {

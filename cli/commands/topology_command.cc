@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "catalog/resolve.h"
 #include "cli/commands/commands.h"
+#include "cli/flags/network_flags.h"
 #include "cli/flags/scenario.h"
 #include "cli/page/answer.h"
 #include "cli/print/output.h"
@@ -16,15 +17,12 @@ namespace orrery {
 namespace {
 
 absl::StatusOr<ExitCode> Topology(const Arguments& arguments) {
-  const auto given = arguments.All("set");
-  std::vector<std::string> sets(given.begin(), given.end());
   if (arguments.Has("json") || arguments.Has("csv")) {
     RETURN_IF_ERROR(RefuseFlags(arguments, {"format", "output"},
                                 "--json and --csv, which name their file"));
   }
-  if (const auto nodes = arguments.Get("nodes")) {
-    sets.push_back("system.nodes=" + *nodes);
-  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> sets,
+                   ReadSystemSets(arguments));
   ASSIGN_OR_RETURN(const pb::System proto,
                    ResolveSystem(Catalog(), arguments.positional()[0], sets));
   if (!proto.has_nodes()) {

@@ -9,9 +9,13 @@
 
 #include "base/excerpt.h"
 #include "base/format.h"
+#include "base/status.h"
 #include "catalog/enum_value.h"
 #include "catalog/nearest.h"
+#include "catalog/override.h"
+#include "cli/flags/number_flags.h"
 #include "proto/scenario.pb.h"
+#include "proto/system.pb.h"
 #include "topology/traffic/nccl_tests.h"
 
 namespace orrery {
@@ -25,6 +29,29 @@ std::string Plain(absl::string_view name) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<std::string>> ReadSystemSets(
+    const Arguments& arguments) {
+  const absl::Span<const std::string> given = arguments.All("set");
+  std::vector<std::string> sets(given.begin(), given.end());
+  if (!arguments.Has("nodes")) return sets;
+  ASSIGN_OR_RETURN(
+      const int64_t nodes,
+      FieldFlag(arguments, "nodes", *pb::System::descriptor(), "nodes", 1));
+  const std::string value = fmt::to_string(nodes);
+  for (const std::string& set : sets) {
+    const absl::StatusOr<Override> each = ParseOverride(set);
+    if (!each.ok() || each->path != "system.nodes" || each->value == value) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        fmt::format("--nodes {} and --set system.nodes={} contradict each "
+                    "other; leave one of the two out",
+                    value, Excerpt(each->value)));
+  }
+  sets.push_back("system.nodes=" + value);
+  return sets;
+}
 
 absl::StatusOr<CommunicationKind> ParseOperation(
     absl::string_view name, absl::Span<const absl::string_view> others) {

@@ -1,16 +1,23 @@
 #pragma once
-// What commands about collectives ask in the same words: operations, fidelity,
-// algorithms.
+// What commands about networks and collectives ask in the same words: nodes,
+// operations, fidelity, algorithms.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
 #include <absl/types/span.h>
 
 #include <string>
+#include <vector>
 
+#include "cli/flags/command.h"
 #include "sim/network/collective_plan.h"
 #include "topology/traffic/communication_kind.h"
 
 namespace orrery {
+
+// What --set and --nodes say of a system. Both may set the number of nodes, but
+// not to different ones.
+absl::StatusOr<std::vector<std::string>> ReadSystemSets(
+    const Arguments& arguments);
 
 // "all_reduce", "alltoall", "sendrecv" ...: our names and those of nccl-tests.
 // The error also lists `others`, which the caller knows beside these.

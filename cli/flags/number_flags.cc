@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/units_text.h"
+#include "catalog/legal.h"
 
 namespace orrery {
 namespace {
@@ -34,6 +36,23 @@ absl::StatusOr<int64_t> CountFlag(const Arguments& arguments,
   return absl::InvalidArgumentError(
       fmt::format("--{} must be a whole number from 1 to {}, got '{}'", flag,
                   kMost, Excerpt(*text)));
+}
+
+absl::StatusOr<int64_t> FieldFlag(const Arguments& arguments,
+                                  absl::string_view flag,
+                                  const google::protobuf::Descriptor& message,
+                                  const std::string& field, int64_t fallback) {
+  const std::optional<std::string> text = arguments.Get(flag);
+  if (!text.has_value()) return fallback;
+  const auto* legal = message.FindFieldByName(field);
+  CHECK(legal != nullptr) << field;
+  int64_t value = 0;
+  if (absl::SimpleAtoi(*text, &value) &&
+      IsLegal(*legal, static_cast<double>(value))) {
+    return value;
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "--{} must be {}, got '{}'", flag, LegalValues(*legal), Excerpt(*text)));
 }
 
 absl::StatusOr<DType> DTypeFlag(const Arguments& arguments,

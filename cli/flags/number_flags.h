@@ -2,9 +2,11 @@
 // Flags whose values are numbers, formats or quantities.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>
+#include <google/protobuf/descriptor.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "cli/flags/command.h"
 #include "cost/kernel/kernel_chip.h"
@@ -18,6 +20,12 @@ namespace orrery {
 absl::StatusOr<int64_t> CountFlag(const Arguments& arguments,
                                   absl::string_view flag,
                                   std::optional<int64_t> fallback);
+
+// The same for a flag that fills a field: within the range that the field has.
+absl::StatusOr<int64_t> FieldFlag(const Arguments& arguments,
+                                  absl::string_view flag,
+                                  const google::protobuf::Descriptor& message,
+                                  const std::string& field, int64_t fallback);
 
 // bf16, fp8, ... as in the schema, in any case.
 absl::StatusOr<DType> DTypeFlag(const Arguments& arguments,

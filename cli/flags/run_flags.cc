@@ -1,5 +1,6 @@
 #include "cli/flags/run_flags.h"
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "cli/flags/memory_budget.h"
@@ -48,21 +49,23 @@ absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments,
   const std::string name =
       arguments.Get("fidelity")
           .value_or(scenario.proto.network().has_fidelity() ? set : "FLUID");
-  ASSIGN_OR_RETURN(options.fidelity, ParseFidelity(name));
+  Violations wrong;
+  options.fidelity = wrong.Take(ParseFidelity(name));
   const std::string fold = arguments.Get("fold").value_or("auto");
   if (fold != "auto" && fold != "nearly" && fold != "off") {
-    return absl::InvalidArgumentError(
-        fmt::format("--fold: '{}' is none of auto, nearly, off", fold));
+    wrong.Add(fmt::format("--fold: '{}' is none of auto, nearly, off",
+                          Excerpt(fold)));
   }
   options.fold = fold != "off";
   options.fold_nearly = fold == "nearly";
   const std::string kernels = arguments.Get("kernels").value_or("each");
   if (kernels != "each" && kernels != "merged") {
-    return absl::InvalidArgumentError(
-        fmt::format("--kernels: '{}' is neither each nor merged", kernels));
+    wrong.Add(fmt::format("--kernels: '{}' is neither each nor merged",
+                          Excerpt(kernels)));
   }
   options.detail = kernels == "each";
-  ASSIGN_OR_RETURN(options.memory, ReadMemoryBudget(arguments));
+  options.memory = wrong.Take(ReadMemoryBudget(arguments));
+  RETURN_IF_ERROR(wrong.ToStatus());
   if (!options.detail && scenario.inference() != nullptr) {
     return absl::InvalidArgumentError(
         "--kernels merged: the host of an inference engine starts kernels one "
