@@ -42,7 +42,8 @@ absl::StatusOr<std::vector<Axis>> ParseKept(
   return kept;
 }
 
-constexpr int64_t kMostPoints = int64_t{1} << 40;
+// A year of estimates on a large machine; more is a slip of the keyboard.
+constexpr int64_t kMostPoints = 1'000'000'000;
 constexpr int kMostValues = 1 << 20;
 constexpr int kSimulateByDefault = 10;
 
@@ -133,6 +134,12 @@ class StudyReader {
     if (proto_.has_technology()) study_.technology_ = proto_.technology();
     if (proto_.axis().empty()) Refuse("axis", "a study has at least one");
     for (int i = 0; i < proto_.axis_size(); ++i) ReadAxis(i);
+    if (points_ > kMostPoints) {
+      Refuse("axis",
+             fmt::format("{} make {:.4g} points, more than the {} that "
+                         "a study may have; write fewer values",
+                         absl::StrJoin(factors_, " x "), points_, kMostPoints));
+    }
     ReadExpressions();
     ReadMethod();
     ReadKept();
@@ -225,10 +232,10 @@ class StudyReader {
     CheckAxis(axis, field);
     const auto count = static_cast<int64_t>(axis.values.size());
     if (!axis.expression && count == 0) Refuse(field, "has no value");
-    if (count > 1 && study_.points_ > kMostPoints / count) {
-      Refuse(field, "makes more than 2^40 points");
-    } else if (count > 1) {
-      study_.points_ *= count;
+    if (count > 1) {
+      points_ *= static_cast<double>(count);
+      factors_.push_back(fmt::format("{} of {}", count, axis.name));
+      if (points_ <= kMostPoints) study_.points_ *= count;
     }
     study_.axes_.push_back(std::move(axis));
   }
@@ -470,6 +477,9 @@ class StudyReader {
   }
 
   const pb::Study& proto_;
+  // What the axes multiply to, by their names.
+  double points_ = 1;
+  std::vector<std::string> factors_;
   Violations violations_;
   std::set<std::string> names_;
   std::vector<std::string> known_;  // what expressions may use

@@ -1,6 +1,7 @@
 #include "workload/plan/degrees.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "base/format.h"
@@ -88,22 +89,44 @@ class DegreeRules {
 
   void CheckTensor(int64_t tokens) const {
     const Attention& attention = model_.attention();
-    Divides("tensor", degrees_.tensor, attention.heads, "the attention heads");
-    if (!attention.is_latent() && attention.kv_heads % degrees_.tensor != 0 &&
-        degrees_.tensor % attention.kv_heads != 0) {
+    const bool splits_tokens =
+        degrees_.sequence_parallel && tokens % degrees_.context == 0;
+    // What it must divide altogether: a degree that is near for one of them may
+    // be illegal for another.
+    int64_t all = std::gcd<int64_t>(attention.heads, model_.hidden());
+    if (model_.mlp()) all = std::gcd<int64_t>(all, model_.mlp()->width);
+    if (splits_tokens) all = std::gcd(all, tokens / degrees_.context);
+    const auto suits_keys = [&](int64_t degree) {
+      return attention.is_latent() || attention.kv_heads % degree == 0 ||
+             degree % attention.kv_heads == 0;
+    };
+    const auto nearest = [&] {
+      const int64_t top = std::min<int64_t>(all, degrees_.tensor);
+      int64_t below = top;
+      while (all % below != 0 || !suits_keys(below)) --below;
+      int64_t above = top + 1;
+      while (above <= all && (all % above != 0 || !suits_keys(above))) ++above;
+      return above > all ? fmt::to_string(below)
+                         : fmt::format("{} or {}", below, above);
+    };
+    const auto divides = [&](int64_t n, const char* what) {
+      if (n % degrees_.tensor == 0) return;
+      fields_.Refuse("tensor",
+                     fmt::format("{} must divide {}, {}; nearest: {}",
+                                 degrees_.tensor, n, what, nearest()));
+    };
+    divides(attention.heads, "the attention heads");
+    if (!suits_keys(degrees_.tensor)) {
       fields_.Refuse(
           "tensor",
           fmt::format("{} must divide the {} key-value heads or be a multiple "
                       "of them, which copies them; nearest: {}",
-                      degrees_.tensor, attention.kv_heads,
-                      NearestDivisors(attention.kv_heads, degrees_.tensor)));
+                      degrees_.tensor, attention.kv_heads, nearest()));
     }
-    Divides("tensor", degrees_.tensor, model_.hidden(), "the hidden size");
-    if (model_.mlp()) {
-      Divides("tensor", degrees_.tensor, model_.mlp()->width, "the MLP width");
-    }
-    if (degrees_.sequence_parallel && tokens % degrees_.context == 0) {
-      Divides("tensor", degrees_.tensor, tokens / degrees_.context,
+    divides(model_.hidden(), "the hidden size");
+    if (model_.mlp()) divides(model_.mlp()->width, "the MLP width");
+    if (splits_tokens) {
+      divides(tokens / degrees_.context,
               "the tokens of a rank, because sequence_parallel splits them");
     }
   }
