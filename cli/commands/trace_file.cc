@@ -1,13 +1,14 @@
 #include "cli/commands/trace_file.h"
 
 #include <absl/strings/ascii.h>
-#include <absl/strings/match.h>
 #include <absl/strings/string_view.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <optional>
+
+#include "base/format.h"
+#include "cli/commands/json_trace.h"
 
 namespace orrery {
 namespace {
@@ -50,18 +51,6 @@ absl::Status NoTrace(const std::string& file, absl::string_view why) {
                   file, why));
 }
 
-// Whether the words are anywhere in the file.
-bool Holds(int descriptor, absl::string_view words) {
-  constexpr size_t kAtOnce = 1 << 20;
-  for (int64_t at = 0;;) {
-    const std::string part = Peek(descriptor, at, kAtOnce);
-    if (absl::StrContains(part, words)) return true;
-    if (part.size() < kAtOnce) return false;
-    // They may lie across the end of a part.
-    at += static_cast<int64_t>(part.size() - words.size());
-  }
-}
-
 }  // namespace
 
 absl::Status CheckTraceFile(int descriptor, int64_t size,
@@ -88,8 +77,11 @@ absl::Status CheckTraceFile(int descriptor, int64_t size,
       return CutShort(file, size);
     }
   }
-  if (first[0] == '{' && !Holds(descriptor, "\"traceEvents\"")) {
-    return NoTrace(file, "it is JSON without traceEvents");
+  const bool json = first[0] == '{' || first[0] == '[';
+  if (json && !IsJsonTrace([&](int64_t at, size_t most) {
+        return Peek(descriptor, at, most);
+      })) {
+    return NoTrace(file, "it is JSON without a list of traceEvents");
   }
   return absl::OkStatus();
 }
