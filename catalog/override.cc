@@ -348,6 +348,10 @@ absl::Status CheckTakenBack(const Override& override_value,
   if (!override_value.value.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<Step> steps,
                    SplitPath(override_value.path));
+  if (steps.back().index) {
+    return Bad(override_value.path,
+               "an entry of a list has no empty value; give it another");
+  }
   // A copy, as looking for an entry by its id may add one.
   const std::unique_ptr<gp::Message> copy(message.New());
   copy->CopyFrom(message);
@@ -358,17 +362,12 @@ absl::Status CheckTakenBack(const Override& override_value,
     const gp::Reflection& reflection = *at->GetReflection();
     const bool set = field->is_repeated() ? reflection.FieldSize(*at, field) > 0
                                           : reflection.HasField(*at, field);
-    const bool last = &step == &steps.back();
-    if (last && step.index) {
-      return Bad(override_value.path,
-                 "an entry of a list has no empty value; give it another");
-    }
     if (!set) return absl::OkStatus();
     if (step.index) {
       ASSIGN_OR_RETURN(const int entry, FindEntry(*at, *field, *step.index,
                                                   override_value.path));
       at = reflection.MutableRepeatedMessage(at, field, entry);
-    } else if (!last) {
+    } else if (&step != &steps.back()) {
       at = reflection.MutableMessage(at, field);
     }
   }

@@ -68,6 +68,23 @@ TEST(ImproveSystem, OneThingAtATime) {
   }
 }
 
+// h100_sxm states rates at 1.98 GHz and its clock as 1.83 GHz: a rate at the
+// clock of the chip is rate x 1.83 / 1.98, of twice the machine twice that.
+TEST(ImproveSystem, ARateGrowsOnceWhateverClockItIsStatedAt) {
+  const pb::Chip before = Catalog().Chip("h100_sxm").value();
+  pb::Scenario scenario;
+  *scenario.mutable_system()->mutable_chip() = before;
+  const pb::Chip after =
+      Improved(scenario, Improvement::kCompute, 2).value().system().chip();
+  EXPECT_EQ(before.clock(), "1.83 GHz");
+  EXPECT_EQ(after.clock(), "3.66 GHz");
+  EXPECT_EQ(after.vector_clock(), "3.96 GHz");
+  for (int i = 0; i < before.peak_size(); ++i) {
+    EXPECT_EQ(after.peak(i).clock(),
+              before.peak(i).has_clock() ? "3.96 GHz" : "");
+  }
+}
+
 TEST(ImproveSystem, TheBetterMachineIsStillValid) {
   const Catalog catalog;
   for (const std::string& name : catalog.Names("scenarios")) {
