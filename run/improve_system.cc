@@ -36,12 +36,16 @@ class Scaler {
   if ((message).has_##field()) scaler.how((message).mutable_##field())
 
 void ImproveCompute(pb::Chip& chip, Scaler& scaler) {
+  // With the clocks at which rates are stated: a rate is rescaled from its own
+  // clock to that of the chip, and would otherwise grow twice.
   for (pb::Rate& peak : *chip.mutable_peak()) {
     ORRERY_SCALE(peak, rate, Faster);
+    ORRERY_SCALE(peak, clock, Faster);
   }
   ORRERY_SCALE(chip, vector_rate, Faster);
   ORRERY_SCALE(chip, sfu_rate, Faster);
   ORRERY_SCALE(chip, clock, Faster);
+  ORRERY_SCALE(chip, vector_clock, Faster);
   ORRERY_SCALE(chip, sustained_clock, Faster);
 }
 
