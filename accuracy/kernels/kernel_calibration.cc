@@ -165,13 +165,18 @@ std::string ConstantText(const FitConstant& constant) {
 absl::StatusOr<KernelCalibration> CalibrateKernels(
     const ChipProtos& protos, absl::Span<const KernelMeasurement* const> rows) {
   std::vector<FitConstant> candidates;
+  ASSIGN_OR_RETURN(const ChipWithKernels on, protos.ToValues());
+  const double highest_clock = on.chip.highest_clock().value() * 1e-9;
   const auto offer = [&](const Fitted& fitted, const std::string& path) {
     const std::optional<double> value = Current(protos, path);
     if (!value.has_value()) return;
     if (!fitted.along.empty() && !Current(protos, fitted.along)) return;
     if (fitted.needs.has_value() && !HasClass(rows, *fitted.needs)) return;
     if (fitted.path == kMatrixPower && !HasLastingProduct(rows)) return;
-    candidates.push_back({path, *value, fitted.low, fitted.high});
+    const bool is_clock = fitted.unit == " GHz";
+    candidates.push_back(
+        {path, *value, fitted.low,
+         is_clock ? std::min(fitted.high, highest_clock) : fitted.high});
   };
   for (const Fitted& fitted : kFitted) offer(fitted, std::string(fitted.path));
   for (const pb::FlashAttention& flash : protos.kernels.flash_attention()) {

@@ -4,6 +4,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/strip.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -68,6 +69,24 @@ bool SameFile(const std::string& a, const std::string& b) {
   return first == second;
 }
 
+// An error if the folder is not there and cannot be made.
+absl::Status CheckFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path at = std::filesystem::absolute(path, error);
+  while (at.has_relative_path() && !std::filesystem::exists(at, error)) {
+    at = at.parent_path();
+  }
+  if (std::filesystem::is_directory(at, error) &&
+      access(at.c_str(), W_OK) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("cannot write into '{}': '{}' is not a folder that you may "
+                  "write to; name "
+                  "another folder",
+                  Excerpt(path, 200), Excerpt(at.string(), 200)));
+}
+
 // Whatever is written goes to a file of its own, and over nothing that is read.
 absl::Status CheckFiles(const Command& command, const Arguments& arguments) {
   std::map<std::string, std::string> written;  // by flag
@@ -94,9 +113,11 @@ absl::Status CheckFiles(const Command& command, const Arguments& arguments) {
           fmt::format("--{} would write over '{}', which is read", flag,
                       Excerpt(file, 200)));
     }
-    // Before any work, which would be lost. Kineto's files get a folder.
-    if (flag == "trace" && arguments.Get("trace-format") == "kineto") continue;
-    unwritable.Add(FileWriter::CheckPath(file), absl::StrCat("--", flag));
+    // Before any work, which would be lost.
+    const bool is_folder =
+        flag == "trace" && arguments.Get("trace-format") == "kineto";
+    unwritable.Add(is_folder ? CheckFolder(file) : FileWriter::CheckPath(file),
+                   absl::StrCat("--", flag));
   }
   return unwritable.ToStatus();
 }

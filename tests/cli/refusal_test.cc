@@ -88,6 +88,9 @@ TEST(Refusal, AFileThatCannotBeWrittenIsToldBeforeTheWork) {
   }
   all.push_back({{"simulate", "quickstart", "--trace", lost}, {"--trace: "}});
   all.push_back({{"sweep", "chiplets", "--journal", lost}, {"--journal: "}});
+  all.push_back({{"simulate", "quickstart", "--trace-format", "kineto",
+                  "--trace", "/dev/null/folder"},
+                 {"--trace: ", "'/dev/null' is not a folder"}});
   all.push_back({{"derive", "h100_sxm", "--output", lost}, {"--output: "}});
   all.push_back({{"topology", "dgx_h100_ib400", "--output", lost, "--json",
                   "/nonexistent/other"},
