@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -36,9 +37,17 @@ RunSize RoughSize(const Model& model, const TrainingPlan& plan, bool fold,
   return size;
 }
 
+// Micro-batches after which a full pipeline does the same again.
+int RoundOf(const TrainingPlan& plan) {
+  const int ranks = plan.degrees().pipeline;
+  const bool zero_bubble = plan.schedule() == PipelineSchedule::kZeroBubbleH1 ||
+                           plan.schedule() == PipelineSchedule::kZeroBubbleV;
+  return zero_bubble ? std::lcm(ranks, kZeroBubblePeriod) : ranks;
+}
+
 // Micro-batches of the shortest step: whole rounds fewer than the plan has.
 int Shortest(const TrainingPlan& plan) {
-  const int round = plan.degrees().pipeline;
+  const int round = RoundOf(plan);
   return kFilledRounds * round + plan.micro_batches() % round;
 }
 
@@ -173,7 +182,7 @@ absl::StatusOr<MemoryPeaks> RunForMemory(const TrainingGround& on,
 absl::StatusOr<PeriodicStep> RunPeriodically(const TrainingGround& on,
                                              const TrainingPlan& plan,
                                              const RunOptions& options) {
-  const int round = plan.degrees().pipeline;
+  const int round = RoundOf(plan);
   const int all = plan.micro_batches();
   const int first = Shortest(plan);
   if (all <= 3 * (first + round)) return RunOne(on, plan, options);

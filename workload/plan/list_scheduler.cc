@@ -90,16 +90,19 @@ constexpr Choice kW1{PipelinePass::kWeightGradient, 1};
 
 using Preferences = std::array<Choice, 6>;
 
-struct Rule {
+// The preferences of a rank in the four parts of a step, and how long it waits
+// for a preferred pass, in quarters of a forward pass.
+struct Preferred {
   Preferences before_gradients;
   Preferences steady;
   Preferences first_piece_done;  // all its forward passes
   Preferences drain;             // all forward passes are done
-  // A rank waits so long for a preferred pass, in quarters of a forward pass.
   int patience;
 };
 
-constexpr Rule kRules[kSchedulingRules] = {
+// The first three were found by a search over random preferences; each is the
+// best for some ratio of forward, input gradient, weight gradient and hop.
+constexpr Preferred kPreferred[] = {
     {{kB0, kB1, kF1, kF0, kW1, kW0},
      {kF1, kB0, kW0, kF0, kW1, kB1},
      {kW0, kB0, kF1, kF0, kW1, kB1},
@@ -131,9 +134,13 @@ constexpr Rule kRules[kSchedulingRules] = {
 class ListScheduler {
  public:
   ListScheduler(const StageLayout& layout, const PassProfile& profile,
-                int micro_batches, const Rule& rule)
+                int micro_batches, SchedulingRule rule)
       : layout_(layout),
-        rule_(rule),
+        before_gradients_(kPreferred[rule.before_gradients].before_gradients),
+        steady_(kPreferred[rule.steady].steady),
+        first_piece_done_(kPreferred[rule.drain].first_piece_done),
+        drain_(kPreferred[rule.drain].drain),
+        patience_(kPreferred[rule.steady].patience),
         micro_batches_(micro_batches),
         ends_(layout, profile, micro_batches),
         ranks_(static_cast<size_t>(layout.ranks())) {}
@@ -197,7 +204,7 @@ class ListScheduler {
 
   void Look(int rank) {
     int64_t first = kNever;
-    for (const Choice& choice : rule_.steady) {
+    for (const Choice& choice : steady_) {
       first = std::min(first, Ready(rank, choice));
     }
     Rank& of = ranks_[static_cast<size_t>(rank)];
@@ -205,12 +212,12 @@ class ListScheduler {
   }
 
   const Preferences& PreferencesOf(const Rank& rank) const {
-    if (rank.Done(kB0) + rank.Done(kB1) == 0) return rule_.before_gradients;
-    if (rank.Done(kF0) < micro_batches_) return rule_.steady;
+    if (rank.Done(kB0) + rank.Done(kB1) == 0) return before_gradients_;
+    if (rank.Done(kF0) < micro_batches_) return steady_;
     if (two_pieces() && rank.Done(kF1) < micro_batches_) {
-      return rule_.first_piece_done;
+      return first_piece_done_;
     }
-    return rule_.drain;
+    return drain_;
   }
 
   PipelineAction Take(int rank) {
@@ -222,8 +229,7 @@ class ListScheduler {
       const int64_t patience =
           choice.pass == PipelinePass::kWeightGradient
               ? 0
-              : ends_.Duration(PipelinePass::kForward, stage) * rule_.patience /
-                    4;
+              : ends_.Duration(PipelinePass::kForward, stage) * patience_ / 4;
       if (ready > of.free + patience) continue;
       int& count =
           of.done[Rank::Row(choice.pass)][static_cast<size_t>(choice.piece)];
@@ -236,7 +242,11 @@ class ListScheduler {
   }
 
   const StageLayout& layout_;
-  const Rule& rule_;
+  const Preferences& before_gradients_;
+  const Preferences& steady_;
+  const Preferences& first_piece_done_;
+  const Preferences& drain_;
+  int patience_;
   int micro_batches_;
   PassEnds ends_;
   std::vector<Rank> ranks_;
@@ -245,16 +255,17 @@ class ListScheduler {
 }  // namespace
 
 RankOrders ListSchedule(const StageLayout& layout, const PassProfile& profile,
-                        int micro_batches, int rule) {
-  return ListScheduler(layout, profile, micro_batches, kRules[rule]).Run();
+                        int micro_batches, SchedulingRule rule) {
+  return ListScheduler(layout, profile, micro_batches, rule).Run();
 }
 
 std::optional<int64_t> Makespan(const StageLayout& layout,
                                 const PassProfile& profile, int micro_batches,
-                                const RankOrders& orders) {
+                                const RankOrders& orders, PassStarts* starts) {
   PassEnds ends(layout, profile, micro_batches);
   std::vector<size_t> next(orders.size());
   std::vector<int64_t> now(orders.size());
+  if (starts != nullptr) starts->assign(orders.size(), {});
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t rank = 0; rank < orders.size(); ++rank) {
@@ -264,8 +275,9 @@ std::optional<int64_t> Makespan(const StageLayout& layout,
         const int64_t ready =
             ends.Ready(action.pass, stage, action.micro_batch);
         if (ready == kNever) break;
-        now[rank] =
-            std::max(now[rank], ready) + ends.Duration(action.pass, stage);
+        const int64_t start = std::max(now[rank], ready);
+        if (starts != nullptr) (*starts)[rank].push_back(start);
+        now[rank] = start + ends.Duration(action.pass, stage);
         ends.Set(action.pass, stage, action.micro_batch, now[rank]);
         progress = true;
       }

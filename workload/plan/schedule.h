@@ -92,6 +92,8 @@ PipelineOrders MakeOrders(PipelineSchedule schedule, int pipeline,
 // itself: one to fill it, one in which what the first did still shows, and one
 // to empty it. Longer steps differ only in how often they repeat a period.
 inline constexpr int kFilledRounds = 3;
+// The most micro-batches in one period of a long zero-bubble step.
+inline constexpr int kZeroBubblePeriod = 2;
 
 // The most micro-batches of one piece whose activations a rank holds at once,
 // counted from forward to the end of the backward (or weight-gradient) pass.

@@ -93,6 +93,18 @@ RandomCase Draw(std::mt19937_64& random, int pieces, bool uneven) {
   return c;
 }
 
+// What a step takes beyond the work of its busiest rank, as a share of it.
+double Bubble(PipelineSchedule schedule, int p, int v, int m,
+              const PassProfile& profile) {
+  const StageLayout layout(schedule, p, v);
+  int64_t busiest = 0;
+  for (int rank = 0; rank < p; ++rank) {
+    busiest = std::max(busiest, Work(profile, layout, rank));
+  }
+  const auto step = static_cast<double>(Step(schedule, p, v, m, profile));
+  return step / (static_cast<double>(busiest) * m) - 1;
+}
+
 // What a step takes beyond the work of its busiest rank must not grow with the
 // number of micro-batches once the pipeline is full.
 TEST(ZeroBubble, BubbleDoesNotGrowWithMicroBatches) {
@@ -101,19 +113,39 @@ TEST(ZeroBubble, BubbleDoesNotGrowWithMicroBatches) {
     for (const auto schedule : {kV, kH1}) {
       const int v = schedule == kV ? 2 : 1;
       const RandomCase c = Draw(random, v, i % 2 == 1);
-      const StageLayout layout(schedule, c.p, v);
-      int64_t busiest = 0;
-      for (int rank = 0; rank < c.p; ++rank) {
-        busiest = std::max(busiest, Work(c.profile, layout, rank));
-      }
       const auto share = [&](int m) {
-        const auto step =
-            static_cast<double>(Step(schedule, c.p, v, m, c.profile));
-        return step / (static_cast<double>(busiest) * m) - 1;
+        return Bubble(schedule, c.p, v, m, c.profile);
       };
       const double some = share(4 * c.p);
       EXPECT_LE(share(8 * c.p), some + 1e-9) << i << " p " << c.p;
       EXPECT_LE(share(32 * c.p), some / 4 + 0.01) << i << " p " << c.p;
+    }
+  }
+}
+
+// Embedding and head make the first rank of a V the busiest one, as in most
+// models: the others have time to spare, and a full pipeline need not repeat
+// itself. An order is made anew for every number of micro-batches up to three
+// rounds, and goes on by periods beyond; neither may lose what a shorter step
+// has. Orders come from a heuristic, which leaves a bubble of some passes more
+// in one step than in another.
+TEST(ZeroBubble, HardlyGrowsFromOneMicroBatchToTheNext) {
+  constexpr double kHeuristic = 0.04;
+  std::mt19937_64 random(20241115);
+  for (int i = 0; i < 24; ++i) {
+    for (const auto schedule : {kV, kH1}) {
+      const int v = schedule == kV ? 2 : 1;
+      RandomCase c = Draw(random, v, false);
+      PassProfile::Stage& head = c.profile.stages.back();
+      head = {head.forward * 3 / 2, head.input_gradient * 3 / 2,
+              head.weight_gradient * 3 / 2};
+      double least = 1;
+      for (int m = c.p; m <= 5 * c.p; ++m) {
+        const double share = Bubble(schedule, c.p, v, m, c.profile);
+        EXPECT_LE(share, least + kHeuristic)
+            << i << " p " << c.p << " v " << v << " m " << m;
+        least = std::min(least, share);
+      }
     }
   }
 }
@@ -165,18 +197,21 @@ TEST(ZeroBubble, LongerStepsRepeatPeriods) {
     const RandomCase c = Draw(random, 2, true);
     const int m = 3 * c.p + 4;
     const auto shorter = MakeOrders(kV, c.p, 2, m, c.profile);
-    const auto longer = MakeOrders(kV, c.p, 2, m + 1, c.profile);
+    const auto longer =
+        MakeOrders(kV, c.p, 2, m + kZeroBubblePeriod, c.profile);
     for (size_t rank = 0; rank < shorter.of_rank.size(); ++rank) {
       const auto& a = shorter.of_rank[rank];
       const auto& b = longer.of_rank[rank];
       const auto [at, unused] = std::ranges::mismatch(a, b);
       const auto prefix = at - a.begin();
-      // Six more passes, and then the same with the next micro-batch.
-      ASSERT_EQ(b.size(), a.size() + 6);
+      // Six more passes of each micro-batch, and then the same as before.
+      constexpr size_t kMore = 6 * kZeroBubblePeriod;
+      ASSERT_EQ(b.size(), a.size() + kMore);
       for (size_t k = static_cast<size_t>(prefix); k < a.size(); ++k) {
-        EXPECT_EQ(a[k].pass, b[k + 6].pass);
-        EXPECT_EQ(a[k].piece, b[k + 6].piece);
-        EXPECT_EQ(a[k].micro_batch + 1, b[k + 6].micro_batch);
+        EXPECT_EQ(a[k].pass, b[k + kMore].pass);
+        EXPECT_EQ(a[k].piece, b[k + kMore].piece);
+        EXPECT_EQ(a[k].micro_batch + kZeroBubblePeriod,
+                  b[k + kMore].micro_batch);
       }
     }
   }

@@ -27,7 +27,7 @@ std::optional<Siblings> SiblingsOf(const TrainingPlan& plan) {
       return Siblings{pipeline + kPeriods, 1};
     case PipelineSchedule::kZeroBubbleH1:
     case PipelineSchedule::kZeroBubbleV:
-      return Siblings{kFilledRounds * pipeline + kPeriods, 1};
+      return Siblings{kFilledRounds * pipeline + kPeriods, kZeroBubblePeriod};
     case PipelineSchedule::kInterleaved:
       return Siblings{kPeriods * pipeline, pipeline};
     case PipelineSchedule::kDualPipe:
