@@ -49,11 +49,12 @@ const pb::Price* EntryLike(const pb::PriceList& list, const std::string& id) {
 absl::Status CheckPrice(const pb::PriceList& list, const pb::Price& price) {
   const pb::Price* const model = EntryLike(list, price.id());
   if (model == nullptr) {
-    std::vector<std::string> ids = RateIds();
+    std::vector<std::string> ids;
     for (const pb::Price& each : list.price()) ids.push_back(each.id());
-    return absl::InvalidArgumentError(
-        fmt::format("nothing has this price{}; 'orrery show {}' lists all",
-                    DidYouMean(price.id(), ids), list.name()));
+    return absl::InvalidArgumentError(fmt::format(
+        "nothing has this price{} ('orrery cost SCENARIO' lists the prices of "
+        "{} that a scenario uses)",
+        DidYouMean(price.id(), ids), list.name()));
   }
   const std::string& like = model->price().nominal();
   if (!price.price().has_nominal()) {

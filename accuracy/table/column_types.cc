@@ -68,7 +68,7 @@ constexpr ColumnType kTypes[] = {
     {"seq_parallel", 0, 0, false, "yes|no"},
     {"after_pp_fix", 0, 0, false, "True|False"},
     {"direction", 0, 0, false, "fwd|bwd|prefill|decode"},
-    {"tflops_kind", 0, 0, false, "model|hardware"},
+    {"tflops_kind", 0, 0, false, "model|hardware|not said"},
     {"mem_counts", 0, 0, false, "device|layers|reserved|tensors"},
     {"size_meaning", 0, 0, false, "nccl-tests|elements"},
 };

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/cli/run_orrery.h"
+#include "tests/status_matchers.h"
 
 namespace orrery {
 namespace {
