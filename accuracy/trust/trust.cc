@@ -90,8 +90,13 @@ class Judge {
                                       Models(run_.experts), chip));
     }
     const auto [counted, where] = Nearest(alike, chip);
-    for (SizeChange& change : SizeChangesOf(run_, scenario_.has_training(),
-                                            Pool(counted), Pool(alike))) {
+    ErrorGroup near = Pool(alike);
+    // A schedule does the same on every chip.
+    for (const ErrorGroup& group : measured_.groups) {
+      near.schedules.insert(group.schedules.begin(), group.schedules.end());
+    }
+    for (SizeChange& change :
+         SizeChangesOf(run_, scenario_.has_training(), Pool(counted), near)) {
       Add(change.field, std::move(change.text), change.within, change.factor);
     }
     CompareSystem(alike, chip);
