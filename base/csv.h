@@ -33,6 +33,8 @@ class CsvTable {
     // As a number; nothing if empty or not a number.
     std::optional<double> Number(absl::string_view column) const;
     int line() const { return line_; }
+    // The number of fields.
+    size_t size() const { return fields_.size(); }
     // Whether the row has as many fields as the header.
     bool whole() const;
 

@@ -50,14 +50,27 @@ std::vector<std::string> MemoryKinds(const PriceTable& prices) {
 absl::StatusOr<TechnologyBudget> ChangedBudget(const pb::Chip& base,
                                                const pb::Package& package,
                                                const pb::Technology& technology,
-                                               const PriceTable& prices) {
+                                               const SiliconLibrary& library) {
+  // Per mm2 of die: twice what the densest known packages draw.
+  constexpr double kMostWatts = 2;
   ASSIGN_OR_RETURN(TechnologyBudget budget, BudgetOf(base, package));
   Violations wrong;
   CheckLegal(technology, "", &wrong);
-  if (technology.has_process()) budget.process = technology.process();
+  if (technology.has_process()) {
+    budget.process = technology.process();
+    std::vector<std::string> processes;
+    for (const auto& [name, process] : library.processes) {
+      processes.push_back(name);
+    }
+    if (!library.processes.contains(budget.process)) {
+      wrong.Add(fmt::format("process: must be one of {}, got '{}'",
+                            absl::StrJoin(processes, ", "),
+                            budget.process.substr(0, 80)));
+    }
+  }
   if (technology.has_hbm()) {
     budget.memory = technology.hbm();
-    const std::vector<std::string> kinds = MemoryKinds(prices);
+    const std::vector<std::string> kinds = MemoryKinds(library.prices);
     if (!absl::c_linear_search(kinds, budget.memory)) {
       wrong.Add(fmt::format("hbm: must be one of {}, got '{}'",
                             absl::StrJoin(kinds, ", "),
@@ -73,6 +86,13 @@ absl::StatusOr<TechnologyBudget> ChangedBudget(const pb::Chip& base,
   }
   if (technology.has_power()) {
     ASSIGN_OR_RETURN(budget.power, ParseWatts(technology.power()));
+    const double area = budget.dies * budget.area.value();
+    if (budget.power.value() > kMostWatts * area) {
+      return absl::InvalidArgumentError(fmt::format(
+          "power: {} on {:g} mm2 is more than {} W/mm2, which nobody cools; "
+          "write at most {:.0f} W",
+          ToText(budget.power), area, kMostWatts, kMostWatts * area));
+    }
   }
   if (technology.has_link_share()) {
     budget.link_share = technology.link_share();
@@ -88,15 +108,23 @@ absl::StatusOr<DerivedChip> DeriveFrom(const Catalog& catalog,
                                        const SiliconLibrary& library) {
   DerivedChip derived;
   ASSIGN_OR_RETURN(derived.known, PackageOf(catalog, base.name()));
-  ASSIGN_OR_RETURN(
-      const TechnologyBudget budget,
-      ChangedBudget(base, derived.known, technology, library.prices));
+  ASSIGN_OR_RETURN(const TechnologyBudget budget,
+                   ChangedBudget(base, derived.known, technology, library));
   ASSIGN_OR_RETURN(derived.chip,
                    DeriveChip(base, derived.known, budget, library));
   RETURN_IF_ERROR(Chip::FromProto(derived.chip).status());
   ASSIGN_OR_RETURN(derived.package,
                    DerivePackage(derived.known, budget, library));
   return derived;
+}
+
+absl::Status CheckBudget(const Catalog& catalog, const pb::Scenario& scenario,
+                         const pb::Technology& technology) {
+  const pb::Chip& base = scenario.system().chip();
+  ASSIGN_OR_RETURN(const SiliconLibrary library,
+                   LoadSilicon(catalog, scenario.cost()));
+  ASSIGN_OR_RETURN(const pb::Package package, PackageOf(catalog, base.name()));
+  return ChangedBudget(base, package, technology, library).status();
 }
 
 absl::StatusOr<ChipPrice> ApplyTechnology(const Catalog& catalog,

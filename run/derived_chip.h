@@ -32,6 +32,11 @@ absl::StatusOr<DerivedChip> DeriveFrom(const Catalog& catalog,
                                        const pb::Technology& technology,
                                        const SiliconLibrary& library);
 
+// An error with every mistake in what `technology` says beside the scenario's
+// chip: its package, names and counts.
+absl::Status CheckBudget(const Catalog& catalog, const pb::Scenario& scenario,
+                         const pb::Technology& technology);
+
 // Dollars of one.
 struct ChipPrice {
   double made = 0;  // what its package costs to make

@@ -15,8 +15,8 @@
 #include "catalog/chip_like.h"
 #include "catalog/defaults.h"
 #include "catalog/legal.h"
-#include "cost/ownership/machine_cost.h"
-#include "cost/silicon/price_range.h"
+#include "run/measured_beside.h"
+#include "run/price_rules.h"
 #include "topology/traffic/collective_algorithm.h"
 
 namespace orrery {
@@ -68,23 +68,6 @@ absl::StatusOr<Kernels> KernelsOf(const pb::Kernels& proto) {
   return Kernels::FromProto(proto);
 }
 
-// Goodput, interest and the like have ranges of their own; other prices are
-// for those to check who need them.
-void CheckRates(const pb::CostOptions& cost, Violations* violations) {
-  for (const pb::Price& price : cost.price()) {
-    const std::vector<std::string> rates = RateIds();
-    if (!absl::c_linear_search(rates, price.id())) continue;
-    const std::string& said = price.price().nominal();
-    const size_t blank = said.find(' ');
-    const std::string unit =
-        blank == std::string::npos ? "" : said.substr(blank + 1);
-    const auto range = ParseRange(price.price(), unit, price.id());
-    if (!range.ok()) continue;  // CheckLegal says why
-    violations->Add(CheckRate(price.id(), *range),
-                    fmt::format("cost.price[{}]", price.id()));
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<System> SystemOf(const pb::System& proto,
@@ -130,7 +113,8 @@ absl::StatusOr<System> SystemOf(const pb::System& proto,
 absl::StatusOr<ResolvedScenario> MakeScenario(pb::Scenario proto) {
   Violations violations;
   CheckLegal(proto, "", &violations);
-  CheckRates(proto.cost(), &violations);
+  CheckPrices(proto.cost(), &violations);
+  CheckMeasured(proto, &violations);
   // A part with a value that is illegal by itself has been told so, and is read
   // when it is put right.
   const std::vector<std::string> illegal = violations.messages();

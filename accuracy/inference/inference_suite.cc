@@ -84,6 +84,11 @@ absl::StatusOr<AccuracyRow> PredictRow(const MeasurementRow& row,
                                        const InferenceRules& rules) {
   ASSIGN_OR_RETURN(InferenceRow read, ReadInferenceRow(row, rules));
   ASSIGN_OR_RETURN(const Prediction prediction, Predict(read));
+  RunKind kind = KindOf(read.scenario.proto);
+  // How many requests ran at a time is not known where they came and went.
+  if (read.quantity == InferenceQuantity::kOutputRate) {
+    kind.sizes[static_cast<size_t>(RunScale::kBatch)] = 0;
+  }
   return AccuracyRow{
       .id = row.id(),
       .line = row.line(),
@@ -97,7 +102,7 @@ absl::StatusOr<AccuracyRow> PredictRow(const MeasurementRow& row,
       .facts = MeasuredRequest{.model = std::move(read.model),
                                .plan = std::move(read.plan),
                                .quantity = std::string(Name(read.quantity)),
-                               .kind = KindOf(read.scenario.proto)}};
+                               .kind = std::move(kind)}};
 }
 
 }  // namespace

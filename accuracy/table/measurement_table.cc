@@ -1,5 +1,6 @@
 #include "accuracy/table/measurement_table.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/strings/match.h>
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_replace.h>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <set>
 
+#include "accuracy/table/column_types.h"
 #include "accuracy/table/validation_data.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -70,42 +72,6 @@ absl::Status CheckColumns(const CsvTable& csv, const std::string& origin,
       "{}: line 1: nothing is known of column {}; the columns are {} (remarks "
       "go into 'notes')",
       origin, absl::StrJoin(unknown, ", "), absl::StrJoin(known, ", ")));
-}
-
-// The columns that hold numbers alone: those of the tables that came with
-// Orrery in which nothing but numbers stands.
-std::set<std::string> NumberColumns(absl::string_view name) {
-  std::set<std::string> numbers;
-  std::set<std::string> words;
-  for (const EmbeddedFile& file : ValidationFiles()) {
-    if (!absl::StartsWith(file.name, name.substr(0, name.find('.')))) continue;
-    const absl::StatusOr<CsvTable> csv = CsvTable::Parse(file.text);
-    if (!csv.ok()) continue;
-    for (const CsvTable::Row& row : csv->rows()) {
-      for (const std::string& column : csv->columns()) {
-        if (!row.Get(column)) continue;
-        (row.Number(column) ? numbers : words).insert(column);
-      }
-    }
-  }
-  for (const std::string& column : words) numbers.erase(column);
-  numbers.erase("id");  // a name, whatever it looks like
-  return numbers;
-}
-
-// A column counts even where the row's kind has no use for it: whoever wrote it
-// there meant something.
-absl::Status CheckNumbers(const CsvTable::Row& row,
-                          const std::set<std::string>& numbers) {
-  for (const std::string& column : numbers) {
-    const std::optional<std::string> text = row.Get(column);
-    const std::optional<double> value = row.Number(column);
-    if (!text || (value && *value >= -kMost && *value <= kMost)) continue;
-    return absl::InvalidArgumentError(
-        fmt::format("column '{}' must be a number or empty, got '{}'", column,
-                    text->substr(0, kLongestValue)));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -183,7 +149,8 @@ MeasurementTable::MeasurementTable(CsvTable csv, std::string origin)
       rows_.push_back(std::move(measurement));
     } else {
       malformed_.push_back(measurement.Refused(absl::InvalidArgumentError(
-          "the row has not as many fields as the header")));
+          fmt::format("the row has {} field{}, the header has {}", row.size(),
+                      row.size() == 1 ? "" : "s", csv_.columns().size()))));
     }
   }
 }
@@ -220,9 +187,19 @@ absl::StatusOr<MeasurementTable> MeasurementTable::Open(
   ASSIGN_OR_RETURN(const std::string text, ReadFile(*file));
   ASSIGN_OR_RETURN(MeasurementTable table, Parse(text, *file, needed));
   RETURN_IF_ERROR(CheckColumns(table.csv_, *file, KnownColumns(name, needed)));
-  const std::set<std::string> numbers = NumberColumns(name);
+  absl::flat_hash_map<std::string, int> lines;  // by id
   std::erase_if(table.rows_, [&](const MeasurementRow& row) {
-    const absl::Status wrong = CheckNumbers(*row.row_, numbers);
+    absl::Status wrong = CheckColumnTypes(table.csv_, *row.row_);
+    const std::optional<std::string> id = row.Get("id");
+    if (wrong.ok() && id) {
+      const auto [first, is_new] = lines.try_emplace(*id, row.line());
+      if (!is_new) {
+        wrong = absl::InvalidArgumentError(
+            fmt::format("column 'id' must be of this row alone, but {} has the "
+                        "same; write another",
+                        LineName(first->second)));
+      }
+    }
     if (!wrong.ok()) table.malformed_.push_back(row.Refused(wrong));
     return !wrong.ok();
   });

@@ -97,7 +97,7 @@ class MeasurementTable {
 
   const std::string& origin() const { return origin_; }
   // Rows with as many fields as the header and, in a table of the user's, with
-  // numbers wherever ours has numbers alone, used by a row's kind or not.
+  // an id of their own and what each column may hold (column_types.h).
   const std::vector<MeasurementRow>& rows() const { return rows_; }
   // The others.
   const std::vector<RefusedRow>& malformed() const { return malformed_; }

@@ -1,8 +1,11 @@
 #include "accuracy/trust/error_groups.h"
 
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -18,9 +21,13 @@ namespace {
 
 constexpr char kDense[] = "dense";
 constexpr char kExperts[] = "experts";
-constexpr absl::string_view kColumns[] = {
-    "chip", "system", "software",  "kind",      "precision",    "rows",
-    "mean", "bias",   "min_chips", "max_chips", "max_sequence", "max_hidden"};
+constexpr absl::string_view kColumns[] = {"chip", "system",    "software",
+                                          "kind", "precision", "rows",
+                                          "mean", "bias",      "schedules"};
+// The columns "min_chips" and "max_chips", and so on, by RunScale.
+constexpr std::array<absl::string_view, kRunSizes> kSizeColumns = {
+    "chips",      "sequence", "hidden", "layers",  "mlp_width",
+    "vocabulary", "window",   "batch",  "experts", "expert_width"};
 
 double Number(const MeasurementRow& row, absl::string_view column) {
   double value = 0;
@@ -33,24 +40,37 @@ std::vector<ErrorGroup> Read(absl::string_view name) {
   const auto table = MeasurementTable::Open(std::nullopt, name, kColumns);
   CHECK(table.ok()) << table.status().ToString();
   std::vector<ErrorGroup> groups;
-  const auto whole = [](const MeasurementRow& row, absl::string_view column) {
-    return static_cast<int64_t>(Number(row, column));
-  };
   for (const MeasurementRow& row : table->rows()) {
-    groups.push_back({.kind = {.chip = row.Text("chip"),
-                               .system = row.Text("system"),
-                               .software = row.Text("software"),
-                               .experts = row.Text("kind") == kExperts,
-                               .precision = row.Text("precision"),
-                               .chips = whole(row, "max_chips"),
-                               .sequence = whole(row, "max_sequence"),
-                               .hidden = whole(row, "max_hidden")},
-                      .fewest_chips = whole(row, "min_chips"),
-                      .rows = static_cast<int>(Number(row, "rows")),
-                      .mean = Number(row, "mean"),
-                      .bias = Number(row, "bias")});
+    ErrorGroup& group = groups.emplace_back(ErrorGroup{
+        .kind = {.chip = row.Text("chip"),
+                 .system = row.Text("system"),
+                 .software = row.Text("software"),
+                 .experts = row.Text("kind") == kExperts,
+                 .precision = row.Text("precision")},
+        .schedules =
+            absl::StrSplit(row.Text("schedules"), ' ', absl::SkipEmpty()),
+        .rows = static_cast<int>(Number(row, "rows")),
+        .mean = Number(row, "mean"),
+        .bias = Number(row, "bias")});
+    for (size_t i = 0; i < kRunSizes; ++i) {
+      const std::string column(kSizeColumns[i]);
+      group.least[i] = static_cast<int64_t>(Number(row, "min_" + column));
+      group.most[i] = static_cast<int64_t>(Number(row, "max_" + column));
+    }
   }
   return groups;
+}
+
+// Widens the ranges of `group` to those of `least`, `most` and `schedules`.
+void Widen(ErrorGroup& group, const RunSizes& least, const RunSizes& most,
+           const std::set<std::string>& schedules) {
+  for (size_t i = 0; i < kRunSizes; ++i) {
+    if (most[i] == 0) continue;
+    group.least[i] =
+        group.most[i] == 0 ? least[i] : std::min(group.least[i], least[i]);
+    group.most[i] = std::max(group.most[i], most[i]);
+  }
+  group.schedules.insert(schedules.begin(), schedules.end());
 }
 
 // A run of the sweep that is not of its group of one node.
@@ -90,6 +110,7 @@ ErrorGroup Pool(absl::Span<const ErrorGroup* const> groups) {
     pool.rows += group->rows;
     pool.mean += group->rows * group->mean;
     pool.bias += group->rows * group->bias;
+    Widen(pool, group->least, group->most, group->schedules);
   }
   if (pool.rows > 0) {
     pool.mean /= pool.rows;
@@ -109,15 +130,13 @@ std::vector<ErrorGroup> GroupErrors(
       if (kind == nullptr || IsOnSharedFabric(row)) continue;
       const Key key{kind->chip, kind->system, kind->software, kind->experts,
                     kind->precision};
-      const auto [at, is_new] = groups.try_emplace(key);
-      ErrorGroup& group = at->second;
-      if (is_new) {
-        group = {.kind = *kind, .fewest_chips = kind->chips};
-      }
-      group.kind.chips = std::max(group.kind.chips, kind->chips);
-      group.kind.sequence = std::max(group.kind.sequence, kind->sequence);
-      group.kind.hidden = std::max(group.kind.hidden, kind->hidden);
-      group.fewest_chips = std::min(group.fewest_chips, kind->chips);
+      ErrorGroup& group = groups[key];
+      group.kind = *kind;
+      group.kind.schedule.clear();
+      group.kind.sizes = {};
+      Widen(group, kind->sizes, kind->sizes,
+            kind->schedule.empty() ? std::set<std::string>{}
+                                   : std::set{kind->schedule});
       ++group.rows;
       group.mean += std::abs(row.error());
       group.bias += row.error();
@@ -133,14 +152,22 @@ std::vector<ErrorGroup> GroupErrors(
 }
 
 std::string ErrorsCsv(absl::Span<const ErrorGroup> groups) {
-  std::string text =
-      "chip,system,software,kind,precision,rows,mean,bias,min_chips,max_chips,"
-      "max_sequence,max_hidden\n";
-  for (const auto& [kind, fewest, rows, mean, bias] : groups) {
-    text += fmt::format(
-        "{},{},{},{},{},{},{:.4f},{:.4f},{},{},{},{}\n", kind.chip, kind.system,
-        kind.software, kind.experts ? kExperts : kDense, kind.precision, rows,
-        mean, bias, fewest, kind.chips, kind.sequence, kind.hidden);
+  std::string text = absl::StrJoin(kColumns, ",");
+  for (const absl::string_view column : kSizeColumns) {
+    text += fmt::format(",min_{0},max_{0}", column);
+  }
+  text += "\n";
+  for (const ErrorGroup& group : groups) {
+    const RunKind& kind = group.kind;
+    text += fmt::format("{},{},{},{},{},{},{:.4f},{:.4f},{}", kind.chip,
+                        kind.system, kind.software,
+                        kind.experts ? kExperts : kDense, kind.precision,
+                        group.rows, group.mean, group.bias,
+                        absl::StrJoin(group.schedules, " "));
+    for (size_t i = 0; i < kRunSizes; ++i) {
+      text += fmt::format(",{},{}", group.least[i], group.most[i]);
+    }
+    text += "\n";
   }
   return text;
 }

@@ -8,7 +8,7 @@
 // without running a suite again.
 #include <absl/types/span.h>
 
-#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,11 +17,14 @@
 
 namespace orrery {
 
-// Runs alike in chip, system, software, experts and precision; of `kind` the
-// largest number of chips, sequence and width.
+// Runs alike in chip, system, software, experts and precision. The sizes and
+// the schedule of `kind` are unset: the runs lie between `least` and `most` and
+// had one of `schedules`.
 struct ErrorGroup {
   RunKind kind;
-  int64_t fewest_chips = 0;
+  RunSizes least = {};
+  RunSizes most = {};
+  std::set<std::string> schedules = {};
   int rows = 0;
   double mean = 0;  // of absolute errors
   double bias = 0;  // of signed ones
@@ -34,8 +37,7 @@ const std::vector<ErrorGroup>& InferenceErrors();
 // A mean error of fewer rows says nothing.
 inline constexpr int kRowsNeeded = 5;
 
-// Mean and bias of all rows of some groups; `kind` and `fewest_chips` are
-// unset.
+// All rows of some groups; `kind` is unset.
 ErrorGroup Pool(absl::Span<const ErrorGroup* const> groups);
 
 // The groups of suites of steps, or of requests. Times of the sweep over

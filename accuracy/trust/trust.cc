@@ -8,12 +8,14 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "accuracy/trust/error_groups.h"
 #include "accuracy/trust/preset_changes.h"
 #include "accuracy/trust/run_kind_of.h"
+#include "accuracy/trust/size_changes.h"
 #include "base/format.h"
 
 namespace orrery {
@@ -23,10 +25,6 @@ using Groups = std::vector<const ErrorGroup*>;
 
 // Below this a mean error has no sign worth saying.
 constexpr double kSigned = 0.02;
-// A run may have so many times the chips, the tokens or the width of the
-// largest measured one before it differs from it, and before it is beyond it.
-constexpr double kAlike = 1.0;
-constexpr double kBeyond = 2.0;
 // Differences that the text lists; the message has all.
 constexpr int kMostListed = 3;
 
@@ -91,10 +89,19 @@ class Judge {
       return Extrapolated(fmt::format("no measured {} of {} on {}", what_,
                                       Models(run_.experts), chip));
     }
-    CompareScale(alike);
+    const auto [counted, where] = Nearest(alike, chip);
+    ErrorGroup near = Pool(alike);
+    // A schedule does the same on every chip.
+    for (const ErrorGroup& group : measured_.groups) {
+      near.schedules.insert(group.schedules.begin(), group.schedules.end());
+    }
+    for (SizeChange& change :
+         SizeChangesOf(run_, scenario_.has_training(), Pool(counted), near)) {
+      Add(change.field, std::move(change.text), change.within, change.factor);
+    }
     CompareSystem(alike, chip);
-    const auto [rows, where] = Nearest(alike, chip);
-    return Sum(rows, where);
+    CompareSoftware(counted, alike, chip);
+    return Sum(Pool(counted), where);
   }
 
  private:
@@ -125,38 +132,13 @@ class Judge {
     if (factor) difference.set_factor(*factor);
   }
 
-  void CompareScale(const Groups& alike) {
-    RunKind largest;
-    int64_t fewest = run_.chips;
-    for (const ErrorGroup* group : alike) {
-      largest.chips = std::max(largest.chips, group->kind.chips);
-      largest.sequence = std::max(largest.sequence, group->kind.sequence);
-      largest.hidden = std::max(largest.hidden, group->kind.hidden);
-      fewest = std::min(fewest, group->fewest_chips);
-    }
-    CompareSize("system.nodes", "chips", run_.chips, largest.chips);
-    CompareSize(
-        scenario_.has_training() ? "training.sequence" : "inference.prompt",
-        "tokens in a sequence", run_.sequence, largest.sequence);
-    CompareSize("model.hidden", "of model width", run_.hidden, largest.hidden);
-  }
-
-  void CompareSize(const char* field, const char* unit, int64_t value,
-                   int64_t largest) {
-    const double factor =
-        static_cast<double>(value) / static_cast<double>(largest);
-    if (factor <= kAlike) return;
-    Add(field,
-        fmt::format("{} {} are {:.3g} times the most that were measured ({})",
-                    value, unit, factor, largest),
-        factor <= kBeyond, factor);
-  }
-
   void CompareSystem(const Groups& alike, const std::string& chip) {
     std::set<std::string> systems;
     for (const ErrorGroup* group : alike) systems.insert(group->kind.system);
     // The preset that the system starts from, or one that was measured.
-    const std::string& own = scenario_.system().preset();
+    const std::string& own = scenario_.system().has_preset()
+                                 ? scenario_.system().preset()
+                                 : run_.system;
     const bool is_preset = Catalog().Has("systems", own);
     const std::string base = is_preset ? own : *systems.begin();
     if (!systems.contains(base) || !is_preset) {
@@ -186,49 +168,65 @@ class Judge {
                              change.preset_value);
   }
 
-  // The rows that are most like the run and enough for a mean, and what they
-  // are of. What they do not share with the run is a difference.
-  std::pair<ErrorGroup, std::string> Nearest(const Groups& alike,
-                                             const std::string& chip) {
-    const std::string precision = PrecisionClass(run_.precision);
-    const auto same_software = [&](const ErrorGroup* group) {
+  Groups WithSoftware(const Groups& groups) const {
+    return Filter(groups, [&](const ErrorGroup* group) {
       return group->kind.software == run_.software;
-    };
-    const auto same_precision = [&](const ErrorGroup* group) {
-      return PrecisionClass(group->kind.precision) == precision;
-    };
-    const Groups software = Filter(alike, same_software);
-    const Groups in_precision = Filter(alike, same_precision);
+    });
+  }
+  Groups InPrecision(const Groups& groups) const {
+    return Filter(groups, [&](const ErrorGroup* group) {
+      return PrecisionClass(group->kind.precision) ==
+             PrecisionClass(run_.precision);
+    });
+  }
+
+  void CompareSoftware(const Groups& counted, const Groups& alike,
+                       const std::string& chip) {
+    const Groups software = WithSoftware(alike);
+    const char* const precision =
+        scenario_.has_training() ? "training.precision" : "inference.precision";
     if (Pool(software).rows < kRowsNeeded) {
       Add(scenario_.has_training() ? "framework" : "inference.engine",
           fmt::format("{} on {} ran with {}", Counted(Pool(software).rows),
                       chip, run_.software),
           true);
     }
-    if (in_precision.empty()) {
-      Add(scenario_.has_training() ? "training.precision"
-                                   : "inference.precision",
+    if (InPrecision(alike).empty()) {
+      Add(precision,
           fmt::format("no measured {} on {} was in {}", what_, chip,
                       run_.precision),
           false);
+    } else if (InPrecision(counted).empty()) {
+      Add(precision,
+          fmt::format("none of the {} was in {}", Counted(Pool(counted).rows),
+                      run_.precision),
+          true);
     }
+  }
+
+  // The rows that are most like the run and enough for a mean, and what they
+  // are of.
+  std::pair<Groups, std::string> Nearest(const Groups& alike,
+                                         const std::string& chip) const {
+    const Groups software = WithSoftware(alike);
+    const Groups in_precision = InPrecision(alike);
     const std::string on =
         fmt::format("of {} on {}", Models(run_.experts), chip);
     const auto enough = [](const Groups& groups) {
       return Pool(groups).rows >= kRowsNeeded;
     };
-    const Groups exact = Filter(software, same_precision);
+    const Groups exact = InPrecision(software);
     if (enough(exact)) {
-      return {Pool(exact), fmt::format("{} with {} in {}", on, run_.software,
-                                       run_.precision)};
+      return {exact, fmt::format("{} with {} in {}", on, run_.software,
+                                 run_.precision)};
     }
     if (enough(software)) {
-      return {Pool(software), fmt::format("{} with {}", on, run_.software)};
+      return {software, fmt::format("{} with {}", on, run_.software)};
     }
     if (enough(in_precision)) {
-      return {Pool(in_precision), fmt::format("{} in {}", on, run_.precision)};
+      return {in_precision, fmt::format("{} in {}", on, run_.precision)};
     }
-    return {Pool(alike), on};
+    return {alike, on};
   }
 
   pb::Trust Extrapolated(std::string text) {
@@ -341,8 +339,12 @@ pb::Trust TrustIn(const pb::Scenario& scenario) {
 }
 
 const pb::Trust& PlanTrust::Of(const pb::Training& training) {
-  const std::pair key{static_cast<int>(training.precision()),
-                      training.sequence()};
+  // The schedule matters where there is a pipeline.
+  const std::tuple key{static_cast<int>(training.precision()),
+                       training.sequence(), training.micro_batch(),
+                       training.parallel().pipeline() > 1
+                           ? static_cast<int>(training.schedule())
+                           : 0};
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   *scenario_.mutable_training() = training;

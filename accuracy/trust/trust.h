@@ -13,10 +13,12 @@
 // it is a difference. A difference is within what was measured if a measured
 // machine has such a value; then the error to expect is that of the kind of run
 // whose predictions are furthest off. With one that is not, there is no error
-// to expect.
+// to expect. The same holds for the sizes of the run and of its model, on both
+// sides of what was measured.
 #include <absl/container/flat_hash_map.h>
 
 #include <string>
+#include <tuple>
 
 #include "proto/report.pb.h"
 #include "proto/scenario.pb.h"
@@ -37,7 +39,7 @@ class PlanTrust {
  private:
   pb::Scenario scenario_;
   // By what of a plan matters.
-  absl::flat_hash_map<std::pair<int, int>, pb::Trust> known_;
+  absl::flat_hash_map<std::tuple<int, int, int, int>, pb::Trust> known_;
 };
 
 // "measured", "near", "extrapolated".

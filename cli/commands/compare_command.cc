@@ -1,5 +1,6 @@
 // orrery compare: answers side by side, and what makes them differ.
 #include <absl/strings/ascii.h>
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_replace.h>
 #include <absl/strings/str_split.h>
@@ -48,6 +49,12 @@ absl::StatusOr<std::optional<pb::Report>> SavedReport(const Catalog& catalog,
   const absl::StatusOr<std::string> text = ReadFile(name);
   if (!text.ok()) return std::optional<pb::Report>();
   const absl::string_view inner = absl::StripLeadingAsciiWhitespace(*text);
+  if (absl::StartsWith(inner, "[")) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: is a JSON list, not a report; write one report into a file, with "
+        "'orrery simulate SCENARIO --json FILE'",
+        name));
+  }
   if (inner.empty() || inner[0] != '{') return std::optional<pb::Report>();
   pb::Report report;
   google::protobuf::util::JsonParseOptions options;
@@ -61,9 +68,12 @@ absl::StatusOr<std::optional<pb::Report>> SavedReport(const Catalog& catalog,
   }
   if (!(report.step_time_s() > 0)) {
     return absl::InvalidArgumentError(fmt::format(
-        "{}: is not a report: step_time_s is missing; write one with "
+        "{}: is not a report: step_time_s {}; write one with "
         "'orrery simulate SCENARIO --json FILE'",
-        name));
+        name,
+        report.has_step_time_s()
+            ? fmt::format("must be above 0, got {}", report.step_time_s())
+            : "is missing"));
   }
   return std::optional<pb::Report>(std::move(report));
 }
@@ -78,6 +88,11 @@ absl::StatusOr<std::vector<ComparedSide>> ReadSides(
     if (!side.saved) {
       ASSIGN_OR_RETURN(side.said,
                        MergeScenario(catalog, name, arguments.All("set")));
+    } else if (arguments.Has("set")) {
+      return absl::InvalidArgumentError(
+          fmt::format("--set: '{}' is a saved report; there is nothing to set "
+                      "in it; name its scenario, or leave out --set",
+                      name));
     }
     sides.push_back(std::move(side));
   }
@@ -213,8 +228,8 @@ Command CompareCommand() {
           "A, B ... are scenarios, or reports that --json wrote. Prints every "
           "number of theirs\nside by side. Each part in which scenarios differ "
           "is applied to the first one by itself\nand simulated. --set holds "
-          "for all of them. --trace puts their timelines into one file,\none "
-          "below the other.\n\n"
+          "for all of them, which\nmust be scenarios then. --trace puts their "
+          "timelines into one file, one below the other.\n\n"
           "  orrery compare megatron_175b_full megatron_175b_selective\n"
           "  orrery compare quickstart --change training.micro_batch=2\n"
           "  orrery compare quickstart deep_pipeline --csv -",

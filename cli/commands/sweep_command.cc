@@ -30,6 +30,7 @@
 #include "cli/print/sweep_text.h"
 #include "cli/print/version.h"
 #include "cli/ranks/ranks.h"
+#include "run/search/axis_rules.h"
 #include "run/search/sweep_team.h"
 
 namespace orrery {
@@ -64,6 +65,7 @@ absl::StatusOr<std::string> Title(const Catalog& catalog,
                    MergeScenario(catalog, study.scenario(), sets));
   RETURN_IF_ERROR(base.has_training() ? study.KeptOfTraining().status()
                                       : study.KeptOfServing().status());
+  RETURN_IF_ERROR(CheckTechnology(catalog, study, base));
   uint64_t hash = 0;
   for (const char c :
        absl::StrCat(PrintTextproto(proto), PrintTextproto(base), kVersion)) {

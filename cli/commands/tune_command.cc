@@ -3,11 +3,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/excerpt.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "catalog/defaults.h"
+#include "catalog/nearest.h"
 #include "catalog/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/number_flags.h"
@@ -19,6 +22,7 @@
 #include "cli/print/progress.h"
 #include "cli/print/tuning_text.h"
 #include "run/report_value.h"
+#include "run/requests/scenario_report.h"
 #include "run/search/tune.h"
 #include "run/search/tune_inference.h"
 
@@ -31,6 +35,7 @@ constexpr int kMostSimulated = 100'000;
 struct Question {
   const Arguments& arguments;
   const pb::Scenario& said;
+  const ResolvedScenario& scenario;
   int best = 5;
   std::optional<int> simulate = std::nullopt;
   RunOptions run = {};
@@ -58,6 +63,29 @@ absl::StatusOr<pb::Tuning> TuneTraining(const Question& question) {
   options.search.prune = !arguments.Has("exhaustive");
   options.search.progress = question.progress;
   return Tune(question.said, options);
+}
+
+// An error if a limit asks for what reports of requests do not have: known
+// from the closed form, before any plan is tried.
+absl::Status CheckLimits(absl::Span<const Expression> limits,
+                         const ResolvedScenario& scenario) {
+  if (limits.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const pb::Report report, EstimateReport(scenario));
+  std::vector<std::string> known;
+  for (const std::string& name : ReportNames()) {
+    if (ReportValue(report, name)) known.push_back(name);
+  }
+  for (const Expression& limit : limits) {
+    for (const std::string& name : limit.names()) {
+      if (ReportValue(report, name)) continue;
+      return absl::InvalidArgumentError(fmt::format(
+          "--limit: '{}': an inference scenario has no '{}'{} (names are those "
+          "that 'orrery estimate SCENARIO --json -' prints, such as "
+          "inference.end_to_end_s)",
+          Excerpt(limit.text(), 200), name, DidYouMean(name, known)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<pb::Tuning> TuneInference(const Question& question) {
@@ -91,6 +119,7 @@ absl::StatusOr<pb::Tuning> TuneInference(const Question& question) {
     RETURN_IF_ERROR(Annotate(CheckNames(*expression), "--limit"));
     options.limits.push_back(*std::move(expression));
   }
+  RETURN_IF_ERROR(CheckLimits(options.limits, question.scenario));
   return TuneServing(question.said, options);
 }
 
@@ -102,7 +131,7 @@ absl::StatusOr<ExitCode> TuneScenario(const Arguments& arguments) {
   FillDefaults(&filled);
   ASSIGN_OR_RETURN(const ResolvedScenario scenario,
                    MakeScenario(std::move(filled)));
-  Question question{.arguments = arguments, .said = said};
+  Question question{.arguments = arguments, .said = said, .scenario = scenario};
   ASSIGN_OR_RETURN(question.run, ReadRunOptions(arguments, scenario));
   for (const char* flag : {"simulate", "best"}) {
     if (!arguments.Has(flag)) continue;

@@ -64,14 +64,18 @@ std::string Plain(const TextTable& table) {
   return text;
 }
 
+// Beyond this a tenth of a percent is not worth a row of digits.
+constexpr double kManyTimes = 1e4;
+
 std::string Percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
+  return std::abs(share) < kManyTimes ? fmt::format("{:.1f} %", 100 * share)
+                                      : fmt::format("{:.1e} %", 100 * share);
 }
 std::string Percent(const std::optional<double>& share) {
   return share.has_value() ? Percent(*share) : "-";
 }
 std::string Signed(double share) {
-  return fmt::format("{:+.1f} %", 100 * share);
+  return (share < 0 ? "" : "+") + Percent(share);
 }
 // An error that may be as small as rounding.
 std::string Relative(double error) {

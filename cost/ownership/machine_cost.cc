@@ -18,20 +18,19 @@ struct Rate {
   double least;
   double most;
 };
-constexpr double kAny = 1e9;
 constexpr double kSome = 1e-6;  // more than nothing
 constexpr Rate kRates[] = {
     {"finance/interest", "/year", 0, 10},
     {"finance/lifetime", "years", 0.01, 100},
     {"finance/residual", "", 0, 1},
     {"finance/availability", "", kSome, 1},
-    {"facility/colocation", "USD/kW-month", 0, kAny},
+    {"facility/colocation", "USD/kW-month", 0, 1e5},
     {"facility/pue", "", 1, 100},
-    {"energy/price", "USD/kWh", 0, kAny},
-    {"energy/carbon", "g/kWh", 0, kAny},
+    {"energy/price", "USD/kWh", 0, 10},
+    {"energy/carbon", "g/kWh", 0, 1e4},
     {"power/base", "", 0, 1},
     {"power/host", "", 0, 1},
-    {"power/link", "pJ/bit", 0, kAny},
+    {"power/link", "pJ/bit", 0, 1e4},
     {kGoodput, "", kSome, 1},
     {kUtilisation, "", kSome, 1},
 };

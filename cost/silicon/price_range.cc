@@ -12,11 +12,17 @@
 #include "base/status.h"
 
 namespace orrery {
+
+std::string UnitText(absl::string_view unit) {
+  return unit.empty() ? "without a unit" : fmt::format("in {}", unit);
+}
+
 namespace {
 
 absl::StatusOr<double> ParseBound(absl::string_view text,
                                   absl::string_view unit,
-                                  absl::string_view what) {
+                                  absl::string_view what,
+                                  absl::string_view example) {
   size_t digits = 0;
   while (digits < text.size() &&
          (absl::ascii_isdigit(static_cast<unsigned char>(text[digits])) ||
@@ -38,34 +44,37 @@ absl::StatusOr<double> ParseBound(absl::string_view text,
   if (!absl::SimpleAtod(text.substr(0, digits), &value) ||
       !std::isfinite(value) || value < 0 || rest != unit) {
     return absl::InvalidArgumentError(fmt::format(
-        "{}: must be a number{}, got '{}'; write for example \"12{}\"",
-        std::string(what),
-        unit.empty() ? std::string(" without a unit")
-                     : fmt::format(" in {}", std::string(unit)),
-        std::string(text), unit.empty() ? "" : " " + std::string(unit)));
+        "{}: must be a number {}, got '{}'; write for example \"{}\"", what,
+        UnitText(unit), text,
+        !example.empty() ? std::string(example)
+        : unit.empty()   ? "12"
+                         : fmt::format("12 {}", unit)));
   }
   return value;
 }
 
 }  // namespace
 
+absl::string_view UnitOfPrice(absl::string_view text) {
+  const size_t blank = text.find(' ');
+  return blank == absl::string_view::npos ? "" : text.substr(blank + 1);
+}
+
 absl::StatusOr<PriceRange> ParseRange(const pb::Range& proto,
                                       absl::string_view unit,
-                                      absl::string_view what) {
+                                      absl::string_view what,
+                                      absl::string_view example) {
   PriceRange range{.unit = std::string(unit), .date = proto.date()};
-  ASSIGN_OR_RETURN(range.nominal,
-                   ParseBound(proto.nominal(), unit,
-                              fmt::format("{}.nominal", std::string(what))));
+  const auto bound = [&](const char* name, const std::string& text) {
+    return ParseBound(text, unit, fmt::format("{}.{}", what, name), example);
+  };
+  ASSIGN_OR_RETURN(range.nominal, bound("nominal", proto.nominal()));
   range.low = range.high = range.nominal;
   if (proto.has_low()) {
-    ASSIGN_OR_RETURN(range.low,
-                     ParseBound(proto.low(), unit,
-                                fmt::format("{}.low", std::string(what))));
+    ASSIGN_OR_RETURN(range.low, bound("low", proto.low()));
   }
   if (proto.has_high()) {
-    ASSIGN_OR_RETURN(range.high,
-                     ParseBound(proto.high(), unit,
-                                fmt::format("{}.high", std::string(what))));
+    ASSIGN_OR_RETURN(range.high, bound("high", proto.high()));
   }
   if (range.low > range.nominal || range.nominal > range.high) {
     return absl::InvalidArgumentError(

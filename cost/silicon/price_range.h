@@ -29,11 +29,17 @@ struct PriceRange {
   std::string date = {};
 };
 
-// `what` is for messages. The error says if bounds are missing, in another
-// unit, or not in order.
+// The unit a price is written in, whatever follows the number: "USD/kWh".
+absl::string_view UnitOfPrice(absl::string_view text);
+// "in USD/kWh", "without a unit".
+std::string UnitText(absl::string_view unit);
+
+// `what` is for messages, and so is `example`, a legal bound. The error says if
+// bounds are missing, in another unit, or not in order.
 absl::StatusOr<PriceRange> ParseRange(const pb::Range& proto,
                                       absl::string_view unit,
-                                      absl::string_view what);
+                                      absl::string_view what,
+                                      absl::string_view example = "");
 
 class PriceDraw {
  public:

@@ -13,18 +13,12 @@
 namespace orrery {
 namespace {
 
-// The unit an entry is written in: whatever follows the number.
-std::string UnitOf(const pb::Range& range) {
-  const std::string& text = range.nominal();
-  const size_t blank = text.find(' ');
-  return blank == std::string::npos ? "" : text.substr(blank + 1);
-}
-
 absl::StatusOr<PriceEntry> Read(const pb::Price& price) {
   PriceEntry entry{.description = price.description(), .range = {}};
-  ASSIGN_OR_RETURN(entry.range,
-                   ParseRange(price.price(), UnitOf(price.price()),
-                              fmt::format("price '{}'", price.id())));
+  ASSIGN_OR_RETURN(
+      entry.range,
+      ParseRange(price.price(), UnitOfPrice(price.price().nominal()),
+                 fmt::format("price '{}'", price.id())));
   if (price.has_power()) {
     ASSIGN_OR_RETURN(entry.power, ParseWatts(price.power()));
   }
@@ -118,10 +112,8 @@ absl::StatusOr<const PriceEntry*> PriceTable::Find(
   }
   if (found->second.range.unit != unit) {
     return absl::InvalidArgumentError(fmt::format(
-        "price '{}' must be in {}, it is in {}", std::string(id),
-        std::string(unit),
-        found->second.range.unit.empty() ? "no unit"
-                                         : found->second.range.unit));
+        "price '{}' must be a number {}, it is one {}", std::string(id),
+        UnitText(unit), UnitText(found->second.range.unit)));
   }
   return &found->second;
 }

@@ -22,6 +22,7 @@
 #include "catalog/override.h"
 #include "catalog/preset_file.h"
 #include "run/report_value.h"
+#include "run/search/axis_rules.h"
 
 namespace orrery {
 namespace {
@@ -46,6 +47,8 @@ absl::StatusOr<std::vector<Axis>> ParseKept(
 constexpr int64_t kMostPoints = 1'000'000'000;
 constexpr int kMostValues = 1 << 20;
 constexpr int kSimulateByDefault = 10;
+// What a table of points has beside axes and columns.
+constexpr const char* kHeaders[] = {"point", "problem", "trust", "trust_error"};
 
 // Whole numbers without a point, as fields that count want them.
 std::string NumberText(double value) {
@@ -140,6 +143,7 @@ class StudyReader {
                          "a study may have; write fewer values",
                          absl::StrJoin(factors_, " x "), points_, kMostPoints));
     }
+    CheckAxes(proto_, &violations_);
     ReadExpressions();
     ReadMethod();
     ReadKept();
@@ -179,13 +183,14 @@ class StudyReader {
       Refuse(field, fmt::format("'{}' is there twice; set name", axis.name));
     }
     const bool nodes = axis.name == "nodes" && axis.path == "system.nodes";
-    const std::vector<std::string> taken = NamesBesideAxes();
+    std::vector<std::string> taken = NamesBesideAxes();
+    taken.insert(taken.end(), std::begin(kHeaders), std::end(kHeaders));
     if (!nodes && (absl::c_linear_search(taken, axis.name) ||
                    absl::c_linear_search(ReportNames(), axis.name))) {
       Refuse(field,
              fmt::format("'{}' already names {}; set another name", axis.name,
                          absl::c_linear_search(taken, axis.name)
-                             ? "something of every point"
+                             ? "a column of every table"
                              : "a number of the report"));
     }
     const int kinds = !proto.value().empty() + proto.has_range() +
@@ -223,7 +228,9 @@ class StudyReader {
                                [](const auto& set) { return OfThePlan(set); });
           });
     } else {
+      const size_t before = violations_.messages().size();
       axis.values = Values(proto, field);
+      if (violations_.messages().size() > before) return;
       for (const std::string& value : axis.values) {
         axis.sets.push_back(
             {fmt::format("{}={} {}", axis.path, value, axis.unit)});
@@ -331,7 +338,7 @@ class StudyReader {
              *std::move(parsed)});
       }
     }
-    std::set<std::string> headers = {"point", "problem"};
+    std::set<std::string> headers(std::begin(kHeaders), std::end(kHeaders));
     headers.insert(names_.begin(), names_.end());
     for (const StudyColumn& column : study_.columns_) {
       if (headers.insert(column.name).second) continue;

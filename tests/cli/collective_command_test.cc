@@ -125,7 +125,7 @@ TEST_F(UserTable, ListsEveryRowItCannotUse) {
               AllOf(HasSubstr("1 rows predicted, 4 refused"),
                     HasSubstr("line 3: system.preset: there is no"),
                     HasSubstr("line 4: column 'num_gpus' must be"),
-                    HasSubstr("line 5: the row has not as many fields"),
+                    HasSubstr("line 5: the row has 2 fields, the header has 5"),
                     HasSubstr("line 6: column 'time_us' must be")));
 }
 

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/cli/run_orrery.h"
+#include "tests/status_matchers.h"
 
 namespace orrery {
 namespace {
@@ -93,6 +94,20 @@ TEST_F(CompareCommand, ComparedTimelinesAreInOneFile) {
       RunOrrery({"compare", "quickstart", saved, "--trace", file});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("is a saved report"));
+  const auto set = RunOrrery(
+      {"compare", saved, "quickstart", "--set", "training.micro_batch=2"});
+  EXPECT_EQ(set.exit_code, 2);
+  EXPECT_THAT(set.err, HasSubstr("--set: '" + saved + "' is a saved report"));
+  for (const auto& [text, words] :
+       {std::pair("{\"step_time_s\":-5}",
+                  "step_time_s must be above 0, got -5"),
+        std::pair("{}", "step_time_s is missing"),
+        std::pair("[1]", "is a JSON list, not a report")}) {
+    EXPECT_OK(WriteFile(saved, text));
+    const auto bad = RunOrrery({"compare", saved, "quickstart"});
+    EXPECT_EQ(bad.exit_code, 2);
+    EXPECT_THAT(bad.err, HasSubstr(words));
+  }
 }
 
 // A term that got another name has its value in reports of before, too.

@@ -382,6 +382,36 @@ TEST(Nonsense, ARefusalSaysWhatToType) {
       Refusal({"simulate", "quickstart", "--set", "cost.price[run/goodput]=2"}),
       HasSubstr("cost.price[run/goodput]: must be a number from 1e-06 "
                 "to 1, got 2"));
+  const std::pair<const char*, const char*> said[] = {
+      {"cost.prices=nosuch", "cost.prices: "},
+      {"cost.price[chip/h100_sxm]=5",
+       "cost.price[chip/h100_sxm]: price.nominal: must be a number in USD, got "
+       "'5'; write for example \"30000 USD\""},
+      {"cost.price[run/goodput]=0.9 USD",
+       "must be a number without a unit, got '0.9 USD'; write for example "
+       "\"0.9\""},
+      {"cost.price[run/goodputt]=0.5",
+       "cost.price[run/goodputt]: nothing has this price; did you mean "
+       "'run/goodput'?"},
+      {"cost.price[chip/h100_sxm].price.low=29000 USD",
+       "price.nominal is not set; set it too, for example to \"30000 USD\""},
+      {"cost.price[energy/price]=11 USD/kWh", "must be a number from 0 to 10"},
+      {"cost.price[chip/h100_sxm]=1e11 USD", "must be at most 1e+08 USD"},
+      {"measured={report_field: \"step_time\" value: 3}",
+       "measured[0].report_field: a report has no number 'step_time'; did you "
+       "mean"},
+      {"measured={report_field: \"step_time_s\" value: 3 suite: \"nosuch\"}",
+       "measured[0]: suite: must be one of "},
+      {"measured={report_field: \"step_time_s\" value: 3 suite: \"training\" "
+       "row: \"T99999\"}",
+       "measured[0]: row: the suite 'training' has no row 'T99999'"}};
+  for (const auto& [set, words] : said) {
+    for (const char* command : {"simulate", "estimate", "cost"}) {
+      EXPECT_THAT(Refusal({command, "quickstart", "--set", set}),
+                  HasSubstr(words))
+          << set;
+    }
+  }
   EXPECT_THAT(
       Refusal({"show", "quickstart", "--set", "inference.batch=1"}),
       HasSubstr(

@@ -164,6 +164,15 @@ TEST_F(SearchCommands, ServingIsSweptByClosedForm) {
   EXPECT_THAT(run.out, HasSubstr("Pareto front: 4 points"));
 }
 
+TEST_F(SearchCommands, LimitsAskForWhatRequestsHave) {
+  const auto run =
+      RunOrrery({"tune", "llama3_70b_fp8_serving", "--limit", "mfu > 5"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err,
+              HasSubstr("--limit: 'mfu > 5': an inference scenario has no "
+                        "'mfu'"));
+}
+
 TEST_F(SearchCommands, ServingIsTunedUnderLimits) {
   const auto run =
       RunOrrery({"tune", "llama3_70b_fp8_serving", "--objective", "cost",
@@ -314,6 +323,33 @@ TEST_F(SearchCommands, ChipsAreDerivedAlongAxes) {
     }
   }
   EXPECT_EQ(refused, 2);  // one die of 1000 mm2, sold either way
+}
+
+// All of them at once, and before any point is worked out.
+TEST_F(SearchCommands, AWrongTechnologyIsExplained) {
+  const std::string study = folder_ + "/technology.textproto";
+  const auto refusal = [&](const std::string& text) {
+    std::ofstream(study) << text
+                         << "axis { path: \"training.micro_batch\" value: "
+                            "\"1\" value: \"2\" }";
+    const auto run = RunOrrery({"sweep", study});
+    EXPECT_EQ(run.exit_code, 2) << run.out;
+    return run.err;
+  };
+  const std::string all = refusal(
+      "scenario: \"quickstart\" technology { power: \"1 GW\" process: \"foo\" "
+      "dies: 0 hbm: \"x\" }");
+  for (const char* words :
+       {"technology.power: must be", "technology.dies: must be",
+        "technology.process: must be one of n10", "technology.hbm: must be"}) {
+    EXPECT_THAT(all, HasSubstr(words));
+  }
+  EXPECT_THAT(
+      refusal("scenario: \"llama3_70b_tpu_v6e\" technology { dies: 2 }"),
+      HasSubstr("chip 'tpu_v6e' has no package"));
+  EXPECT_THAT(
+      refusal("scenario: \"quickstart\" technology { power: \"100 kW\" }"),
+      HasSubstr("is more than 2 W/mm2"));
 }
 
 TEST_F(SearchCommands, AWrongStudyIsExplained) {

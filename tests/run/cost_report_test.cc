@@ -178,9 +178,9 @@ TEST(CostReport, AnotherPriceDrawsTheSamePower) {
 
 TEST(CostReport, WarnsOfAPriceThatPricesNothing) {
   const pb::Report report =
-      Report("quickstart", {"cost.price[run/godput]=0.3"});
+      Report("quickstart", {"cost.price[chip/h100]=3000 USD"});
   EXPECT_THAT(report.warnings(),
-              testing::Contains(HasSubstr("cost.price 'run/godput'")));
+              testing::Contains(HasSubstr("cost.price 'chip/h100'")));
   EXPECT_THAT(Report("quickstart").warnings(),
               testing::Not(testing::Contains(HasSubstr("cost.price"))));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/status.h"
 #include "base/units_text.h"
@@ -15,6 +16,11 @@ namespace {
 constexpr int kMaxComputeUnits = 100'000;
 constexpr int kMaxLinks = 10'000;
 constexpr int kMaxDies = 1'000;
+// Per mm2: some three times what the densest processes reach.
+constexpr double kMostTransistors = 1e9;
+// Units that compute draw more than all that idles; a value below a tenth of it
+// is a slip.
+constexpr double kLeastMatrix = 0.1;
 
 CacheLevel ReadCacheLevel(const FieldReader& fields, int compute_units) {
   CacheLevel level{.name = fields.Text("name"),
@@ -38,10 +44,20 @@ LinkPort ReadLinkPort(const FieldReader& fields) {
 }
 
 Die ReadDie(const FieldReader& fields) {
-  return {.node = fields.Text("node"),
+  Die die{.node = fields.Text("node"),
           .area = fields.Positive<SquareMillimetres>("area"),
           .compute_dies = fields.Count("compute_dies", 1, kMaxDies),
           .transistors = fields.OptionalReal("transistors", 1e6, 1e15)};
+  const double area = die.area.value() * die.compute_dies;
+  if (die.transistors && area > 0 &&
+      *die.transistors > kMostTransistors * area) {
+    fields.Refuse(
+        "transistors",
+        fmt::format("{:g} on {:g} mm2 are more than {:g} per mm2, which no "
+                    "process reaches; write fewer, or a larger area",
+                    *die.transistors, area, kMostTransistors));
+  }
+  return die;
 }
 
 PowerDraw ReadPowerDraw(const FieldReader& fields) {
@@ -50,6 +66,13 @@ PowerDraw ReadPowerDraw(const FieldReader& fields) {
                  .memory = fields.Positive<Watts>("memory"),
                  .clock_exponent = fields.Real("clock_exponent", 1, 3)};
   draw.matrix.fill(fields.Positive<Watts>("matrix"));
+  if (draw.matrix[0] < draw.idle * kLeastMatrix) {
+    fields.Refuse("matrix",
+                  fmt::format("{} is less than a tenth of the {} that the chip "
+                              "draws when it idles; write what its units draw "
+                              "at their peak",
+                              ToText(draw.matrix[0]), ToText(draw.idle)));
+  }
   for (const FieldReader& format : fields.Each("format")) {
     const auto dtype = format.Enum<pb::DType>("dtype");
     const auto watts = format.Positive<Watts>("matrix");
@@ -135,9 +158,23 @@ absl::StatusOr<Chip> Chip::FromProto(const pb::Chip& proto,
   chip.memory_kind_ = fields.OptionalText("memory_kind");
   for (const FieldReader& level : fields.Each("cache")) {
     chip.caches_.push_back(ReadCacheLevel(level, chip.compute_units_));
+    const Bytes size = chip.caches_.back().total_size;
+    if (chip.memory_ > Bytes(0) && size > chip.memory_) {
+      level.Refuse("size", fmt::format("{} over all units are more than the "
+                                       "chip's memory, {}; write less",
+                                       ToText(size), ToText(chip.memory_)));
+    }
   }
   for (const FieldReader& port : fields.Each("port")) {
-    chip.ports_.push_back(ReadLinkPort(port));
+    LinkPort read = ReadLinkPort(port);
+    if (!read.name.empty() &&
+        std::any_of(chip.ports_.begin(), chip.ports_.end(),
+                    [&](const LinkPort& p) { return p.name == read.name; })) {
+      port.Refuse("name", fmt::format("'{}' is there twice; write one port "
+                                      "with the count of both",
+                                      read.name));
+    }
+    chip.ports_.push_back(std::move(read));
   }
 
   chip.power_ = fields.OptionalPositive<Watts>("power");

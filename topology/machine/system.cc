@@ -40,6 +40,10 @@ std::optional<ScaleUp> ReadScaleUp(const FieldReader& fields,
                  .spans_nodes = spans_nodes};
 }
 
+// No machine has more than two; a part of a rack may be described with the NICs
+// of all of it.
+constexpr int kMostNicsPerChip = 100;
+
 std::optional<ScaleOut> ReadScaleOut(const FieldReader& fields, int nodes,
                                      int chips_per_node) {
   const int nics_per_node = fields.Count("nics_per_node", 1, kMaxPerNode);
@@ -51,6 +55,13 @@ std::optional<ScaleOut> ReadScaleOut(const FieldReader& fields, int nodes,
                   fmt::format("{} on {} nodes make more than {} NICs",
                               nics_per_node, nodes, kMaxChips));
     return std::nullopt;
+  }
+  if (nics_per_node > kMostNicsPerChip * chips_per_node) {
+    fields.Refuse("nics_per_node",
+                  fmt::format("{} NICs for {} chips are more than {} for each; "
+                              "at most {}",
+                              nics_per_node, chips_per_node, kMostNicsPerChip,
+                              kMostNicsPerChip * chips_per_node));
   }
   if (nics_per_node % chips_per_node != 0 &&
       chips_per_node % nics_per_node != 0) {

@@ -105,8 +105,14 @@ void AddMlp(LayerBuilder& b) {
                                      model.mlp_bias()};
   const LayerBuilder::LinearShape down{OpName::kMlpDown, b.tokens(), hidden,
                                        width, model.mlp_bias()};
-  // A parallel block has gathered its tokens and kept them for attention.
-  if (!parallel) AddBlockNorm(b);
+  // A parallel block has gathered its tokens and kept them for attention; the
+  // MLP may read them through a norm of its own.
+  if (!parallel) {
+    AddBlockNorm(b);
+  } else if (model.norms_per_layer() > 1) {
+    b.BeginModule(Module::kNorm);
+    b.Norm(b.resident_tokens(), hidden, /*residual=*/false);
+  }
   b.BeginModule(Module::kMlp);
   if (!parallel) b.GatherTokensForward(hidden);
   // Of a gated one the gate and what it lets through.

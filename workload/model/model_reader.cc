@@ -98,6 +98,18 @@ absl::StatusOr<Model> ModelReader::Read() {
            "only position LEARNED has a table");
   }
   model.parallel_block_ = proto_.parallel_block();
+  const int fewest = model.parallel_block_ ? 1 : 2;
+  if (proto_.has_norms_per_layer() && model.norms_per_layer_ != fewest &&
+      model.norms_per_layer_ != 2 * fewest) {
+    violations_.Add(fmt::format(
+        "model.norms_per_layer: must be {} or {}, got {}; {}", fewest,
+        2 * fewest, model.norms_per_layer_,
+        model.parallel_block_
+            ? "a parallel block has one for attention and MLP together, or one "
+              "for each"
+            : "attention and MLP have one each before them, or one before and "
+              "one after (1 is of models with parallel_block: true)"));
+  }
   model.mlp_bias_ = proto_.linear_bias();
   model.head_bias_ = proto_.head_bias();
   model.mtp_modules_ =

@@ -267,8 +267,14 @@ class TrainingPlanReader {
     missing(Module::kLatentUp, model_.attention().is_latent(),
             "latent attention");
     if (proto_.has_recompute_layers()) {
-      plan_.recompute_layers_ =
-          fields_.Count("recompute_layers", 1, model_.layers());
+      // They are those of a stage, or of a piece of one; nothing is listed of a
+      // pipeline that is refused.
+      const std::vector<int>& stages = plan_.layout_.layers_per_stage;
+      plan_.recompute_layers_ = fields_.Count(
+          "recompute_layers", 1,
+          stages.empty()
+              ? model_.layers()
+              : std::max(1, *std::max_element(stages.begin(), stages.end())));
       if (plan_.recompute_ == Recompute::kNone) {
         fields_.Refuse("recompute_layers",
                        "needs recompute: what of these layers is recomputed");

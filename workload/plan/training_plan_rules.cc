@@ -23,6 +23,13 @@ ExpertRouting ReadRouting(const pb::Training& proto, const Model& model,
     };
     if (loads > 0) refuse("expert_load");
     if (proto.expert_imbalance() > 1) refuse("expert_imbalance");
+    // A width that all tensors have changes nothing.
+    if (proto.has_dispatch_precision() &&
+        proto.dispatch_precision() != pb::BF16 &&
+        proto.dispatch_precision() != pb::FP16 &&
+        proto.dispatch_precision() != pb::FP32) {
+      refuse("dispatch_precision");
+    }
     if (proto.dispatch_method() > pb::Training::DISPATCH_DIRECT) {
       refuse("dispatch_method");
     }

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "base/file.h"
 #include "tests/accuracy/table/tables.h"
 #include "tests/status_matchers.h"
 
@@ -40,6 +44,63 @@ TEST(MeasurementTable, AMissingFileIsAnError) {
             "validation/kernels.csv");
 }
 
+// A column counts even where a row's kind has no use for it.
+TEST(MeasurementTable, EveryColumnOfTheUsersHoldsWhatItMay) {
+  const std::string file = testing::TempDir() + "/column_types.csv";
+  const auto reasons = [&](const char* name, const std::string& text) {
+    EXPECT_OK(WriteFile(file, text));
+    const auto table = MeasurementTable::Open(file, name, {});
+    EXPECT_THAT(table, IsOk());
+    std::string all;
+    for (const RefusedRow& row : table->malformed()) all += row.reason + "\n";
+    return all;
+  };
+  struct Wrong {
+    const char* table;
+    const char* column;
+    std::vector<const char*> values;
+  };
+  const Wrong cases[] = {
+      {"inference.csv", "mfu_pct", {"lots", "-1"}},
+      {"inference.csv", "mem_gb", {"lots"}},
+      {"inference.csv", "tpot_ms", {"-1", "1e-300"}},
+      {"kernels.csv", "kv_dtype", {"fp7"}},
+      {"collectives.csv", "size_meaning", {"garbage"}},
+      {"collectives.csv", "dtype", {"garbage"}},
+      {"collectives.csv", "gpus_per_node", {"-1", "0", "1.5"}},
+      {"collectives.csv", "busbw_GBps", {"-1"}},
+      {"collectives.csv", "time_us", {"1e-300", "1e300", "inf"}},
+      {"training.csv", "tflops_kind", {"garb@ge"}},
+      {"training.csv", "mfu_pct", {"-1"}},
+      {"training.csv", "params_b", {"-1"}}};
+  for (const Wrong& wrong : cases) {
+    for (const char* value : wrong.values) {
+      EXPECT_THAT(
+          reasons(wrong.table,
+                  std::string("id,") + wrong.column + "\na," + value + "\n"),
+          AllOf(HasSubstr(std::string("column '") + wrong.column + "' must"),
+                HasSubstr(std::string("got '") + value + "'")));
+    }
+  }
+  EXPECT_THAT(reasons("collectives.csv", "id,time_us\na,1e300\n"),
+              HasSubstr("must be a number from 1e-06 to 1e+13"));
+  EXPECT_THAT(reasons("collectives.csv", "id,time_us\na,1\nb,2\na,3\n"),
+              HasSubstr("column 'id' must be of this row alone, but line 2"));
+}
+
+// The tables that came with Orrery hold what columns may.
+TEST(MeasurementTable, OursAreLegalToo) {
+  for (const char* name : {"collectives.csv", "kernels.csv", "training.csv",
+                           "training_hf_sweep.csv", "inference.csv",
+                           "inference_held_out.csv", "cost.csv"}) {
+    const auto table =
+        MeasurementTable::Open(std::string("validation/") + name, name, {});
+    ASSERT_THAT(table, IsOk());
+    EXPECT_TRUE(table->malformed().empty())
+        << name << " " << table->malformed()[0].ToString();
+  }
+}
+
 TEST(MeasurementTable, MovesWithItsRows) {
   MeasurementTable first = Table("id,m\nx,7\n");
   const MeasurementTable second = std::move(first);
@@ -59,7 +120,7 @@ TEST(MeasurementTable, RefusesRowsWithReasonsAndKeepsTheOthers) {
   EXPECT_THAT(read.rows, ElementsAre(1, 4));
   ASSERT_EQ(read.refused.size(), 2u);
   EXPECT_EQ(read.refused[0].ToString(),
-            "line 3 (b): the row has not as many fields as the header");
+            "line 3 (b): the row has 1 field, the header has 2");
   EXPECT_EQ(read.refused[1].ToString(),
             "line 4: column 'm' must be a whole number from 1 to "
             "1000000000000, got 'two'");

@@ -120,9 +120,9 @@ TEST(TrainingTrust, IsThatOfTheSuite) {
     EXPECT_EQ(kind.software, now[i].kind.software);
     EXPECT_EQ(kind.experts, now[i].kind.experts);
     EXPECT_EQ(kind.precision, now[i].kind.precision);
-    EXPECT_EQ(kind.chips, now[i].kind.chips);
-    EXPECT_EQ(kind.sequence, now[i].kind.sequence);
-    EXPECT_EQ(kind.hidden, now[i].kind.hidden);
+    EXPECT_EQ(kept[i].least, now[i].least);
+    EXPECT_EQ(kept[i].most, now[i].most);
+    EXPECT_EQ(kept[i].schedules, now[i].schedules);
     EXPECT_EQ(kept[i].rows, now[i].rows);
     EXPECT_NEAR(kept[i].mean, now[i].mean, 1e-4);
   }

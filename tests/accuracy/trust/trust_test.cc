@@ -184,6 +184,83 @@ TEST(Trust, NamesThePartThatWasNotMeasured) {
   }
 }
 
+// A model that nobody measured is not vouched for, on either side of what was,
+// whichever of its sizes it is.
+TEST(Trust, IsWithdrawnFromSizesThatWereNotMeasured) {
+  struct Case {
+    const char* scenario;
+    std::vector<std::string> sets;
+    const char* field;
+    const char* words;
+  };
+  const Case cases[] = {
+      {"quickstart",
+       {"model.layers=10000", "training.parallel.pipeline=1"},
+       "model.layers",
+       "the number of layers is 10000, measured steps had "},
+      {"quickstart",
+       {"model.layers=1", "training.parallel.pipeline=1"},
+       "model.layers",
+       "the number of layers is 1,"},
+      {"quickstart", {"training.sequence=4"}, "training.sequence", "is 4,"},
+      {"quickstart", {"model.mlp.width=4"}, "model.mlp.width", "is 4,"},
+      {"quickstart", {"model.mlp.width=1000000"}, "model.mlp.width", "had "},
+      {"quickstart", {"model.vocabulary=16000000"}, "model.vocabulary", "had "},
+      {"quickstart",
+       {"model.attention.window=1"},
+       "model.attention.window",
+       "the attention window is 1,"},
+      {"quickstart",
+       {"model.hidden=64", "model.mlp.width=64", "model.vocabulary=64"},
+       "model.hidden",
+       "the width of the model is 64,"},
+      {"quickstart",
+       {"training.micro_batch=1024", "training.global_batch=8192"},
+       "training.micro_batch",
+       "is 1024,"},
+      {"llama2_70b_inference",
+       {"model.layers=1"},
+       "model.layers",
+       "measured requests had "},
+      {"llama2_70b_inference",
+       {"inference.batch=1000000"},
+       "inference.batch",
+       "measured requests had "},
+      {"mixtral_8x7b_128",
+       {"model.moe.expert_width=8"},
+       "model.moe.expert_width",
+       "the width of an expert is 8,"}};
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.sets[0]);
+    const pb::Trust trust = TrustOf(each.scenario, each.sets);
+    EXPECT_EQ(trust.level(), pb::Trust::EXTRAPOLATED) << trust.text();
+    EXPECT_FALSE(trust.has_mean_error());
+    EXPECT_THAT(FieldsOf(trust), testing::Contains(each.field));
+    EXPECT_THAT(trust.text(), HasSubstr(each.words));
+  }
+}
+
+// The steps with nanotron were in 16 bits, and without zero-bubble schedules.
+TEST(Trust, NamesAFormatOrAScheduleThatTheCountedRowsDoNotHave) {
+  const std::vector<std::string> nanotron = {"framework.preset=nanotron_2024"};
+  auto sets = nanotron;
+  sets.emplace_back("training.precision=FP8");
+  const pb::Trust narrow = TrustOf("quickstart", sets);
+  EXPECT_NE(narrow.level(), pb::Trust::MEASURED) << narrow.text();
+  EXPECT_THAT(FieldsOf(narrow), testing::Contains("training.precision"));
+  const pb::Trust schedule = TrustOf("quickstart", {"training.schedule=ZB_H1"});
+  EXPECT_EQ(schedule.level(), pb::Trust::EXTRAPOLATED) << schedule.text();
+  EXPECT_THAT(FieldsOf(schedule), testing::Contains("training.schedule"));
+}
+
+// A system that is written out is compared with the preset of its name.
+TEST(Trust, KnowsASystemThatIsWrittenOutByItsName) {
+  pb::Scenario scenario = Resolved("quickstart");
+  scenario.mutable_system()->clear_preset();
+  EXPECT_THAT(FieldsOf(TrustIn(scenario)),
+              testing::Not(testing::Contains("system")));
+}
+
 TEST(Trust, SaysWhichChipsWereNeverMeasured) {
   const pb::Trust trust =
       TrustOf("quickstart", {"system.preset=mi300x_8x400", "system.nodes=4"});
@@ -339,7 +416,9 @@ TEST(PlanTrust, IsThatOfEachPlan) {
   PlanTrust trust(scenario);
   for (const char* set :
        {"training.parallel.tensor=8", "training.precision=FP8",
-        "training.sequence=4096", "training.sequence=4194304"}) {
+        "training.sequence=4096", "training.sequence=4194304",
+        "training.micro_batch=2", "training.schedule=ZB_H1",
+        "training.parallel.pipeline=1"}) {
     const pb::Scenario changed = Resolved("quickstart", {set});
     EXPECT_EQ(trust.Of(changed.training()).SerializeAsString(),
               TrustIn(changed).SerializeAsString())

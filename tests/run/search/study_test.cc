@@ -113,6 +113,47 @@ TEST(Study, ANameHasOneMeaning) {
   }
 }
 
+TEST(Study, AFieldIsDecidedOnceAndAValueStandsOnce) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"axis { name: \"a\" path: \"training.micro_batch\" value: \"4\" }",
+       "axis[1]: axis[0] sets 'training.micro_batch' too; let one axis set it"},
+      {"axis { name: \"a\" case { name: \"x\" set: \"training.micro_batch=4\" "
+       "} "
+       "}",
+       "axis[1]: axis[0] sets 'training.micro_batch' too"},
+      {"set: \"training.micro_batch=8\"",
+       "set 'training.micro_batch=8': axis[0] sets this field; delete one"},
+      {"axis { name: \"a\" case { name: \"x\" } case { name: \"x\" } }",
+       "axis[1]: the case 'x' is there twice; give each case a name"},
+      {"axis { name: \"a\" case { } case { name: \"x\" } }",
+       "axis[1]: a case is empty; give each case a name"},
+      {"axis { path: \"training.sequence\" value: \"4096\" value: \"4096\" }",
+       "axis[1]: the value '4096' is there twice; delete one"},
+      {"axis { path: \"training.sequence\" value: \"\" value: \"4096\" }",
+       "axis[1]: a value is empty; write a value, or a case"}};
+  for (const auto& [text, words] : cases) {
+    EXPECT_THAT(Read(absl::StrCat(kAxis, text)),
+                StatusIs(kWrong, HasSubstr(words)));
+  }
+  for (const char* name : {"point", "problem", "trust", "trust_error"}) {
+    EXPECT_THAT(Read(absl::StrCat("axis { name: \"", name,
+                                  "\" path: \"training.micro_batch\" value: "
+                                  "\"1\" }")),
+                StatusIs(kWrong, HasSubstr("set another name")));
+  }
+  EXPECT_THAT(Read(absl::StrCat(
+                  kAxis, "column { name: \"trust\" expression: \"mfu\" }")),
+              StatusIs(kWrong, HasSubstr("is there twice")));
+}
+
+TEST(Study, ABadRangeIsOneMistake) {
+  const absl::Status status =
+      Read("axis { path: \"training.micro_batch\" range { from: 4 to: 1 } }");
+  EXPECT_THAT(status, StatusIs(kWrong, HasSubstr("a range has from <= to")));
+  EXPECT_THAT(std::string(status.message()),
+              testing::Not(HasSubstr("has no value")));
+}
+
 TEST(Study, AnAxisOfWordsIsNotANumber) {
   EXPECT_THAT(
       Read("axis { path: \"kernels.launch\" value: \"1 us\" value: \"2 us\" } "

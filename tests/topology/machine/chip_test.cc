@@ -48,6 +48,24 @@ TEST(Chip, ARateMayBeStatedAtAClockOfItsOwn) {
   EXPECT_EQ(chip.highest_clock(), Hertz(2e9));
 }
 
+TEST(Chip, WhatNobodyBuildsIsRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"die { node: 'N4' area: '1 mm2' compute_dies: 1 transistors: 1e15 }",
+       "die.transistors: 1e+15 on 1 mm2 are more than 1e+09 per mm2"},
+      {"power_draw { idle: '80 W' matrix: '0.1 W' memory: '100 W' "
+       "clock_exponent: 2.5 }",
+       "power_draw.matrix: "},
+      {"cache { name: 'L3' size: '100 GB' bandwidth: '9 TB/s' }",
+       "more than the chip's memory"},
+      {"port { name: 'twin' count: 1 bandwidth: '1 GB/s' } port { name: 'twin' "
+       "count: 1 bandwidth: '1 GB/s' }",
+       "name: 'twin' is there twice"}};
+  for (const auto& [text, words] : cases) {
+    EXPECT_THAT(Chip::FromProto(With(TestChip(), text)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(words)));
+  }
+}
+
 // 100 units x 256 KiB = 25600 KiB; the L2 is there once.
 TEST(Chip, APerUnitCacheIsCountedOncePerUnit) {
   ASSERT_OK_AND_ASSIGN(const Chip chip, Chip::FromProto(TestChip()));

@@ -64,6 +64,9 @@ TEST(System, AbsurdCountsAreRefusedBeforeAnythingIsSized) {
 TEST(System, NicsAreSharedEvenly) {
   EXPECT_OK(Changed("scale_out { nics_per_node: 4 }"));
   EXPECT_OK(Changed("scale_out { nics_per_node: 16 }"));
+  EXPECT_THAT(Changed("scale_out { nics_per_node: 1000 }"),
+              StatusIs(kInvalid, HasSubstr("1000 NICs for 8 chips are more "
+                                           "than 100 for each; at most 800")));
   EXPECT_THAT(Changed("scale_out { nics_per_node: 3 }"),
               StatusIs(kInvalid, HasSubstr("3 NICs cannot be shared evenly by "
                                            "8 chips; 8 can")));

@@ -172,6 +172,29 @@ TEST(Model, ReportsEveryViolationWithValueRuleAndNearestLegalValue) {
       "table");
 }
 
+// A block has a norm for attention and one for the MLP, or two for each; a
+// parallel block one for both, or two.
+TEST(Model, HasAsManyNormsAsAreModelled) {
+  const auto norms = [](bool parallel, int count) {
+    pb::Model proto = ModelProto(kSmallMixture, "");
+    proto.set_parallel_block(parallel);
+    proto.set_norms_per_layer(count);
+    return Verdict(proto);
+  };
+  for (const int count : {2, 4}) EXPECT_OK(norms(false, count));
+  for (const int count : {1, 2}) EXPECT_OK(norms(true, count));
+  for (const int count : {0, 1, 3, 5, 8}) {
+    EXPECT_THAT(norms(false, count),
+                StatusIs(StatusCode::kInvalidArgument,
+                         HasSubstr("model.norms_per_layer: must be 2 or 4")));
+  }
+  for (const int count : {0, 3, 4}) {
+    EXPECT_THAT(norms(true, count),
+                StatusIs(StatusCode::kInvalidArgument,
+                         HasSubstr("model.norms_per_layer: must be 1 or 2")));
+  }
+}
+
 TEST(Model, UnspecifiedEnumsAreRefusedWithTheLegalNames) {
   EXPECT_THAT(
       Verdict(ModelProto(kSmallDense,

@@ -157,7 +157,7 @@ TEST(TrainingPlan, RoutingHistogramsHaveAnEntryPerExpert) {
   EXPECT_THAT(Refusal("expert_load: 1 expert_imbalance: 2", true),
               HasSubstr("is set beside expert_imbalance"));
   for (const char* field :
-       {"expert_load: 1", "expert_imbalance: 2",
+       {"expert_load: 1", "expert_imbalance: 2", "dispatch_precision: FP8",
         "dispatch_method: DISPATCH_BY_NODE",
         "recompute: RECOMPUTE_PER_MODULE recompute_module: MOE"}) {
     EXPECT_THAT(Refusal(field), HasSubstr("has no experts"));
@@ -254,6 +254,14 @@ TEST(TrainingPlan, ExpertsNeedAModelThatHasThem) {
   EXPECT_THAT(Refusal("parallel { expert: 4 }", true),
               HasSubstr("expert_tensor: 1, but tensor is 2"));
   EXPECT_THAT(Refusal("expert_imbalance: 17", true), HasSubstr("17"));
+}
+
+// They are layers of a stage.
+TEST(TrainingPlan, NoStageRecomputesMoreLayersThanItHas) {
+  const std::string full = "recompute: RECOMPUTE_FULL recompute_layers: ";
+  EXPECT_THAT(
+      Refusal("parallel { pipeline: 2 } " + full + "13"),
+      HasSubstr("training.recompute_layers: 13 is not between 1 and 12"));
 }
 
 TEST(TrainingPlan, PrecisionMustExistOnTheChip) {

@@ -1,0 +1,22 @@
+#pragma once
+// What must hold between the axes and settings of a study, beyond each axis by
+// itself.
+#include "base/status.h"
+#include "catalog/catalog.h"
+#include "proto/scenario.pb.h"
+#include "proto/study.pb.h"
+#include "run/search/study.h"
+
+namespace orrery {
+
+// Adds: fields that two axes, or an axis and `set`, would both decide; cases of
+// one name; values that are empty or there twice.
+void CheckAxes(const pb::Study& study, Violations* violations);
+
+// What can be known of the study's technology before any point is worked out:
+// legal numbers, names that there are, a chip whose package is known and, where
+// no axis varies it, that it fits together. The error lists all mistakes.
+absl::Status CheckTechnology(const Catalog& catalog, const Study& study,
+                             pb::Scenario base);
+
+}  // namespace orrery
