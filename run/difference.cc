@@ -1,6 +1,5 @@
 #include "run/difference.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,16 +72,12 @@ std::vector<Setup> Setups(const ResolvedScenario& scenario,
   return setups;
 }
 
-// Nothing where the two tell of different things: through a pipeline the closed
-// form is of an engine's step among others, and simulated are its passes alone.
-std::optional<Degrees> ComparedDegrees(const ResolvedScenario& scenario,
-                                       const RunOptions& options) {
+const Degrees& DegreesOf(const ResolvedScenario& scenario,
+                         const RunOptions& options) {
   if (const TrainingPlan* plan = scenario.training()) return plan->degrees();
   const InferencePlan& plan = *scenario.inference();
   const PassPurpose purpose = PassesOf(plan, options.part).front().purpose;
-  const Degrees& degrees = plan.layout(purpose).degrees;
-  if (degrees.pipeline > 1) return std::nullopt;
-  return degrees;
+  return plan.layout(purpose).degrees;
 }
 
 // Seconds by which the two differ.
@@ -120,10 +115,9 @@ absl::StatusOr<pb::Report::Difference> MeasureDifference(
   options.record = false;
   options.progress = {};
   pb::Report::Difference result;
-  const std::optional<Degrees> degrees = ComparedDegrees(scenario, options);
-  if (!degrees) return result;
+  const Degrees degrees = DegreesOf(scenario, options);
   const std::vector<Setup> setups =
-      Setups(scenario, *degrees, std::move(options));
+      Setups(scenario, degrees, std::move(options));
   std::vector<absl::StatusOr<double>> outcomes(setups.size());
   InParallel(setups.size(),
              [&](size_t i) { outcomes[i] = Run(scenario, setups[i]); });

@@ -15,8 +15,7 @@
 //   pipeline       what is then left in bubble and hops: the order of passes
 //                  against the formula of the schedule
 //
-// Of an engine's step the same, unless it goes through a pipeline: there the
-// closed form is of a step among others, and nothing is measured.
+// The step of an engine is taken once in both, by itself.
 //
 // They add up to the difference, but for what is left: that is unexplained, a
 // defect of one of the two.

@@ -41,7 +41,13 @@ struct Cause {
   size_t without = 0;
   // What is saved is between these two, where that is not the step as it is.
   std::optional<size_t> with = std::nullopt;
+  // Communication includes what congestion and faults add to it.
+  bool follows = false;
 };
+
+// Congestion and faults can be mended, and are named before the communication
+// that they slow unless it takes clearly more than they add to it.
+constexpr double kClearly = 0.75;
 
 absl::StatusOr<Duration> TimeOf(const ResolvedScenario& scenario,
                                 const Network& network, const WhatIf& what) {
@@ -197,12 +203,6 @@ class Causes {
 
   void AddCommunication() {
     if (HasSharing()) Add(kCongestion, "", Alone());
-    WhatIf sound = Alone();
-    pb::System& system = *sound.proto.mutable_system();
-    sound.same_network = system.fault().empty();
-    system.clear_fault();
-    system.clear_slow_chip();
-    const size_t with = AddStep(sound);
     for (int d = 0; d < kDimensions; ++d) {
       const auto dimension = static_cast<Dimension>(d);
       const auto& streams = run_.placed.program.streams();
@@ -211,11 +211,11 @@ class Causes {
           })) {
         continue;
       }
-      WhatIf without = sound;
+      WhatIf without = AsIs();
       without.options.free = without.options.free.With(dimension);
       Add(fmt::format("exposed {} communication", NameOf(dimension)), "",
           std::move(without))
-          .with = with;
+          .follows = true;
     }
     if (options_.chip_sharing) {
       WhatIf without = AsIs();
@@ -292,7 +292,11 @@ absl::StatusOr<std::vector<pb::Explanation::Removal>> MeasureRemovals(
         times[i] = TimeOf(scenario, network, causes.steps()[i]);
       },
       tell);
-  std::vector<pb::Explanation::Removal> removals;
+  struct Ranked {
+    pb::Explanation::Removal removal;
+    double weight;
+  };
+  std::vector<Ranked> ranked;
   for (const Cause& each : causes.causes()) {
     // What cannot be without it (a plan that only recomputation makes legal)
     // has no answer.
@@ -307,7 +311,12 @@ absl::StatusOr<std::vector<pb::Explanation::Removal>> MeasureRemovals(
       left = step - (whole - left);
     }
     if (left > step * (1 - kWorthMeasuring)) continue;
-    pb::Explanation::Removal& removal = removals.emplace_back();
+    const double saved = 1 - left / step;
+    pb::Explanation::Removal& removal =
+        ranked
+            .emplace_back(Ranked{
+                .removal = {}, .weight = saved * (each.follows ? kClearly : 1)})
+            .removal;
     removal.set_cause(each.cause);
     if (!each.where.empty()) removal.set_where(each.where);
     if (each.cause == kRecomputation &&
@@ -315,12 +324,13 @@ absl::StatusOr<std::vector<pb::Explanation::Removal>> MeasureRemovals(
       removal.set_where(each.where + "; does not fit without it");
     }
     removal.set_step_time_s(left);
-    removal.set_saved(1 - left / step);
+    removal.set_saved(saved);
   }
-  std::stable_sort(removals.begin(), removals.end(),
-                   [](const auto& a, const auto& b) {
-                     return a.step_time_s() < b.step_time_s();
-                   });
+  std::stable_sort(
+      ranked.begin(), ranked.end(),
+      [](const Ranked& a, const Ranked& b) { return a.weight > b.weight; });
+  std::vector<pb::Explanation::Removal> removals;
+  for (Ranked& each : ranked) removals.push_back(std::move(each.removal));
   return removals;
 }
 

@@ -12,8 +12,9 @@
 //                   take so much longer, and the optimizer's step is added.
 //                   Both without data communication, which a step does once
 //   exposed communication
-//                   of each dimension: it takes no time. Congestion and faults
-//                   are causes of their own, so that both steps are without
+//                   of each dimension: it takes no time, with what congestion
+//                   and faults add to it. It stands after these unless it saves
+//                   clearly more
 //   communication beside kernels
 //                   takes nothing from them
 //   kernel launches, host

@@ -282,15 +282,6 @@ void HoldWithinBounds(const pb::Report::Bounds& bounds,
   estimate.set_step_time_s(held);
 }
 
-// Through a pipeline the closed form of a request's step is of a step among
-// others, and the program is this one by itself.
-bool TellOfTheSame(const ResolvedScenario& scenario, InferencePart part) {
-  const InferencePlan* plan = scenario.inference();
-  if (plan == nullptr) return true;
-  const PassPurpose purpose = PassesOf(*plan, part).front().purpose;
-  return plan->layout(purpose).degrees.pipeline == 1;
-}
-
 }  // namespace
 
 pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
@@ -308,9 +299,7 @@ pb::Report MakeReport(const ResolvedScenario& scenario, const SimulatedRun& run,
   report.mutable_bounds()->set_busiest_resource_s(
       ToSeconds(run.bounds.busiest));
   report.mutable_bounds()->set_upper_s(ToSeconds(run.bounds.upper));
-  if (TellOfTheSame(scenario, options.part)) {
-    HoldWithinBounds(report.bounds(), *report.mutable_estimate());
-  }
+  HoldWithinBounds(report.bounds(), *report.mutable_estimate());
   auto& engine = *report.mutable_engine();
   engine.set_events(run.result.events);
   engine.set_tasks(run.result.tasks);

@@ -77,32 +77,29 @@ absl::StatusOr<StepEstimate> EstimateScenario(const ResolvedScenario& scenario,
                                               Others others,
                                               InferencePart part) {
   return std::visit(
-      Overload{
-          [&](const TrainingPlan& plan) -> absl::StatusOr<StepEstimate> {
-            ASSIGN_OR_RETURN(
-                StepEstimator estimator,
-                StepEstimator::Create(scenario.model, scenario.system,
-                                      scenario.kernels, others));
-            RETURN_IF_ERROR(CheckTimeRange(
-                estimator.Estimate(plan, {.waited = DimensionSet::All()})));
-            return estimator.Estimate(
-                plan, {.waited = waited, .each_rank = others == Others::kNone});
-          },
-          [&](const InferencePlan& plan) -> absl::StatusOr<StepEstimate> {
-            ASSIGN_OR_RETURN(const PhaseGrounds grounds,
-                             PhaseGrounds::Make(scenario));
-            const TrainingGround on = grounds.of(PhaseOf(plan, part));
-            ASSIGN_OR_RETURN(InferenceEstimator estimator,
-                             InferenceEstimator::Create(on.model, on.system,
-                                                        on.kernels, others));
-            StepEstimate sum;
-            for (const InferencePass& pass : PassesOf(plan, part)) {
-              sum += estimator.Step(
-                  plan, pass,
-                  {.waited = waited, .each_rank = others == Others::kNone});
-            }
-            return sum;
-          }},
+      Overload{[&](const TrainingPlan& plan) -> absl::StatusOr<StepEstimate> {
+                 ASSIGN_OR_RETURN(
+                     StepEstimator estimator,
+                     StepEstimator::Create(scenario.model, scenario.system,
+                                           scenario.kernels, others));
+                 RETURN_IF_ERROR(CheckTimeRange(estimator.Estimate(
+                     plan, {.waited = DimensionSet::All()})));
+                 return estimator.Estimate(
+                     plan,
+                     {.waited = waited, .each_rank = others == Others::kNone});
+               },
+               [&](const InferencePlan& plan) -> absl::StatusOr<StepEstimate> {
+                 ASSIGN_OR_RETURN(const PhaseGrounds grounds,
+                                  PhaseGrounds::Make(scenario));
+                 const TrainingGround on = grounds.of(PhaseOf(plan, part));
+                 ASSIGN_OR_RETURN(InferenceEstimator estimator,
+                                  InferenceEstimator::Create(
+                                      on.model, on.system, on.kernels, others));
+                 return estimator.Steps(plan, PassesOf(plan, part),
+                                        {.waited = waited,
+                                         .each_rank = others == Others::kNone,
+                                         .once = true});
+               }},
       scenario.plan);
 }
 

@@ -29,6 +29,7 @@ class PassEstimator {
         pass_(pass),
         layout_(plan.layout(pass.purpose)),
         waited_(options.waited),
+        once_(options.once),
         each_rank_(options.each_rank && waited_ == DimensionSet::All()),
         prices_(prices),
         placement_(layout_),
@@ -205,12 +206,13 @@ class PassEstimator {
       }
       return out;
     }
-    // A decode step waits for the slowest of one part's way, a round of all
-    // parts, which follow those of the round before, and the host's work for
-    // them; a prefill fills the pipeline and drains it.
+    // A decode step in a row of them waits for the slowest of one part's way, a
+    // round of all parts, which follow those of the round before, and the
+    // host's work for them; a prefill, or a step run once, fills the pipeline
+    // and drains it.
     bool sends = true;
     double total;
-    if (pass_.purpose == PassPurpose::kDecode) {
+    if (pass_.purpose == PassPurpose::kDecode && !once_) {
       const double way = Through(1, plan_.engine().Between(std::max<int64_t>(
                                         1, pass_.sequences / pass_.parts)));
       constexpr Duration kNone{0};
@@ -264,6 +266,7 @@ class PassEstimator {
   const InferencePass& pass_;
   const ParallelLayout& layout_;
   DimensionSet waited_;
+  bool once_;
   bool each_rank_;
   PriceList& prices_;
   Placement placement_;
@@ -297,19 +300,41 @@ StepEstimate InferenceEstimator::Step(const InferencePlan& plan,
 
 double InferenceEstimator::PrefillSeconds(const InferencePlan& plan,
                                           const EstimateOptions& options) {
-  double sum = ToSeconds(plan.engine().request_overhead);
-  const bool piped = plan.prefill().degrees.pipeline > 1;
-  const std::vector<InferencePass> passes = PrefillPasses(plan);
+  return ToSeconds(plan.engine().request_overhead) +
+         SecondsOf(plan, PrefillPasses(plan), options);
+}
+
+StepEstimate InferenceEstimator::Steps(const InferencePlan& plan,
+                                       const std::vector<InferencePass>& passes,
+                                       const EstimateOptions& options) {
+  StepEstimate sum;
+  for (const InferencePass& pass : passes) sum += Step(plan, pass, options);
+  // Each of them fills the pipeline and drains it; in a row they overlap.
+  double overlapped = sum.step_s() - SecondsOf(plan, passes, options);
+  for (double* term : {&sum.bubble_s, &sum.pipeline_s, &sum.host_s}) {
+    const double less = std::clamp(overlapped, 0.0, *term);
+    *term -= less;
+    overlapped -= less;
+  }
+  return sum;
+}
+
+double InferenceEstimator::SecondsOf(const InferencePlan& plan,
+                                     const std::vector<InferencePass>& passes,
+                                     const EstimateOptions& options) {
+  double sum = 0;
   for (size_t i = 0; i < passes.size(); ++i) {
     // Steps alike take as long.
     const size_t first = i;
     while (i + 1 < passes.size() && passes[i + 1] == passes[first]) ++i;
     const auto more = static_cast<double>(i - first);
     const double one = Step(plan, passes[first], options).step_s();
-    const double next = piped ? PassEstimator(*model_, *system_, plan,
-                                              passes[first], options, prices_)
-                                    .Following()
-                              : one;
+    const bool piped = plan.layout(passes[first].purpose).degrees.pipeline > 1;
+    const double next = piped && passes.size() > 1
+                            ? PassEstimator(*model_, *system_, plan,
+                                            passes[first], options, prices_)
+                                  .Following()
+                            : one;
     sum += (first > 0 ? next : one) + more * next;
   }
   return sum;

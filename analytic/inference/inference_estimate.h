@@ -13,6 +13,7 @@
 #include <absl/status/statusor.h>
 
 #include <utility>
+#include <vector>
 
 #include "analytic/step/price_list.h"
 #include "analytic/step/step_estimate.h"
@@ -52,12 +53,19 @@ class InferenceEstimator {
   // The same with a prefill elsewhere, that takes so long.
   RequestEstimate Request(const InferencePlan& plan, double prefill_s,
                           const EstimateOptions& options = {});
-  // Of all prompts, with what the host does before. Through a pipeline steps
-  // follow one another.
+  // Passes in a row. Through a pipeline they follow one another.
+  StepEstimate Steps(const InferencePlan& plan,
+                     const std::vector<InferencePass>& passes,
+                     const EstimateOptions& options = {});
+  // The time of all prompts, with what the host does before.
   double PrefillSeconds(const InferencePlan& plan,
                         const EstimateOptions& options = {});
 
  private:
+  double SecondsOf(const InferencePlan& plan,
+                   const std::vector<InferencePass>& passes,
+                   const EstimateOptions& options);
+
   InferenceEstimator(const Model& model, const System& system, Bytes reserved,
                      PriceList prices)
       : model_(&model),

@@ -10,6 +10,7 @@
 #include "cli/page/answer.h"
 #include "cli/print/output.h"
 #include "cli/print/progress.h"
+#include "cli/print/report_text.h"
 #include "run/difference.h"
 #include "run/report.h"
 #include "run/run_scenario.h"
@@ -43,11 +44,6 @@ std::vector<Term> Terms(const pb::Report& r) {
 }
 
 std::string DifferenceText(const pb::Report& report) {
-  if (!report.difference().has_unexplained_s()) {
-    return "where the difference comes from was not measured: through a "
-           "pipeline the closed form\nis of a step among others, and simulated "
-           "is this one by itself\n";
-  }
   const double step = report.step_time_s();
   std::string text =
       "where the difference comes from (simulated minus closed form; each "
@@ -71,10 +67,12 @@ std::string CheckText(const pb::Report& report, bool request) {
   const double step = report.step_time_s();
   for (const Term& term : Terms(report)) {
     if (term.estimate_s == 0 && term.simulated_s == 0) continue;
-    text +=
-        fmt::format("{:<24} {:>12} {:>12} {:>+8.2f}%\n", term.name,
-                    SecondsText(term.estimate_s), SecondsText(term.simulated_s),
-                    100 * (term.estimate_s - term.simulated_s) / step);
+    text += fmt::format("{:<24} {:>12} {:>12} {:>+8.2f}%\n", term.name,
+                        // What holds a closed form may take from it.
+                        term.estimate_s < 0 ? SignedSecondsText(term.estimate_s)
+                                            : SecondsText(term.estimate_s),
+                        SecondsText(term.simulated_s),
+                        100 * (term.estimate_s - term.simulated_s) / step);
   }
   const double total = report.estimate().step_time_s();
   text += fmt::format("{:<24} {:>12} {:>12} {:>+8.2f}%\n", "step",
@@ -86,6 +84,9 @@ std::string CheckText(const pb::Report& report, bool request) {
                       BytesText(report.estimate().peak_bytes()),
                       BytesText(report.memory().peak_bytes()),
                       100 * (peak - simulated) / simulated);
+  if (report.engine().fidelity() == "CLOSED_FORM") {
+    text += fmt::format("  (closed form{})\n", kLinksToItself);
+  }
   if (request) {
     text += "  (at the end of the request, and in this step of it)\n";
   }

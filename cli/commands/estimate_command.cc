@@ -36,7 +36,10 @@ std::string EstimateText(const pb::Report& report) {
     text += fmt::format("  {:<34} {:>12}  {:>5.1f} %\n", name,
                         SecondsText(seconds), 100 * seconds / e.step_time_s());
   }
-  return text + fmt::format("peak memory {}\n", BytesText(e.peak_bytes()));
+  text += fmt::format("peak memory {}\n", BytesText(e.peak_bytes()));
+  return text +
+         "no program was built: 'orrery check' has its bounds, which these "
+         "formulas alone may miss\n";
 }
 
 absl::StatusOr<ExitCode> Estimate(const Arguments& arguments) {

@@ -127,8 +127,9 @@ std::string ReportText(const pb::Report& report) {
   if (report.has_estimate()) {
     const double estimate = report.estimate().step_time_s();
     text += fmt::format(
-        "closed form: {} ({:+.1f} %){}\n", SecondsText(estimate),
+        "closed form: {} ({:+.1f} %){}{}\n", SecondsText(estimate),
         100 * (estimate / report.step_time_s() - 1),
+        report.engine().fidelity() == "CLOSED_FORM" ? kLinksToItself : "",
         report.estimate().has_held_s() ? ", held within the bounds" : "");
   }
   if (report.has_bounds()) {

@@ -6,6 +6,11 @@
 
 namespace orrery {
 
+// At fidelity CLOSED_FORM neither the run nor the closed form beside it knows
+// of other groups on a call's links, which 'estimate' counts.
+inline constexpr char kLinksToItself[] =
+    ", every call with the links to itself";
+
 // Ends with a newline. Sections that the report does not have are left out.
 std::string ReportText(const pb::Report& report);
 

@@ -80,6 +80,9 @@ std::string CountsText(const pb::Tuning& tuning) {
 // How sure it is that no plan is better.
 std::string ProofText(const pb::Tuning& tuning) {
   if (!tuning.has_bound_s()) {
+    if (tuning.proved()) {
+      return "proved best: every plan that fits was simulated\n";
+    }
     return "not proved: the plans that were not simulated are known by closed "
            "form only\n";
   }

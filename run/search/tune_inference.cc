@@ -117,8 +117,9 @@ class ServingTuner {
       candidate.fate = ServingCandidate::Fate::kTooLarge;
       return candidate;
     }
+    // A limit on what only a simulation tells is held against that.
     const absl::StatusOr<bool> within = WithinLimits(*report);
-    candidate.fate = within.ok() && *within
+    candidate.fate = !within.ok() || *within
                          ? ServingCandidate::Fate::kGood
                          : ServingCandidate::Fate::kBeyondLimits;
     candidate.rank = RankOf(*report, options_.objective);
@@ -242,6 +243,8 @@ class ServingTuner {
       next += count;
     }
     tuning_.set_plans_simulated(static_cast<int64_t>(next));
+    // Closed forms decide which plans keep the limits.
+    tuning_.set_proved(next == candidates.size() && options_.limits.empty());
     std::stable_sort(good.begin(), good.end(),
                      [&](const auto& a, const auto& b) {
                        return std::pair(rank_of(a), a.estimated_rank()) <
