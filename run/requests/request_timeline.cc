@@ -100,6 +100,7 @@ class StepReader {
     }
     timeline_.drawn_steps = drawn;
     timeline_.decode_steps = DecodeSteps(plan_);
+    timeline_.first_decoded = plan_.engine().first_token_by_decode ? 1 : 2;
     timeline_.reported_end = end;
     const auto& drafts = plan_.speculation();
     Time at{};

@@ -7,11 +7,15 @@
 #include <set>
 #include <string>
 
+#include "base/format.h"
 #include "base/units_text.h"
 #include "catalog/catalog.h"
+#include "catalog/resolve.h"
 #include "cost/kernel/kernel_timer.h"
 #include "run/chip_with_kernels.h"
 #include "tests/status_matchers.h"
+#include "topology/graph/build.h"
+#include "topology/graph/metrics.h"
 
 namespace orrery {
 namespace {
@@ -201,6 +205,90 @@ TEST(Datasheets, AreThereForEveryChip) {
   for (const Sheet& sheet : kSheets) sheets.insert(sheet.chip);
   for (const std::string& name : Catalog().Names("chips")) {
     EXPECT_TRUE(sheets.contains(name)) << name;
+  }
+}
+
+// The vendor states how many watts a chip may draw, and a node or rack with
+// everything in it (the largest power of DGX A100, H100 and B200, and of the
+// racks). A zero stands for a value that is not stated.
+struct Drawn {
+  const char* system;
+  double chip;
+  double node;
+};
+constexpr Drawn kDrawn[] = {
+    {"azure_nd_a100_v4", 400, 0},   {"dgx_a100_hdr200", 400, 6500},
+    {"dgx_h100_ib400", 700, 10200}, {"h200_ib400", 700, 10200},
+    {"h800_ib400", 700, 10200},     {"dgx_b200", 1000, 14300},
+    {"gb200_nvl72", 1200, 120000},  {"gb300_nvl72", 1400, 135000},
+    {"l40s_pcie", 350, 0},          {"mi300x_8x400", 750, 0},
+    {"mi355x_8x400", 1400, 0},
+};
+
+TEST(Datasheets, SayWhatChipsAndNodesDraw) {
+  for (const Drawn& drawn : kDrawn) {
+    SCOPED_TRACE(drawn.system);
+    ASSERT_OK_AND_ASSIGN(const pb::System proto,
+                         ResolveSystem(Catalog(), drawn.system, {}));
+    ASSERT_OK_AND_ASSIGN(const Watts chip, ParseWatts(proto.chip().power()));
+    EXPECT_NEAR(chip.value(), drawn.chip, 1e-6);
+    if (drawn.node == 0) continue;
+    ASSERT_OK_AND_ASSIGN(const Watts host, ParseWatts(proto.host().power()));
+    EXPECT_NEAR(
+        (host.value() + proto.chips_per_node() * chip.value()) / drawn.node, 1,
+        0.02);
+  }
+}
+
+// The vendors' reference designs have no taper between nodes: every leaf switch
+// has as many ports up as down. Half of the nodes can then send the other half
+// all that their NICs send, also where they need more than one leaf.
+TEST(Datasheets, NoNetworkBetweenNodesIsTapered) {
+  int seen = 0;
+  for (const std::string& name : Catalog().Names("systems")) {
+    SCOPED_TRACE(name);
+    ASSERT_OK_AND_ASSIGN(pb::System proto, ResolveSystem(Catalog(), name, {}));
+    const pb::Fabric& fabric = proto.scale_out().fabric();
+    int radix = 0;
+    if (fabric.has_rail_optimized()) radix = fabric.rail_optimized().radix();
+    if (fabric.has_fat_tree()) radix = fabric.fat_tree().radix();
+    if (radix == 0) continue;
+    // So many nodes need two leaves at the least.
+    proto.set_nodes(2 * radix);
+    ASSERT_OK_AND_ASSIGN(const System system, System::FromProto(proto));
+    ASSERT_OK_AND_ASSIGN(const Graph graph, BuildGraph(system));
+    const ScaleOut& out = *system.scale_out();
+    const BytesPerSecond sent = out.nic_bandwidth * out.nics_per_node * radix;
+    EXPECT_NEAR(BisectionOfNodes(graph, proto.chips_per_node()) / sent, 1,
+                1e-9);
+    ++seen;
+  }
+  EXPECT_GT(seen, 10);
+}
+
+// A cut through the middle of a TPU slice crosses twice as many links where the
+// sides are closed to rings. The documentation says that a side of a v4 or v5p
+// slice is closed where it is a multiple of four, and a side of a v5e or v6e
+// slice only where it is the pod's full side of sixteen.
+TEST(Datasheets, SayWhichSidesOfASliceAreClosed) {
+  struct Slice {
+    const char* system;
+    int chips;
+    double links;  // across the middle
+  };
+  for (const Slice& slice :
+       {Slice{"tpu_v4_pod", 64, 2 * 16}, Slice{"tpu_v5p_pod", 64, 2 * 16},
+        Slice{"tpu_v5e_pod", 16, 4}, Slice{"tpu_v6e_pod", 16, 4},
+        Slice{"tpu_v5e_pod", 64, 8}, Slice{"tpu_v6e_pod", 64, 8},
+        Slice{"tpu_v5e_pod", 256, 2 * 16}, Slice{"tpu_v6e_pod", 256, 2 * 16}}) {
+    SCOPED_TRACE(fmt::format("{} chips of {}", slice.chips, slice.system));
+    ASSERT_OK_AND_ASSIGN(pb::System proto,
+                         ResolveSystem(Catalog(), slice.system, {}));
+    proto.set_nodes(slice.chips / proto.chips_per_node());
+    ASSERT_OK_AND_ASSIGN(const System system, System::FromProto(proto));
+    ASSERT_OK_AND_ASSIGN(const Graph graph, BuildGraph(system));
+    EXPECT_NEAR(Bisection(graph) / system.scale_up()->fabric.link.bandwidth,
+                slice.links, 1e-9);
   }
 }
 

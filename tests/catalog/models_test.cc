@@ -142,6 +142,29 @@ TEST(CatalogModels, HaveTheKnownCacheSizes) {
   EXPECT_EQ(per_token("deepseek_v3"), Bytes(70'272));
 }
 
+// A layer with a window keeps the last tokens only; global layers keep all
+// 100 000. A token takes 2 * heads * width * 2 bytes in each layer that keeps
+// it.
+//                 global layers   window   bytes of a token and layer
+//   gemma3_27b         10 of 62     1024                         8192
+//   gemma3_12b          8 of 48     1024                         8192
+//   gemma2_9b          21 of 42     4096                         8192
+//   gpt_oss_120b       18 of 36      128                         2048
+//   llama4_scout       12 of 48     8192                         4096
+//   mistral_7b          0 of 32     4096                         4096
+TEST(CatalogModels, WindowsKeepTheKnownPartOfTheCache) {
+  constexpr int64_t kTokens = 100'000;
+  const auto cache = [](const std::string& name) {
+    return KvCacheBytes(*Model::FromProto(*Catalog().Model(name)), kTokens, 16);
+  };
+  EXPECT_EQ(cache("gemma3_27b"), Bytes((10 * kTokens + 52 * 1024) * 8192));
+  EXPECT_EQ(cache("gemma3_12b"), Bytes((8 * kTokens + 40 * 1024) * 8192));
+  EXPECT_EQ(cache("gemma2_9b"), Bytes((21 * kTokens + 21 * 4096) * 8192));
+  EXPECT_EQ(cache("gpt_oss_120b"), Bytes((18 * kTokens + 18 * 128) * 2048));
+  EXPECT_EQ(cache("llama4_scout"), Bytes((12 * kTokens + 36 * 8192) * 4096));
+  EXPECT_EQ(cache("mistral_7b"), Bytes(32 * int64_t{4096} * 4096));
+}
+
 // DeepSeek-V3's README_WEIGHTS gives 11.5B unique parameters, to a tenth of a
 // billion. The block alone has 11.51B; with the projection of 2 * 7168 * 7168 =
 // 0.10B that we count it would have to read 11.6B.

@@ -181,5 +181,23 @@ TEST(Show, CountsParameters) {
   EXPECT_THAT(Typed("show quickstart").out, HasSubstr("# parameters: 8030"));
 }
 
+// Four DGX H100 have eight NICs of 50 GB/s one way each, on a tree without
+// taper, and every chip has 450 GB/s one way to the switches of its node:
+//   inside nodes : 32 * 450 GB/s = 14.4 TB/s
+//   between nodes: 32 * 50 GB/s  = 1.6 TB/s
+//   bisection    : 16 * 50 GB/s  = 800 GB/s, all that two nodes can send
+TEST(Topology, CountsBothWaysOnceAndHalvesWhatTheNodesCanSend) {
+  const auto text = Typed("topology dgx_h100_ib400 --nodes 4");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out,
+              AllOf(HasSubstr("injection between nodes, one way"),
+                    ContainsRegex("injection inside nodes, one way +14.4 TB/s"),
+                    ContainsRegex("injection between nodes, one way +1.6 TB/s"),
+                    ContainsRegex("bisection between nodes, one way +800 GB/s, "
+                                  "100 % of what 2 of the 4 nodes")));
+  // The row of the NICs multiplies the links by the rate of one of them.
+  EXPECT_THAT(text.out, ContainsRegex(" 32 +32 +50 GB/s +1.6 TB/s"));
+}
+
 }  // namespace
 }  // namespace orrery

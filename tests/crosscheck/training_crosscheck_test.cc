@@ -26,6 +26,11 @@ constexpr PlanCase kOwnCases[] = {
      kCaseExperts},
     {"pipeline expert", "parallel { expert: 8 pipeline: 4 }", kCaseExperts},
     {"hybrid zero 1", "sharding: ZERO_1 sharding_group: 16", kCaseModel},
+    // Gradients are summed within a group and then across the groups, both at
+    // the end.
+    {"hybrid zero 1 at the end",
+     "sharding: ZERO_1 sharding_group: 16 overlap_gradient_reduction: false",
+     kCaseModel},
     {"gather at the end",
      "parallel { tensor: 2 } overlap_parameter_gather: false", kCaseModel},
     {"gpipe", "parallel { pipeline: 4 } schedule: GPIPE", kCaseModel},

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units_text.h"
 #include "catalog/catalog.h"
 #include "catalog/resolve.h"
 #include "tests/status_matchers.h"
@@ -99,6 +104,59 @@ TEST(ImproveSystem, TheBetterMachineIsStillValid) {
         EXPECT_OK(Kernels::FromProto(better->kernels()).status())
             << name << ", " << Name(improvement);
       }
+    }
+  }
+}
+
+// Calls `visit` for every field of a message whose name ends in "latency".
+template <class Visit>
+void ForEachLatency(const google::protobuf::Message& message,
+                    const std::string& path, Visit visit) {
+  using Field = google::protobuf::FieldDescriptor;
+  const auto& reflection = *message.GetReflection();
+  std::vector<const Field*> fields;
+  reflection.ListFields(message, &fields);
+  for (const Field* field : fields) {
+    const std::string name = path + "." + std::string(field->name());
+    const int count =
+        field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      if (field->cpp_type() == Field::CPPTYPE_MESSAGE) {
+        ForEachLatency(field->is_repeated()
+                           ? reflection.GetRepeatedMessage(message, field, i)
+                           : reflection.GetMessage(message, field),
+                       name, visit);
+      } else if (name.ends_with("latency") && !field->is_repeated()) {
+        visit(name, reflection.GetString(message, field));
+      }
+    }
+  }
+}
+
+// A network of half the latency halves every latency that a system states,
+// except those of its chips, and no other improvement changes one of them.
+TEST(ImproveSystem, EveryLatencyOfTheNetworkIsHalved) {
+  const pb::Scenario before = Quickstart();
+  const auto latencies = [](const pb::Scenario& scenario) {
+    std::vector<std::pair<std::string, double>> all;
+    pb::System system = scenario.system();
+    system.clear_chip();
+    ForEachLatency(system, "system",
+                   [&](const std::string& name, const std::string& text) {
+                     all.emplace_back(name,
+                                      ToSeconds(ParseDuration(text).value()));
+                   });
+    return all;
+  };
+  const auto was = latencies(before);
+  EXPECT_GT(was.size(), 8u);
+  for (const Improvement improvement : kImprovements) {
+    const bool halves = improvement == Improvement::kLatency;
+    const auto is = latencies(Improved(before, improvement, 2).value());
+    ASSERT_EQ(is.size(), was.size());
+    for (size_t i = 0; i < was.size(); ++i) {
+      EXPECT_NEAR(is[i].second, was[i].second / (halves ? 2 : 1), 1e-12)
+          << was[i].first;
     }
   }
 }

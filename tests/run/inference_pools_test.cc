@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "accuracy/trust/trust.h"
 #include "run/phase_ground.h"
 #include "run/requests/inference_report.h"
 #include "run/requests/kv_transfer.h"
@@ -12,6 +13,7 @@
 #include "run/run_scenario.h"
 #include "tests/run/inference_scenario.h"
 #include "tests/status_matchers.h"
+#include "workload/plan/inference_memory.h"
 
 namespace orrery {
 namespace {
@@ -340,6 +342,51 @@ TEST(Pools, ATimelineHasBoth) {
   EXPECT_EQ(timeline.steps[3].count, s.inference()->batch());
   // A head of keys and values of 80 layers in FP8: 20 480 B per token and chip.
   EXPECT_EQ(timeline.cache[0].held, Bytes(20480 * 2048));
+}
+
+// The prefill pool fits exactly where its fullest stage fits the memory of its
+// own chip, whatever memory the decode pool has.
+TEST(Pools, EachFitsTheMemoryOfItsOwnMachine) {
+  const ResolvedScenario s = Pools(OnB200());
+  Bytes needed{};
+  for (const InferenceMemory& stage :
+       MemoryByStage(s.model, *s.inference(), PassPurpose::kPrefill,
+                     s.prefill->kernels.reserved_memory())) {
+    needed = std::max(needed, stage.total());
+  }
+  for (const Bytes there : {needed - Bytes(1), needed}) {
+    Sets sets = OnB200();
+    sets.push_back(
+        fmt::format("pools.prefill_system.chip.memory={} B", there.value()));
+    ASSERT_OK_AND_ASSIGN(const pb::Report report,
+                         EstimateInference(Pools(sets)));
+    EXPECT_EQ(report.memory().fits(), there == needed) << there.value();
+  }
+}
+
+// The trust in a request is that in the pool whose machine is further from
+// measured ones, whichever of the two that is.
+TEST(Pools, AreTrustedAsFarAsTheFurtherMachine) {
+  const auto level = [](const Sets& sets) {
+    return TrustIn(Pools(sets).proto).level();
+  };
+  const std::string slow = "memory_bandwidth=100 TB/s";
+  Sets as_is = OnB200();
+  Sets prefill = as_is;
+  prefill.push_back("pools.prefill_system.chip." + slow);
+  Sets decode = as_is;
+  decode.push_back("system.chip." + slow);
+  const Sets alike = {"system.nodes=1",
+                      "pools.prefill_system.preset=dgx_h100_ib400",
+                      "pools.prefill_system.nodes=1"};
+  Sets alike_prefill = alike;
+  alike_prefill.push_back("pools.prefill_system.chip." + slow);
+  Sets alike_decode = alike;
+  alike_decode.push_back("system.chip." + slow);
+  EXPECT_NE(level(alike), pb::Trust::EXTRAPOLATED);
+  for (const Sets& sets : {prefill, decode, alike_prefill, alike_decode}) {
+    EXPECT_EQ(level(sets), pb::Trust::EXTRAPOLATED);
+  }
 }
 
 }  // namespace

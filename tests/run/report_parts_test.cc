@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "accuracy/trust/trust.h"
 #include "base/format.h"
 #include "base/units_text.h"
 #include "catalog/catalog.h"
@@ -17,6 +18,7 @@
 #include "cli/print/inference_text.h"
 #include "cli/print/report_text.h"
 #include "run/improve_system.h"
+#include "run/measured_beside.h"
 #include "run/requests/scenario_report.h"
 #include "tests/status_matchers.h"
 
@@ -289,6 +291,66 @@ TEST(PrintedRequest, HasTheTimesAndRatesOfTheReport) {
                 1, kQuantityDigits)
         << name;
   }
+}
+
+// Each time of the closed form is printed with its difference from the same
+// time as it was simulated.
+TEST(PrintedRequest, HasTheClosedFormBesideWhatItEstimates) {
+  for (const char* name : {"llama3_70b_pools", "llama2_70b_inference"}) {
+    const pb::Report report = ReportOf(Preset(name));
+    const pb::Report::InferenceResult& r = report.inference();
+    const auto off = [](double estimate, double simulated) {
+      return 100 * (estimate / simulated - 1);
+    };
+    EXPECT_NE(
+        InferenceText(report).find(fmt::format(
+            "closed form: prefill {} ({:+.1f} %), end to end {} ({:+.1f} %)",
+            SecondsText(r.estimated_prefill_s()),
+            off(r.estimated_prefill_s(), r.prefill_s()),
+            SecondsText(r.estimated_end_to_end_s()),
+            off(r.estimated_end_to_end_s(), r.end_to_end_s()))),
+        std::string::npos)
+        << name;
+  }
+}
+
+// A negative bias is printed as "too fast" and a positive one as "too slow".
+TEST(PrintedTrust, HasTheSignOfTheBias) {
+  int fast = 0, slow = 0;
+  for (const std::string& name : Catalog().Names("scenarios")) {
+    const pb::Trust trust = TrustIn(Preset(name));
+    const bool says_fast = trust.text().find("too fast") != std::string::npos;
+    const bool says_slow = trust.text().find("too slow") != std::string::npos;
+    EXPECT_FALSE(says_fast && says_slow) << trust.text();
+    if (says_fast) {
+      EXPECT_LT(trust.bias(), 0) << trust.text();
+    }
+    if (says_slow) {
+      EXPECT_GT(trust.bias(), 0) << trust.text();
+    }
+    fast += says_fast;
+    slow += says_slow;
+  }
+  EXPECT_GT(fast + slow, 0);
+}
+
+// A prediction that is twice the measurement has an error of 100 %, and one
+// that is half of it an error of -50 %.
+TEST(MeasuredBeside, TheErrorIsRelativeToTheMeasurement) {
+  pb::Report report;
+  report.set_step_time_s(3);
+  pb::Scenario scenario;
+  for (const double measured : {1.5, 6.0, 3.0}) {
+    pb::MeasuredValue& value = *scenario.add_measured();
+    value.set_report_field("step_time_s");
+    value.set_value(measured);
+    value.set_source("a test");
+  }
+  AddMeasured(scenario, report);
+  ASSERT_EQ(report.measured_size(), 3);
+  EXPECT_DOUBLE_EQ(report.measured(0).error(), 1);
+  EXPECT_DOUBLE_EQ(report.measured(1).error(), -0.5);
+  EXPECT_DOUBLE_EQ(report.measured(2).error(), 0);
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ class RequestWriter {
                                                             first, end - 1),
                      .parent = root_});
     Time last{};
-    int64_t token = 1;
+    int64_t token = requests_.first_decoded;
     bool waits = true;
     for (const RequestStep& step : requests_.steps) {
       if (step.kind == RequestStep::Kind::kPrefill &&
@@ -145,7 +145,7 @@ class RequestWriter {
               step.kind == RequestStep::Kind::kPrefill ||
               step.kind == RequestStep::Kind::kTransfer;
       Slice(lane, step,
-            step.decodes() ? fmt::format("token {}", ++token) : NameOf(step));
+            step.decodes() ? fmt::format("token {}", token++) : NameOf(step));
       last = std::max(last, step.to);
     }
   }

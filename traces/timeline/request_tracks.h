@@ -6,7 +6,8 @@
 //     steps                    prefill, decode, one after the other; between
 //                              separate pools the cache on its way; at the end
 //                              the steps that are not drawn, at their length
-//     request 0                waits, prefill, token 2, token 3, ...
+//     request 0                waits, prefill, token 2, token 3, ...; from
+//                              token 1 where the prompt gives none
 //     requests 8 to 15         sequences that do the same, as one
 //     KV cache, KV cache used  bytes on the fullest chip, percent of its room
 //
@@ -64,6 +65,9 @@ struct RequestTimeline {
   // Decode steps that are drawn, of all.
   int64_t drawn_steps = 0;
   int64_t decode_steps = 0;
+  // The token that the first decode step makes: the second, or the first where
+  // the engine makes none with the prompt.
+  int64_t first_decoded = 2;
   // Where the report says that the request ends. Steps that are drawn follow
   // each other as they ran; where they overlap, in a pipeline or with the host
   // of the next, that differs a little from the report's sum of steps.

@@ -6,6 +6,7 @@
 #include "accuracy/table/measurement_table.h"
 #include "base/random.h"
 #include "catalog/resolve.h"
+#include "cost/kernel/power_limit.h"
 #include "cost/ownership/machine_cost.h"
 #include "cost/ownership/run_bill.h"
 #include "run/silicon_catalog.h"
@@ -348,6 +349,27 @@ TEST(StepEnergy, StaysWithinTheLimit) {
           .chips()
           .value(),
       limit, 1e-6);
+}
+
+// The power limit holds the clock of a chip that multiplies all of the time
+// below the nominal one. At the rate that is left it draws its limit, and at
+// half of that rate half of what is above its base.
+TEST(StepEnergy, AChipThatOnlyMultipliesDrawsItsLimit) {
+  const Priced priced = Price("dgx_h100_ib400", 1);
+  const EnergyRates rates = priced.cost.Rates(PriceDraw::Nominal());
+  const Chip& chip = priced.system.chip();
+  const FlopsPerSecond peak = *chip.peak(DType::kBf16);
+  const double clock = PowerLimit::Of(chip).Clock(DType::kBf16, 1, 0);
+  EXPECT_LT(clock, 0.95);
+  const auto share_drawn = [&](double share_of_time) {
+    const StepWork work{
+        .time = FromSeconds(1),
+        .arithmetic = Flops(8 * peak.value() * clock * share_of_time)};
+    return EnergyOf(priced.system, peak, work, rates).chips().value() /
+           (8 * 700);
+  };
+  EXPECT_NEAR(share_drawn(1), 1, 1e-9);
+  EXPECT_NEAR(share_drawn(0.5), (1 + rates.base) / 2, 1e-9);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/random.h"
 #include "cost/silicon/die_cost.h"
 #include "tests/status_matchers.h"
@@ -80,6 +82,31 @@ TEST(Yield, IsThatOfTheRestWhenEnoughUnitsAreSpare) {
   // No spare unit is no harvest; all spare leaves the rest.
   EXPECT_NEAR(HarvestedYield({YieldRule::kPoisson}, {144, 0, 0.6}, x),
               YieldOf({YieldRule::kPoisson}, x), 1e-12);
+}
+
+// A unit without a defect is good, so the number of bad units among n is
+// binomial. A die sells if no more units are bad than are spare and the rest of
+// it is good: the yield is the sum of the binomial's first terms times that of
+// the rest.
+TEST(Yield, OfSpareUnitsIsABinomialSum) {
+  const YieldModel model{YieldRule::kPoisson};
+  constexpr double kShare = 0.8;
+  for (const int units : {1, 4, 10}) {
+    for (const double defects : {0.3, 3.0}) {
+      const double good = std::exp(-defects * kShare / units);
+      const double rest = YieldOf(model, defects * (1 - kShare));
+      double sum = 0;
+      double ways = 1;  // to choose the bad units
+      for (int bad = 0; bad <= units; ++bad) {
+        sum += ways * std::pow(1 - good, bad) * std::pow(good, units - bad);
+        ways *= static_cast<double>(units - bad) / (bad + 1);
+        EXPECT_NEAR(HarvestedYield(model, {units, bad, kShare}, defects),
+                    rest * sum, 1e-9)
+            << bad << " of " << units;
+      }
+      EXPECT_NEAR(sum, 1, 1e-9);
+    }
+  }
 }
 
 // 858 mm2 a field: 900 mm2 need two, with one seam; five fields 2 x 2 and one

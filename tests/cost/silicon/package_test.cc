@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "catalog/textproto.h"
 #include "cost/silicon/package_cost.h"
 #include "run/package_report.h"
@@ -259,6 +261,91 @@ TEST(PriceDraw, AnIntervalHoldsNineDrawsOfTen) {
   EXPECT_NEAR(found[0].high, 5, 2 * kSampled);
   EXPECT_NEAR(found[1].low, -5, 2 * kSampled);
   EXPECT_NEAR(found[1].high, -1.5, kSampled);
+}
+
+// A die is designed once, however many times a package holds it.
+TEST(Package, ADesignIsPaidOnceHoweverManyOfItsDiesThereAre) {
+  const SiliconLibrary library = Library();
+  const auto nre = [&](int dies) {
+    pb::Package package = Simple(200, 1e5);
+    package.mutable_assembly()->mutable_part(0)->set_count(dies);
+    const auto model = PackageModel::Create(package, library);
+    EXPECT_THAT(model, IsOk());
+    return model->Evaluate(PriceDraw::Nominal()).cost.nre.value();
+  };
+  EXPECT_GT(nre(1), 0);
+  EXPECT_NEAR(nre(2) / nre(1), 1, 1e-9);
+  EXPECT_NEAR(nre(4) / nre(1), 1, 1e-9);
+}
+
+// The package has `stacks` equal stacks of `dies` dies on one substrate.
+pb::Package Stacked(int stacks, int dies) {
+  pb::Package package;
+  const absl::Status parsed = ParseTextproto(fmt::format(R"(name: "p" units: 1e5
+                     assembly {{ packaging: "organic"
+                       part {{ count: {} assembly {{ packaging: "soic"
+                         part {{ count: {} die {{ name: "d" process: "n5"
+                                                 area: "100 mm2" }} }} }} }} }})",
+                                                         stacks, dies),
+                                             "test", &package);
+  CHECK(parsed.ok()) << parsed.ToString();
+  return package;
+}
+
+// The lowest die of a stack is bonded to nothing: n dies have n - 1 bonds.
+TEST(Package, AStackHasOneBondLessThanItHasDies) {
+  const SiliconLibrary library = Library();
+  const auto yield = [&](int stacks, int dies) {
+    const auto model = PackageModel::Create(Stacked(stacks, dies), library);
+    EXPECT_THAT(model, IsOk());
+    return model->Evaluate(PriceDraw::Nominal()).assembly_yield;
+  };
+  const auto bond = [&](const char* packaging) {
+    return ParseRange(library.packagings.at(packaging).bond_yield(), "",
+                      packaging)
+        ->nominal;
+  };
+  for (const int dies : {1, 2, 5}) {
+    EXPECT_NEAR(yield(1, dies),
+                bond("organic") * std::pow(bond("soic"), dies - 1), 1e-9)
+        << dies;
+    EXPECT_NEAR(yield(3, dies), std::pow(yield(1, dies), 3), 1e-9) << dies;
+  }
+}
+
+// Where assembly loses nothing, the carbon beside that of the substrate is in
+// proportion to the number of stacks.
+TEST(Package, EveryStackLeavesItsCarbon) {
+  SiliconLibrary library = Library();
+  pb::Range all;
+  all.set_nominal("1");
+  for (const char* packaging : {"organic", "soic"}) {
+    *library.packagings.at(packaging).mutable_bond_yield() = all;
+  }
+  const double around = library.packagings.at("organic").carbon_g();
+  const auto carbon = [&](int stacks) {
+    const auto model = PackageModel::Create(Stacked(stacks, 2), library);
+    EXPECT_THAT(model, IsOk());
+    return model->Evaluate(PriceDraw::Nominal()).carbon.value() - around;
+  };
+  EXPECT_NEAR(carbon(2) / carbon(1), 2, 1e-9);
+  EXPECT_NEAR(carbon(4) / carbon(1), 4, 1e-9);
+}
+
+// The table gives the cost of one known good die, so its rows times their
+// counts sum to the raw dies plus what defects add.
+TEST(Package, TheTableOfDiesSumsToWhatDiesCost) {
+  for (const pb::Package& package : {Simple(400, 1e5), Stacked(3, 2)}) {
+    ASSERT_OK_AND_ASSIGN(const pb::PackageResult result,
+                         ReportPackage(package, Library()));
+    double sum = 0;
+    for (const auto& die : result.die()) {
+      sum += die.count() * die.known_good_dollars();
+    }
+    EXPECT_NEAR(
+        sum / (result.raw_dies().nominal() + result.die_defects().nominal()), 1,
+        1e-9);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 
 #include "sim/analysis/time_shares.h"
@@ -97,6 +98,46 @@ TEST_P(ScenarioSql, OpsTakeTheTimeTheEngineGaveThem) {
   }
   EXPECT_EQ(Answer("ops"), expected);
   EXPECT_THAT(Answer("shapes"), ElementsAre(ElementsAre("0")));
+}
+
+TEST_P(ScenarioSql, RatesTimesTheTimeAreTheBytesAndFlops) {
+  for (const char* rates :
+       {"rates of kernels", "rates of arithmetic", "rates of calls"}) {
+    SCOPED_TRACE(rates);
+    const SqlTable& answer = Answer(rates);
+    ASSERT_EQ(answer.size(), 1u);
+    EXPECT_NE(answer[0][0], "0");
+    EXPECT_EQ(answer[0][1], "0");
+  }
+}
+
+// The time of a kernel is its launch, what memory takes, and what arithmetic
+// takes beyond that. The longest of the three bounds it.
+TEST_P(ScenarioSql, KernelsAreBoundByTheLongestOfTheirParts) {
+  std::map<std::pair<std::string, std::string>, int64_t> counts;
+  for (const TaskSpan& span : Shown()) {
+    if (span.kind != SpanKind::kKernel) continue;
+    const Role& role = program().role_of(span.rank);
+    const KernelWork& work = role.kernel(role.task(span.task));
+    const KernelFacts& facts = work.facts;
+    if (facts == KernelFacts()) continue;
+    const Duration rest = work.duration - facts.launch - facts.memory_bound;
+    const Duration longest = std::max({rest, facts.launch, facts.memory_bound});
+    const char* bound = longest == rest                 ? "compute"
+                        : longest == facts.memory_bound ? "memory"
+                                                        : "launch";
+    ++counts[{KernelLabel(program().name(span.name), role.mark(span.task).phase,
+                          IsProduct(facts, run().ops)),
+              bound}];
+  }
+  SqlTable expected;
+  std::set<std::string> bounds;
+  for (const auto& [key, count] : counts) {
+    expected.push_back({key.first, key.second, fmt::to_string(count)});
+    bounds.insert(key.second);
+  }
+  EXPECT_EQ(Answer("bounds"), expected);
+  EXPECT_GT(bounds.size(), 1u);
 }
 
 TEST_P(ScenarioSql, CollectivesTakeTheTimeTheExplanationSays) {

@@ -18,6 +18,31 @@ inline const std::map<std::string, std::string>& Statements() {
        "select name, count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "
        "sum(dur) from slice where category = 'kernel' group by name order by "
        "name"},
+      // A rate times the time is the bytes or flops, up to the bits of the rate
+      // that are cut off.
+      {"rates of kernels",
+       "select count(*), count(case when abs(rate * ps / 1e3 / bytes - 1) > "
+       "0.0005 then 1 end) from (select extract_arg(arg_set_id, 'debug.GB/s') "
+       "as rate, extract_arg(arg_set_id, 'debug.dur_ps') as ps, "
+       "extract_arg(arg_set_id, 'debug.memory_bytes') as bytes from slice "
+       "where category = 'kernel') where rate is not null"},
+      {"rates of arithmetic",
+       "select count(*), count(case when abs(rate * ps / flops - 1) > 0.0005 "
+       "then 1 end) from (select extract_arg(arg_set_id, 'debug.TFLOP/s') as "
+       "rate, extract_arg(arg_set_id, 'debug.dur_ps') as ps, "
+       "extract_arg(arg_set_id, 'debug.flops') as flops from slice where "
+       "category = 'kernel') where rate is not null"},
+      {"rates of calls",
+       "select count(*), count(case when abs(rate * ps / 1e3 / bytes - 1) > "
+       "0.0005 then 1 end) from (select extract_arg(arg_set_id, 'debug.GB/s') "
+       "as rate, extract_arg(arg_set_id, 'debug.dur_ps') as ps, "
+       "extract_arg(arg_set_id, 'debug.bytes') as bytes from slice "
+       "where category = 'communication') where rate is not null and bytes > "
+       "0"},
+      {"bounds",
+       "select name, extract_arg(arg_set_id, 'debug.bound') as bound, count(*) "
+       "from slice where category = 'kernel' and bound is not null group by "
+       "1, 2 order by 1, 2"},
       {"collectives",
        "select t.name, extract_arg(arg_set_id, 'debug.Collective name') as "
        "kind, count(*), sum(extract_arg(arg_set_id, 'debug.dur_ps')), "

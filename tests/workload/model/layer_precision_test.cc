@@ -68,5 +68,37 @@ TEST(Layer, ExpertsAreStartedOneByOne) {
             4 * (each - 1));
 }
 
+// Every token of a rank travels to two experts, 64 numbers a row, and back:
+//   BF16 both ways: 32 * 2 * 64 * 2 B              = 8192 B
+//   FP8            : 32 * 2 * 64 * 1 B = 4096 B, and a scale of 4 B for every
+//                    128 numbers       =  128 B
+// In the backward pass gradients take the same two ways. Rows on their way back
+// to the tokens are as wide as activations.
+TEST(Layer, TokensTravelToExpertsInTheFormatOfDispatch) {
+  const Model model = MakeModel(kSmallMixture);
+  ASSERT_EQ(model.hidden(), 64);
+  ASSERT_EQ(model.moe()->experts_per_token, 2);
+  const auto bytes = [&](DType dispatch) {
+    const LayerOps layer = BuildLayer(
+        model, 1,
+        {.groups = {{.queries = 32}}, .expert = 2, .dispatch = dispatch});
+    std::vector<Bytes> sent;
+    for (const auto* list : {&layer.forward, &layer.input_gradient}) {
+      for (const LayerStep& step : *list) {
+        const Exchange* exchange = step.exchange();
+        if (exchange == nullptr || exchange->group != ExchangeGroup::kExpert) {
+          continue;
+        }
+        sent.push_back(exchange->bytes);
+      }
+    }
+    return sent;
+  };
+  const Bytes wide(8192);
+  const Bytes narrow(4096 + 128);
+  EXPECT_THAT(bytes(DType::kBf16), ElementsAre(wide, wide, wide, wide));
+  EXPECT_THAT(bytes(DType::kFp8), ElementsAre(narrow, wide, narrow, wide));
+}
+
 }  // namespace
 }  // namespace orrery

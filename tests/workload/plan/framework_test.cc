@@ -13,6 +13,7 @@
 #include "proto/framework.pb.h"
 #include "proto/model.pb.h"
 #include "tests/status_matchers.h"
+#include "workload/plan/host_time.h"
 
 namespace orrery {
 namespace {
@@ -32,6 +33,16 @@ TEST(Framework, SaysNothingByDefault) {
   EXPECT_EQ(framework.fusion, Fusion::kPointwise);
   EXPECT_FALSE(framework.dispatch.has_value());
   EXPECT_EQ(framework.fragmentation, 0);
+}
+
+// The host compares a call with every rank of its group: the check takes as
+// many times as there are ranks, and a rank alone checks nothing.
+TEST(Framework, ChecksACallWithEveryRankOfItsGroup) {
+  ASSERT_OK_AND_ASSIGN(const Framework framework,
+                       Read("dispatch: '1 us' collective_check: '3 us'"));
+  EXPECT_EQ(CheckTime(framework, 1), Duration(0));
+  EXPECT_EQ(CheckTime(framework, 2), FromSeconds(6e-6));
+  EXPECT_EQ(CheckTime(framework, 64), FromSeconds(192e-6));
 }
 
 // Sums of what groups take would not be counts of bytes any more.

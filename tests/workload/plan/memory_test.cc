@@ -174,6 +174,26 @@ TEST(Memory, ZeroThreeGathersTwoLayersAtATime) {
       Bytes(2 * 50'000'000 * 2 + 50'000'000 * 4));
 }
 
+// Sharded weights that stay gathered after the forward pass are whole on every
+// rank: 2 bytes for each parameter, dense or of experts, that other ranks hold
+// a part of.
+TEST(Memory, GatheredWeightsStayWholeUnlessTheyAreFreed) {
+  const RankParameters held{.dense = 3'000'000, .experts = 5'000'000};
+  const auto gathered = [&](const char* plan) {
+    const TrainingCase c = MakeCase(plan, 2, kCaseExperts);
+    return GatheredBytes(c.plan, Placement(c.plan.layout()), held);
+  };
+  const char* stay =
+      "sharding: ZERO_3 reshard_after_forward: false parallel { expert: 4 }";
+  EXPECT_EQ(gathered(stay), Bytes(2 * (3'000'000 + 5'000'000)));
+  // With 16 expert ranks of 16 nobody shares an expert.
+  EXPECT_EQ(gathered("sharding: ZERO_3 reshard_after_forward: false "
+                     "parallel { expert: 16 }"),
+            Bytes(2 * 3'000'000));
+  EXPECT_EQ(gathered("sharding: ZERO_3 reshard_after_forward: true"), Bytes(0));
+  EXPECT_EQ(gathered("sharding: ZERO_2"), Bytes(0));
+}
+
 // Experts: 16 over 4 ranks; dense weights do not feel the expert degree.
 TEST(Stage, ExpertParallelismLeavesAttentionAlone) {
   const TrainingCase one = MakeCase("", 2, kCaseExperts);
