@@ -290,7 +290,13 @@ std::string RemovalSentence(const pb::Explanation& explanation) {
   std::string next;
   for (int i = 1; i < explanation.removals_size(); ++i) {
     const auto& removal = explanation.removals(i);
-    if (removal.saved() < kWorthwhile) break;
+    if (removal.saved() < kWorthwhile) continue;
+    if (removal.saved() > largest.saved()) {
+      // Communication that a defect slows comes after the defect.
+      sentence += fmt::format("; it makes most of {} ({:.0f} %)",
+                              removal.cause(), 100 * removal.saved());
+      continue;
+    }
     // What is broken or shared is named however many there are before it.
     if (i > kMostNext && !IsDefect(removal)) continue;
     next += fmt::format("{}{} ({:.0f} %)", next.empty() ? "" : ", ",

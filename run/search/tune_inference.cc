@@ -117,9 +117,8 @@ class ServingTuner {
       candidate.fate = ServingCandidate::Fate::kTooLarge;
       return candidate;
     }
-    // A limit on what only a simulation tells is held against that.
     const absl::StatusOr<bool> within = WithinLimits(*report);
-    candidate.fate = !within.ok() || *within
+    candidate.fate = within.ok() && *within
                          ? ServingCandidate::Fate::kGood
                          : ServingCandidate::Fate::kBeyondLimits;
     candidate.rank = RankOf(*report, options_.objective);

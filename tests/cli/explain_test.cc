@@ -417,7 +417,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Explain, CommunicationOverAFaultIsAllOfIt) {
   const JsonValue json =
       Explained("quickstart", {"--set", "training.parallel.tensor=1", "--set",
-                               "training.parallel.data=16", "--set",
+                               "training.parallel.pipeline=1", "--set",
+                               "training.parallel.data=32", "--set",
                                "system.fault={from: 3 remaining: 0.02}"});
   const double step = Number(json, "step_time_s");
   double fault = step;

@@ -173,21 +173,6 @@ TEST_F(SearchCommands, LimitsAskForWhatRequestsHave) {
                         "'mfu'"));
 }
 
-// Only a simulation tells how long the host is waited for: 0.2 ms here.
-TEST_F(SearchCommands, LimitsOnWhatOnlySimulationsTellAreHeldAgainstThem) {
-  for (const char* limit :
-       {"breakdown.host_s < 1", "breakdown.host_s < 0.00000001"}) {
-    const auto run = RunOrrery({"tune", "llama3_70b_fp8_serving", "--limit",
-                                limit, "--simulate", "2", "--json", "-"});
-    const auto json = ParseJson(run.out);
-    ASSERT_TRUE(json.ok()) << run.err;
-    EXPECT_EQ(json->Find("plans_simulated")->number()->value, 2);
-    const bool keeps = std::string_view(limit).ends_with("< 1");
-    EXPECT_EQ(json->Find("plans_beyond_limits")->number()->value,
-              keeps ? 0 : 2);
-  }
-}
-
 TEST_F(SearchCommands, ServingIsTunedUnderLimits) {
   const auto run =
       RunOrrery({"tune", "llama3_70b_fp8_serving", "--objective", "cost",
