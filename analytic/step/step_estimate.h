@@ -44,8 +44,8 @@ struct EstimateOptions {
   bool each_rank = false;
   // Memory is that of layers alone, as some papers count it.
   bool memory_of_layers = false;
-  // The passes of an engine run once; otherwise a decode step through a pipeline
-  // is one in a row of them, which overlap.
+  // The passes of an engine run once; otherwise a decode step through a
+  // pipeline is one in a row of them, which overlap.
   bool once = false;
 };
 

@@ -63,12 +63,12 @@ void HoldAdaptive(const ResolvedScenario& scenario, const SimulatedRun& run,
     const double off = adaptive / step - 1;
     StormFacts facts;
     if (off > kOtherFamilies) facts = {{"path calls", CallsOnThePath(run)}};
-    sheet.HoldNear(
-        "adaptive loses to no fixed rule", std::max(0.0, off), kOtherFamilies,
-        fmt::format("{} adaptive, {} {}: {:+.2f} %", SecondsText(adaptive),
-                    SecondsText(step), pb::Fabric::Routing_Name(routing),
-                    100 * off),
-        facts);
+    sheet.HoldNear("adaptive loses to no fixed rule", std::max(0.0, off),
+                   kOtherFamilies,
+                   fmt::format("{} adaptive, {} {}: {:+.2f} %",
+                               SecondsText(adaptive), SecondsText(step),
+                               pb::Fabric::Routing_Name(routing), 100 * off),
+                   facts);
   }
 }
 

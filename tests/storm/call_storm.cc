@@ -217,8 +217,8 @@ void CheckUnevenGroup(const DrawnMachine& machine,
                           const std::vector<int>& less, double factor) {
       const double a = time(more);
       const double b = time(less);
-      const bool adds_up = ReducesInNetwork(
-          PlanOf(kind, bytes, less, planner).algorithm);
+      const bool adds_up =
+          ReducesInNetwork(PlanOf(kind, bytes, less, planner).algorithm);
       const double sent_more =
           (adds_up ? 2 : 1) * ShareSent(more) / ShareSent(less);
       const double most = kBothWaysOnALink * factor * (sent_more * b + inside);

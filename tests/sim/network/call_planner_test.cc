@@ -97,7 +97,8 @@ TEST(CallPlanner, TokensGoWhereTrafficSays) {
 // that it has without.
 TEST(CallPlanner, TrafficOfExpertsLeavesOtherCallsAlone) {
   pb::System system = IslandSystem(2, 2);
-  pb::CollectiveCalibration::Protocol& of_experts = *system.mutable_collectives()->add_protocol();
+  pb::CollectiveCalibration::Protocol& of_experts =
+      *system.mutable_collectives()->add_protocol();
   of_experts = system.collectives().protocol(1);
   of_experts.set_name("experts");
   of_experts.set_step_latency("99 us");

@@ -160,13 +160,13 @@ TEST(InferenceMemory, OfARankIsWhatGptFastPrints) {
 // of 256 tokens: before it these hold 4 x (1024 + 128) tokens and the prompt
 // none, of 20 480 B each.
 TEST(InferenceMemory, ThoseWhoDecodeBesideAPromptHaveTheirOwnCache) {
-  const ResolvedScenario s = Served(
-      {"inference.kv_block=1", "inference.batch=1",
-       "inference.prompt=1024", "inference.output=256",
-       "inference.prefill_chunk=512", "inference.decode_beside=4"});
+  const ResolvedScenario s =
+      Served({"inference.kv_block=1", "inference.batch=1",
+              "inference.prompt=1024", "inference.output=256",
+              "inference.prefill_chunk=512", "inference.decode_beside=4"});
   const auto free = [](const Op&) { return KernelWork(); };
-  const auto placed = LowerInference(
-      s.model, *s.inference(), PrefillPasses(*s.inference()), free, {});
+  const auto placed = LowerInference(s.model, *s.inference(),
+                                     PrefillPasses(*s.inference()), free, {});
   ASSERT_THAT(placed.status(), IsOk());
   const Role& role = placed->program.roles()[static_cast<RoleId>(0)];
   EXPECT_EQ(role.initial_memory()[static_cast<size_t>(MemoryKind::kKvCache)],

@@ -390,8 +390,7 @@ void RoleWriter::KeepResult(const Run& run, bool forward) {
   const int next = forward ? run.stage + 1 : run.stage - 1;
   const bool turns = forward && run.stage == last;
   const bool ends = run.action.pass == PipelinePass::kInputGradient && next < 0;
-  if (turns || ends ||
-      (next >= 0 && RankOfStage(next, micro_batch) == rank_)) {
+  if (turns || ends || (next >= 0 && RankOfStage(next, micro_batch) == rank_)) {
     results_[Key(forward, run.stage, micro_batch)] = run.inputs;
   }
 }
