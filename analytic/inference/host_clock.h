@@ -51,7 +51,17 @@ class HostClock {
     }
   }
   double chip() const { return chip_; }
-  // Ends a pass with the host's work between steps.
+  // Ends a pass with the host's work between steps, and begins the next one.
+  // Without overlap the chip waits for that work.
+  void NextPass(double between, bool overlaps, double graph_start) {
+    if (!overlaps && between > 0) host_ = std::max(host_, chip_);
+    host_ += between;
+    if (!overlaps && between > 0) chip_ = host_;
+    if (launch_ != EngineLaunch::kGraph) return;
+    host_ += graph_start;
+    chip_ = std::max(chip_, host_);
+  }
+  // Ends the last pass with the host's work between steps.
   double Finish(double between, bool overlaps) const {
     return overlaps ? std::max(chip_, host_ + between) : chip_ + between;
   }

@@ -42,14 +42,26 @@ class PassEstimator {
               .traffic = TrafficOf(model, layout_)};
   }
 
-  // Seconds by which a step ends later than one like it, right before it.
-  double Following() {
-    Estimate();
-    const int parts = pass_.parts;
+  // One clock for each stage, before its first pass.
+  std::vector<HostClock> Clocks() const {
+    return std::vector<HostClock>(
+        stages(), HostClock(plan_.engine(), launch(),
+                            plan_.collective_launches(pass_.purpose)));
+  }
+  // Moves the clocks on by this pass, and returns when it ends. `sent` is when
+  // each stage has sent its last part. Requires: Estimate() was called.
+  double Continue(std::vector<HostClock>& clocks,
+                  std::vector<double>& sent) const {
+    RunParts(0, pass_.parts, clocks, sent);
     const EngineProfile& engine = plan_.engine();
-    const Duration between = Between();
-    return Through(2 * parts, between) - Through(parts, between) +
-           (engine.overlap_steps ? 0 : ToSeconds(between));
+    const double between = pass_.ends_step ? ToSeconds(Between()) : 0;
+    double last = 0;
+    for (HostClock& clock : clocks) {
+      last = std::max(last, clock.Finish(between, engine.overlap_steps));
+      clock.NextPass(between, engine.overlap_steps,
+                     ToSeconds(engine.graph_start));
+    }
+    return last;
   }
 
   StepEstimate Estimate() {
@@ -159,6 +171,17 @@ class PassEstimator {
         end - first,
         HostClock(engine, launch(), plan_.collective_launches(pass_.purpose)));
     std::vector<double> sent(end - first, 0);
+    RunParts(first, parts, clocks, sent);
+    double last = 0;
+    for (const HostClock& clock : clocks) {
+      last = std::max(last,
+                      clock.Finish(ToSeconds(between), engine.overlap_steps));
+    }
+    return last;
+  }
+
+  void RunParts(size_t first, int parts, std::vector<HostClock>& clocks,
+                std::vector<double>& sent) const {
     for (int part = 0; part < parts; ++part) {
       for (size_t i = 0; i < clocks.size(); ++i) {
         if (i > 0) clocks[i].Arrive(sent[i - 1]);
@@ -170,12 +193,6 @@ class PassEstimator {
         }
       }
     }
-    double last = 0;
-    for (const HostClock& clock : clocks) {
-      last = std::max(last,
-                      clock.Finish(ToSeconds(between), engine.overlap_steps));
-    }
-    return last;
   }
 
   StepEstimate Together(const PassEstimate& sums, size_t fullest) const {
@@ -322,22 +339,44 @@ StepEstimate InferenceEstimator::Steps(const InferencePlan& plan,
 double InferenceEstimator::SecondsOf(const InferencePlan& plan,
                                      const std::vector<InferencePass>& passes,
                                      const EstimateOptions& options) {
-  double sum = 0;
-  for (size_t i = 0; i < passes.size(); ++i) {
-    // Steps alike take as long.
-    const size_t first = i;
-    while (i + 1 < passes.size() && passes[i + 1] == passes[first]) ++i;
-    const auto more = static_cast<double>(i - first);
-    const double one = Step(plan, passes[first], options).step_s();
-    const bool piped = plan.layout(passes[first].purpose).degrees.pipeline > 1;
-    const double next = piped && passes.size() > 1
-                            ? PassEstimator(*model_, *system_, plan,
-                                            passes[first], options, prices_)
-                                  .Following()
-                            : one;
-    sum += (first > 0 ? next : one) + more * next;
+  // From then on passes that are alike take as long as the one before.
+  constexpr size_t kUntilSteady = 4;
+  EstimateOptions once = options;
+  once.once = true;
+  std::vector<HostClock> clocks;
+  std::vector<double> sent;
+  double end = 0;
+  double steady = 0;  // for passes that are alike, beyond those that are run
+  // What each takes by itself, by its estimate and by the clocks.
+  double estimated = 0;
+  double clocked = 0;
+  for (size_t i = 0; i < passes.size();) {
+    size_t next = i + 1;
+    while (next < passes.size() && passes[next] == passes[i]) ++next;
+    const size_t alike = next - i;
+    PassEstimator pass(*model_, *system_, plan, passes[i], once, prices_);
+    const auto times = static_cast<double>(alike);
+    estimated += times * pass.Estimate().step_s();
+    std::vector<HostClock> own = pass.Clocks();
+    std::vector<double> nothing(own.size(), 0);
+    clocked += times * pass.Continue(own, nothing);
+    if (clocks.empty()) {
+      clocks = pass.Clocks();
+      sent.assign(clocks.size(), 0);
+    }
+    double before = end;
+    for (size_t k = 0; k < std::min(alike, kUntilSteady); ++k) {
+      before = end;
+      end = pass.Continue(clocks, sent);
+    }
+    if (alike > kUntilSteady) {
+      steady += static_cast<double>(alike - kUntilSteady) * (end - before);
+    }
+    i = next;
   }
-  return sum;
+  // Halves that hide one another, and ranks that wait for each other, are in
+  // the estimates only.
+  return clocked > 0 ? (end + steady) * estimated / clocked : 0;
 }
 
 RequestEstimate InferenceEstimator::Request(const InferencePlan& plan,

@@ -131,6 +131,27 @@ class PhaseLaws {
                 fmt::format("{}: {} closed form, {} simulated: {:+.3f} %",
                             name_, SecondsText(formula),
                             SecondsText(ToSeconds(*step)), 100 * off));
+    CheckOnce(*estimator, serial);
+  }
+
+  // What `check` compares: the passes of the phase run once, one after the
+  // other. Several of them fill and drain a pipeline once.
+  void CheckOnce(InferenceEstimator& estimator, const RunOptions& serial) {
+    const absl::StatusOr<SimulatedRun> run = simulator_.Run(passes_, serial);
+    sheet_.Hold("a legal case runs", run.ok(), run.status().ToString());
+    if (!run.ok()) return;
+    const double simulated = ToSeconds(run->result.end.time_since_epoch());
+    const double formula =
+        estimator
+            .Steps(plan_, passes_,
+                   {.waited = serial.waited, .each_rank = true, .once = true})
+            .step_s();
+    constexpr double kExact = 0.001;
+    sheet_.HoldNear("closed form of passes run once", formula / simulated - 1,
+                    kExact,
+                    fmt::format("{}, {} passes: {} closed form, {} simulated",
+                                name_, passes_.size(), SecondsText(formula),
+                                SecondsText(simulated)));
   }
 
   const ResolvedScenario& scenario_;
