@@ -146,9 +146,12 @@ class PhaseLaws {
             .Steps(plan_, passes_,
                    {.waited = serial.waited, .each_rank = true, .once = true})
             .step_s();
-    constexpr double kExact = 0.001;
+    // More than this is an answer of "no" of `check`. Passes that differ are
+    // put in a row by clocks of one rank for each stage, whatever ranks wait
+    // for in each of them.
+    constexpr double kMostUnexplained = 0.01;
     sheet_.HoldNear("closed form of passes run once", formula / simulated - 1,
-                    kExact,
+                    kMostUnexplained,
                     fmt::format("{}, {} passes: {} closed form, {} simulated",
                                 name_, passes_.size(), SecondsText(formula),
                                 SecondsText(simulated)));
