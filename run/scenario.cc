@@ -76,17 +76,23 @@ absl::StatusOr<System> SystemOf(const pb::System& proto,
   pb::System system = proto;
   if (nodes && *nodes != proto.nodes()) {
     system.set_nodes(*nodes);
-    // A slice of a torus is a torus of its own.
+    // A slice of a grid is a grid of its own.
     pb::ScaleUp* scale_up = system.mutable_scale_up();
-    if (scale_up->spans_nodes() && scale_up->fabric().has_torus()) {
-      pb::Torus* torus = scale_up->mutable_fabric()->mutable_torus();
-      const int dimensions =
-          torus->has_dimensions() ? torus->dimensions() : torus->shape_size();
-      torus->clear_shape();
+    const auto reshape = [&](auto* shape, int dimensions) {
+      shape->Clear();
       for (const int32_t side :
            EvenShape(int64_t{*nodes} * system.chips_per_node(), dimensions)) {
-        torus->add_shape(side);
+        shape->Add(side);
       }
+    };
+    if (scale_up->spans_nodes() && scale_up->fabric().has_torus()) {
+      pb::Torus* torus = scale_up->mutable_fabric()->mutable_torus();
+      reshape(torus->mutable_shape(), torus->has_dimensions()
+                                          ? torus->dimensions()
+                                          : torus->shape_size());
+    } else if (scale_up->spans_nodes() && scale_up->fabric().has_mesh()) {
+      pb::Mesh* mesh = scale_up->mutable_fabric()->mutable_mesh();
+      reshape(mesh->mutable_shape(), mesh->shape_size());
     }
     if (!proto.has_scale_up()) system.clear_scale_up();
   }

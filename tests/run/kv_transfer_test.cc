@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/network/network.h"
 #include "tests/run/inference_scenario.h"
 #include "tests/status_matchers.h"
 
@@ -39,6 +40,21 @@ TEST(KvTransfer, ContextRanksGetAPartOfTheTokensEach) {
     EXPECT_EQ(cut.moved, whole.moved) << context;
     EXPECT_EQ(cut.time, whole.time) << context;
   }
+}
+
+// A cache that comes from another machine comes from nodes beyond the grid of
+// those that receive it: with twice the nodes, a mesh has twice the chips.
+TEST(KvTransfer, AMeshOverNodesGrowsWithThem) {
+  const absl::StatusOr<ResolvedScenario> scenario = ScenarioWith(
+      "llama3_70b_tpu_v6e", {"system.scale_up.fabric.mesh={shape: [4, 2]}"});
+  ASSERT_THAT(scenario, IsOk());
+  const pb::System& system = scenario->proto.system();
+  ASSERT_EQ(system.nodes() * system.chips_per_node(), 4 * 2);
+  const absl::StatusOr<System> twice =
+      SystemOf(system, scenario->proto.inference(), 2 * system.nodes());
+  ASSERT_THAT(twice, IsOk());
+  EXPECT_EQ(twice->chips(), 2 * 4 * 2);
+  EXPECT_THAT(Network::Make(*twice), IsOk());
 }
 
 }  // namespace

@@ -141,11 +141,10 @@ class PhaseLaws {
     sheet_.Hold("a legal case runs", run.ok(), run.status().ToString());
     if (!run.ok()) return;
     const double simulated = ToSeconds(run->result.end.time_since_epoch());
-    const double formula =
-        estimator
-            .Steps(plan_, passes_,
-                   {.waited = serial.waited, .each_rank = true, .once = true})
-            .step_s();
+    const StepEstimate estimate = estimator.Steps(
+        plan_, passes_,
+        {.waited = serial.waited, .each_rank = true, .once = true});
+    const double formula = estimate.step_s();
     // More than this is an answer of "no" of `check`. Passes that differ are
     // put in a row by clocks of one rank for each stage, whatever ranks wait
     // for in each of them.
@@ -154,7 +153,8 @@ class PhaseLaws {
                     kMostUnexplained,
                     fmt::format("{}, {} passes: {} closed form, {} simulated",
                                 name_, passes_.size(), SecondsText(formula),
-                                SecondsText(simulated)));
+                                SecondsText(simulated)),
+                    {{"calls", estimate.communication_s() / simulated}});
   }
 
   const ResolvedScenario& scenario_;
