@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/effort.h"
 #include "workload/plan/list_scheduler.h"
 #include "workload/plan/schedule.h"
 
@@ -60,7 +61,7 @@ TEST(ZeroBubble, OrdersThatWaitForThemselvesHaveNoEnd) {
 // wait for itself.
 TEST(ZeroBubble, EndsWhateverItsStagesTake) {
   std::mt19937_64 random(7);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < Rounds(60); ++i) {
     PassProfile profile = Uniform(16, {1, 1, 1}, i % 8);
     for (PassProfile::Stage& s : profile.stages) {
       const int layers = std::uniform_int_distribution<int>(0, 3)(random);
@@ -109,7 +110,7 @@ double Bubble(PipelineSchedule schedule, int p, int v, int m,
 // number of micro-batches once the pipeline is full.
 TEST(ZeroBubble, BubbleDoesNotGrowWithMicroBatches) {
   std::mt19937_64 random(20240115);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < Rounds(200); ++i) {
     for (const auto schedule : {kV, kH1}) {
       const int v = schedule == kV ? 2 : 1;
       const RandomCase c = Draw(random, v, i % 2 == 1);
@@ -132,7 +133,7 @@ TEST(ZeroBubble, BubbleDoesNotGrowWithMicroBatches) {
 TEST(ZeroBubble, HardlyGrowsFromOneMicroBatchToTheNext) {
   constexpr double kHeuristic = 0.04;
   std::mt19937_64 random(20241115);
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < Rounds(24); ++i) {
     for (const auto schedule : {kV, kH1}) {
       const int v = schedule == kV ? 2 : 1;
       RandomCase c = Draw(random, v, false);
@@ -155,7 +156,7 @@ TEST(ZeroBubble, HardlyGrowsFromOneMicroBatchToTheNext) {
 // Stages of equal length and free hops, so that its step is known by hand.
 TEST(ZeroBubble, NeverSlowerThanOneForwardOneBackward) {
   std::mt19937_64 random(7);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < Rounds(200); ++i) {
     RandomCase c = Draw(random, 2, false);
     c.profile.hop = 0;
     const PassProfile::Stage t = c.profile.stages[0];
@@ -174,7 +175,7 @@ TEST(ZeroBubble, NeverSlowerThanOneForwardOneBackward) {
 
 TEST(ZeroBubble, HoldsNoMoreThanTheMemoryOfOneForwardOneBackward) {
   std::mt19937_64 random(99);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < Rounds(100); ++i) {
     for (const auto schedule : {kV, kH1}) {
       const int v = schedule == kV ? 2 : 1;
       const RandomCase c = Draw(random, v, true);
@@ -193,7 +194,7 @@ TEST(ZeroBubble, HoldsNoMoreThanTheMemoryOfOneForwardOneBackward) {
 // lets steps be lowered and simulated in part.
 TEST(ZeroBubble, LongerStepsRepeatPeriods) {
   std::mt19937_64 random(3);
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < Rounds(50); ++i) {
     const RandomCase c = Draw(random, 2, true);
     const int m = 3 * c.p + 4;
     const auto shorter = MakeOrders(kV, c.p, 2, m, c.profile);
