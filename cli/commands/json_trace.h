@@ -1,6 +1,7 @@
 #pragma once
-// Whether a JSON file is a trace: an object whose member traceEvents is a list
-// of events, or such a list by itself. Events are objects with a member "ph".
+// Tells traces from other JSON files. A trace is an object whose member
+// traceEvents is a list of events, or such a list by itself. Events are objects
+// with a member "ph".
 //
 // It is read as far as the first event, whatever its size; what follows is left
 // to the UI. A list without a first event is a trace only within an object.

@@ -1,5 +1,5 @@
 #pragma once
-// What commands about networks and collectives ask in the same words: nodes,
+// Flags that the commands about networks and collectives share: nodes,
 // operations, fidelity, algorithms.
 #include <absl/status/statusor.h>
 #include <absl/strings/string_view.h>

@@ -1,6 +1,5 @@
 #pragma once
-// What must hold between the axes and settings of a study, beyond each axis by
-// itself.
+// Rules between the axes and settings of a study. Study checks each axis alone.
 #include "base/status.h"
 #include "catalog/catalog.h"
 #include "proto/scenario.pb.h"
@@ -13,9 +12,9 @@ namespace orrery {
 // one name; values that are empty or there twice.
 void CheckAxes(const pb::Study& study, Violations* violations);
 
-// What can be known of the study's technology before any point is worked out:
-// legal numbers, names that there are, a chip whose package is known and, where
-// no axis varies it, that it fits together. The error lists all mistakes.
+// Checks the study's technology before any point is worked out: its numbers are
+// legal, its names exist, the chip's package is known and, where no axis varies
+// it, the parts fit together. The error lists all mistakes.
 absl::Status CheckTechnology(const Catalog& catalog, const Study& study,
                              pb::Scenario base);
 

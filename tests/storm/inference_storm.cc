@@ -134,8 +134,8 @@ class PhaseLaws {
     CheckOnce(*estimator, serial);
   }
 
-  // What `check` compares: the passes of the phase run once, one after the
-  // other. Several of them fill and drain a pipeline once.
+  // Runs the passes of the phase once, one after the other, as `check` does.
+  // Several of them fill and drain a pipeline once.
   void CheckOnce(InferenceEstimator& estimator, const RunOptions& serial) {
     const absl::StatusOr<SimulatedRun> run = simulator_.Run(passes_, serial);
     sheet_.Hold("a legal case runs", run.ok(), run.status().ToString());

@@ -91,7 +91,7 @@ class DegreeRules {
     const Attention& attention = model_.attention();
     const bool splits_tokens =
         degrees_.sequence_parallel && tokens % degrees_.context == 0;
-    // What it must divide altogether: a degree that is near for one of them may
+    // The degree must divide all of these: one that is near for one of them may
     // be illegal for another.
     int64_t all = std::gcd<int64_t>(attention.heads, model_.hidden());
     if (model_.mlp()) all = std::gcd<int64_t>(all, model_.mlp()->width);
